@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from streameval.errors import FormatError, MetricError, StreamevalError
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.guarding import Change, changes, combines, make, reads
+from streameval.evaluation.guarding import Change, changes, combines, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
@@ -119,11 +119,7 @@ class Accumulator(Mergeable):
     def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
         """Count one example of any form, or take it back with sign -1."""
         reading = self._read(y_true, y_pred, weight, mask)
-        if len(reading[0]) > reading[0].look:  # it may be warned of
-            make([(self, reading, sign)])
-            return
-        with self._guard:
-            commit.Root.commit(self._core.prepare(reading, sign))
+        make_read((self, reading, sign), reading[0])
 
     def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """Read one example, which may run code of the user."""

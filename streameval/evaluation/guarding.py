@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
+from streameval.schema.labels import LabelIndex
 from streameval.states.base import Part
 
 P = ParamSpec("P")
@@ -31,6 +32,16 @@ def make(changes: Sequence[Change], parts: Iterable[Part] = ()) -> None:
 def _make(changes: Sequence[Change], parts: list[Part]) -> None:
     with _guards(changes):
         commit.Root.commit(parts + [part for one, reading, sign in changes for part in one._prepare(reading, sign)])
+
+
+def make_read(change: Change, labels: LabelIndex) -> None:
+    """Make a change of one example, which was read in the columns of these labels."""
+    if len(labels) > labels.look:  # it may be warned of
+        make([change])
+        return
+    one, reading, sign = change
+    with one._guard:
+        commit.Root.commit(one._prepare(reading, sign))
 
 
 def rehearse(changes: Sequence[Change]) -> None:

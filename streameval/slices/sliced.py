@@ -13,7 +13,7 @@ from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import Accumulator, core_of, saved_empty
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import MetricLike
-from streameval.evaluation.guarding import Declined, changes, combines, reads
+from streameval.evaluation.guarding import Declined, changes, combines, make, reads
 from streameval.evaluation.holding import Answer, answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
@@ -185,13 +185,11 @@ class Sliced(Mergeable, Generic[A]):
         """Count one example of any form, or take it back with sign -1."""
         of_keys = [group.slices.get(key, group.overflow) for group, key in zip(self._slices, keys, strict=True)]
         readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
-        self._commit(keys, readings, sign)
+        make([(self, (keys, readings), sign)])
 
-    @changes
-    def _commit(self, keys: list[Key], readings: list[Reading], sign: int) -> None:
-        commit.Root.commit(self._prepare(keys, readings, sign))
-
-    def _prepare(self, keys: list[Key], readings: list[Reading], sign: int) -> list[Part]:
+    def _prepare(self, reading: tuple[list[Key], list[Reading]], sign: int) -> list[Part]:
+        """Prepare what `_count` read; the guard is held until the commit."""
+        keys, readings = reading
         places = list(zip(self._slices, keys, strict=True))
         if sign > 0 and not all(key in group.slices for group, key in places):
             added = self._empty.copy()

@@ -13,7 +13,7 @@ from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import compacted, core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
-from streameval.evaluation.guarding import Change, Declined, changes, combines, reads
+from streameval.evaluation.guarding import Change, Declined, changes, combines, make_read, reads
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray, IntArray
@@ -200,12 +200,8 @@ class Blocks(Window[A]):
         block = state.blocks.get(place.number)
         plain = mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades
         if not (plain and block is not None and core_of(block).fast_count(y_true, y_pred, 1)):
-            reading = self._reading(block, y_true, y_pred, weight, mask), time, weight, t
-            self._count(reading)
-
-    @changes
-    def _count(self, reading: tuple[Reading, _Time, float, Time | None]) -> None:
-        commit.Root.commit(self._prepare(reading))
+            reading = self._reading(block, y_true, y_pred, weight, mask)
+            make_read((self, (reading, time, weight, t), 1), reading[0])
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import core_of, with_states
-from streameval.evaluation.guarding import Change, Declined, changes, combines, reads
+from streameval.evaluation.guarding import Change, Declined, changes, combines, make_read, reads
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
@@ -100,10 +100,6 @@ class _Recent(Window[A]):
             stamp, limit = time[0], self._clock.before(time[0])
         history, core = self._history()
         return history.prepare_slide(core.example(example), stamp, self._size, limit)
-
-    @changes
-    def _count(self, change: Change) -> None:
-        commit.Root.commit(self._prepare(change[1]))
 
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, times: tuple[IntArray, bool | None] | None
@@ -221,7 +217,7 @@ class Rolling(_Recent[A]):
     def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
         """Count one example, as `Evaluator.update` does, and evict the oldest if there are more than ``size``."""
         if not self._slide(y_true, y_pred, weight, mask, 0, ALWAYS):
-            self._count(self._change(y_true, y_pred, weight=weight, mask=mask))
+            make_read(self._change(y_true, y_pred, weight=weight, mask=mask), self._now[2].labels)
 
     def _change(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> Change:
         """Read what `update` counts."""
@@ -339,7 +335,7 @@ class TimeRolling(_Recent[A]):
         key, aware = self._clock.key(t)
         timed = aware is self._aware and self._now[0].tape.examples
         if not (timed and self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))):
-            self._count(self._change(y_true, y_pred, t=t, weight=weight, mask=mask))
+            make_read(self._change(y_true, y_pred, t=t, weight=weight, mask=mask), self._now[2].labels)
 
     def _change(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> Change:
         """Read what `update` counts."""
