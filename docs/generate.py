@@ -65,6 +65,7 @@ class _Options(TypedDict, total=False):
     unknown: Unknown
     threshold: float | Mapping[Label, float] | Iterable[float] | None
     label_limit: int | None
+    rows: Rows | None
 class _OfDecisions(_Options, total=False):
     empty: Empty
 """
@@ -91,7 +92,7 @@ def stub() -> str:
     imports = """\
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import Empty
-from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label"""
     bodies = {
         entry.class_name: _body([*_own(entry), *([] if entry.state == "rankings" else [_average(entry)])], entry)

@@ -11,7 +11,6 @@ from streameval.adapters.engine import require
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.score import refuse_rows
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Ties, Unknown
@@ -103,7 +102,6 @@ class Scorer:
 
     def __call__(self, estimator: object, X: object, y_true: object, sample_weight: ArrayLike | None = None) -> Value:  # noqa: N803
         """How good the estimator's predictions for ``X`` are; greater is better."""
-        refuse_rows(y_true, "y_true")
         counts = self._counts.copy()
         counts.update_many(y_true, _response_of(estimator, X, self._methods), weights=sample_weight)
         results: dict[str, float] = {}

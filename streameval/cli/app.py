@@ -12,7 +12,7 @@ import typer
 import streameval
 from streameval.cli.counting import Counting, count
 from streameval.cli.demo import demonstrate
-from streameval.cli.options import counting_of, names_of, specs_of
+from streameval.cli.options import RowsOption, counting_of, names_of, specs_of
 from streameval.cli.outputs import check_outputs, identity, write_output
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError, sources_of
@@ -57,6 +57,9 @@ Save = Annotated[Path | None, typer.Option("--save", metavar="STATE", help="Save
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write the page of the report.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that streameval did not write.")]
 Sep = Annotated[str, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell of CSV.")]
+Rows = Annotated[
+    RowsOption | None, typer.Option("--rows", help="What lists such as [1, 0, 1] are: labels, or an indicator row.")
+]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read, and say how many.")]
 
 
@@ -98,6 +101,7 @@ def evaluate(
     force: Force = False,
     sep: Sep = "|",
     skip_bad: SkipBad = False,
+    rows: Rows = None,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
     sources = sources_of(files)
@@ -105,7 +109,9 @@ def evaluate(
     check_outputs({"--save": save, "--report": report}, inputs, force)
     columns = {"actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask}
     read = {**columns, "by": names_of(by)}
-    counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, sep, skip_bad, window, label_limit)
+    counting = counting_of(
+        read, names_of(metrics), beta, threshold, zero_division, sep, skip_bad, window, label_limit, rows
+    )
     state = counting.state
 
     def result() -> Result:
@@ -261,6 +267,7 @@ def thresholds(
     force: Force = False,
     sep: Sep = "|",
     skip_bad: SkipBad = False,
+    rows: Rows = None,
 ) -> int:
     """Find the best threshold of each label, from scores."""
     if not beta > 0 or beta == float("inf"):
@@ -276,7 +283,7 @@ def thresholds(
         raise UserError("files of rows need both --actual and --scores")
     else:
         read = {"actual": actual, "predicted": None, "scores": scores, "weight": weight, "mask": mask, "by": ()}
-        counting = counting_of(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad)
+        counting = counting_of(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad, rows=rows)
         state = counting.state
         stopped = _count(sources, counting, lambda: Result.of(state))
     best = choosing.best_thresholds(state.tables("curves"), choosing.FScore(beta))
@@ -286,11 +293,11 @@ def thresholds(
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
     if not write_rows(("label", "threshold", name, "bound"), choices, how, raw=raw):
-        rows = [
+        table_rows = [
             (label, threshold, value, "" if best[label].exact else f"at most {bound:.4f}")
             for label, threshold, value, bound in choices
         ]
-        columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
+        columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), table_rows)
         show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline, how)
     return 130 if stopped else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -55,7 +56,8 @@ class Counting:
             self.window.update_many(**{name: value for name, value in arguments.items() if name != "where"})
 
     def _bad(self, place: str, error: StreamevalError) -> None:
-        text = self.columns.describe(str(error)).replace(", row 0 of the batch", "")
+        text = self.columns.describe(str(error)).replace(" (row 0 of the batch)", "")
+        text = _WAYS.sub("for indicators give --rows indicator, for labels --rows labels", text)
         if isinstance(error, LabelError):  # which speaks of arguments that are options here, or that there are not
             text = text.partition(", or declare the labels")[0].replace("label_limit", "--label-limit")
         column = getattr(error, "column", None)
@@ -65,6 +67,9 @@ class Counting:
         self.skipped += 1
         if len(self.reasons) < _REASONS:
             self.reasons.append(reason)
+
+
+_WAYS = re.compile(r"for indicators give .* rows='labels'")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,13 @@ def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
     return thresholds
 
 
+class RowsOption(StrEnum):
+    """What lists of integers or strings are."""
+
+    labels = "labels"
+    indicator = "indicator"
+
+
 def counting_of(
     columns: Mapping[str, Any],
     metrics: tuple[str, ...] = (),
@@ -81,6 +89,7 @@ def counting_of(
     skip_bad: bool = False,
     size: int | None = None,
     label_limit: int | None = None,
+    rows: RowsOption | None = None,
 ) -> Counting:
     """What counts the rows, whose columns are named as `Job.of` does, and the last ``size`` of them."""
     scored, by = columns["scores"] is not None, columns["by"]
@@ -101,7 +110,8 @@ def counting_of(
     for spec in () if scored else specs:
         if reads_scores(entry_of(spec.name)):
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
-    empty = Evaluator(specs, threshold=_threshold(threshold), label_limit=label_limit)
+    lists: Any = None if rows is None else rows.value
+    empty = Evaluator(specs, threshold=_threshold(threshold), label_limit=label_limit, rows=lists)
     job = Job.of(empty, **columns)
     window = None if size is None else Rolling(empty, size=size)
     return Counting(job.fresh(), job.columns, sep, window=window, skip=skip_bad)

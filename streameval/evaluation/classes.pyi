@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias, TypedDict, Unpack
 
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import Empty
-from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label
 
 _Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
@@ -18,6 +18,7 @@ class _Options(TypedDict, total=False):
     unknown: Unknown
     threshold: float | Mapping[Label, float] | Iterable[float] | None
     label_limit: int | None
+    rows: Rows | None
 class _OfDecisions(_Options, total=False):
     empty: Empty
 class _OfCurves(_Options, total=False):

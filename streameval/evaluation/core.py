@@ -32,7 +32,8 @@ class Core:
     """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
 
     __slots__ = (
-        "config", "decisions", "fast_path", "labels", "reader", "scored", "states", "table", "threshold", "weights",
+        "_placed", "config", "decisions", "fast_path", "labels", "reader", "scored", "states", "table", "threshold",
+        "weights",
     )  # fmt: skip
 
     def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
@@ -40,8 +41,9 @@ class Core:
         self.table, self.weights = self.decisions.table, self.decisions.weights.cell
         self.table.weights = self.weights
         self.reader = Reader(config, states.labels, known)
-        # Whether the kernel may read examples as they are, and with which threshold.
-        self.fast_path = not isinstance(config.threshold, tuple) and not config.options
+        # Whether the kernel may place cells, or count them at once, and with which threshold.
+        self._placed = config.rows != "indicator" and not isinstance(config.threshold, tuple)
+        self.fast_path = self._placed and not config.options
         self.scored = config.scored
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
@@ -108,7 +110,7 @@ class Core:
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """One example as the states read it; may run code of the user, and register labels."""
         heavy, labels, placed = checked_weight(weight), self.labels, None
-        if mask is None and not isinstance(self.config.threshold, tuple):
+        if mask is None and self._placed:
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
         if placed is None:  # not of a form that the kernel reads

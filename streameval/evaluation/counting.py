@@ -19,7 +19,7 @@ from streameval.metrics.catalogue import Entry, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.report.label_table import LabelTable
-from streameval.schema.config import Config, Nan, StateOptions, Ties, Unknown
+from streameval.schema.config import Config, Nan, Rows, StateOptions, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, quoted, suggestion
 from streameval.states.base import Part
@@ -53,9 +53,10 @@ class Accumulator(Mergeable):
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
         label_limit: int | None = None,
+        rows: Rows | None = None,
     ) -> Self:
         options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
-        config = Config.checked(labels, unknown, threshold, nan, options, label_limit)
+        config = Config.checked(labels, unknown, threshold, nan, options, label_limit, rows)
         check_threshold(specs, config)
         return self._set(specs, config, Core.fresh(config))
 
@@ -184,8 +185,8 @@ class Accumulator(Mergeable):
         ----------
         y_true, y_pred
             Each a 2-D array, a scipy sparse matrix or a data frame of indicator columns, examples x labels; an Arrow,
-            pandas or polars column of label lists; or any iterable of what `update` takes. In nested Python lists the
-            inner lists are lists of labels: for rows of 0 and 1 give an array.
+            pandas or polars column of lists; or any iterable of what `update` takes. A list of integers or strings
+            holds labels, one of booleans or floats is a row, and one that may be either is refused: see ``rows=``.
         weights
             One weight per example, finite and not negative.
         mask

@@ -81,6 +81,7 @@ _OPTIONS = (
     Option(3, "threshold", _put_threshold, _take_threshold),
     choice(4, "nan", ("error", "missing")),
     Option(5, "label_limit", Sink.varint, Source.varint),
+    choice(6, "rows", ("labels", "indicator")),
 )
 """Of the configuration itself. Those of a kind of state, at bit b, have the numbers from 48 + 16 b."""
 

@@ -15,7 +15,7 @@ from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import certified
 from streameval.report.model import PER_LABEL, Report
-from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.wire.files import write_file
@@ -62,6 +62,9 @@ class Evaluator(Accumulator):
         How many labels there may be besides the declared ones, against identifiers that are taken for labels: a call
         that would count further ones raises `LabelError` and changes nothing. Objects with different limits merge, and
         the limit of the receiver holds.
+    rows
+        What lists of integers or strings are: ``"labels"``, or ``"indicator"`` values in the order of the labels. None:
+        they are labels, and those that may be indicators as well are refused. It is no part of equality.
 
     Examples
     --------
@@ -88,9 +91,10 @@ class Evaluator(Accumulator):
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
         label_limit: int | None = None,
+        rows: Rows | None = None,
     ) -> None:
         specs = specs_of(metrics)
-        self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities, label_limit)
+        self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities, label_limit, rows)
 
     @property
     def metrics(self) -> tuple[MetricSpec, ...]:

@@ -15,7 +15,7 @@ from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.metrics.views import certified
-from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.wire.envelope import METRIC
 
@@ -41,6 +41,7 @@ class Metric(Accumulator):
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
         label_limit: int | None = None,
+        rows: Rows | None = None,
         **parameters: Choice,
     ) -> None:
         if getattr(self, "_entry", None) is None:
@@ -48,7 +49,7 @@ class Metric(Accumulator):
         spec = build_spec(
             self._entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters
         )
-        self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit)
+        self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows)
 
     @classmethod
     def from_spec(
@@ -62,9 +63,10 @@ class Metric(Accumulator):
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
         label_limit: int | None = None,
+        rows: Rows | None = None,
     ) -> Metric:
         """A fresh metric of the class that a spec names."""
-        choices = (labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit)
+        choices = (labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows)
         return _blank(spec)._start((spec,), *choices)
 
     @property
@@ -117,6 +119,7 @@ def metric(
     ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None,
     label_limit: int | None = None,
+    rows: Rows | None = None,
     **parameters: Choice,
 ) -> Metric:
     """Build any metric of the catalogue by name.
@@ -125,7 +128,8 @@ def metric(
     ----------
     name
         A name or alias of the catalogue, without an average.
-    average, zero_division, empty, labels, unknown, threshold, nan, ties, inverse_propensities, **parameters
+    average, zero_division, empty, labels, unknown, threshold, nan, ties, inverse_propensities, label_limit, rows
+    **parameters
         As for the metric's class.
 
     Raises
@@ -139,7 +143,9 @@ def metric(
     'fbeta_micro(beta=2)'
     """
     spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
-    return _blank(spec)._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit)
+    return _blank(spec)._start(
+        (spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows
+    )
 
 
 def _blank(spec: MetricSpec) -> Metric:
@@ -172,7 +178,8 @@ def signature_of(entry: Entry) -> inspect.Signature:
     shared: dict[str, object] = {"average": entry.default, "zero_division": entry.zero_division}
     if entry.state == "decisions":
         shared["empty"] = "zero_division"
-    shared |= {"labels": None, "unknown": "error", "threshold": None} | options_of(entry) | {"label_limit": None}
+    shared |= {"labels": None, "unknown": "error", "threshold": None} | options_of(entry)
+    shared |= {"label_limit": None, "rows": None}
     parts = {p.name: p.default for p in entry.parameters} | shared
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in parts.items()])
@@ -192,7 +199,7 @@ def summary_of(entry: Entry, without: str = "") -> str:
             "What an example, or a label, with nothing true and nothing predicted counts where its value is 0/0:\n"
             '    "zero_division", "zero", "one", "nan" (a mean over it is NaN) or "drop".'
         )
-    shared = ["labels", "unknown", "threshold", *options_of(entry), "label_limit"]
+    shared = ["labels", "unknown", "threshold", *options_of(entry), "label_limit", "rows"]
     descriptions[", ".join(shared)] = "As for `Evaluator`."
     descriptions.pop(without, None)
     where = f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}. Source: {entry.source}."

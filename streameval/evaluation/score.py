@@ -10,7 +10,7 @@ from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLi
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
-from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
 
@@ -26,14 +26,14 @@ def score(  # type: ignore[overload-overlap]  # a string is one metric, not a li
     y_true: object, y_pred: object, metrics: MetricLike, *, weights: ArrayLike | None = None,
     mask: object = None, labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None,
     nan: Nan = "error", ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None,
-    label_limit: int | None = None, threads: int = 1,
+    label_limit: int | None = None, rows: Rows | None = None, threads: int = 1,
 ) -> float | dict[Label, float]: ...  # fmt: skip
 @overload
 def score(
     y_true: object, y_pred: object, metrics: Iterable[MetricLike] | None = None, *, weights: ArrayLike | None = None,
     mask: object = None, labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None,
     nan: Nan = "error", ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None,
-    label_limit: int | None = None, threads: int = 1,
+    label_limit: int | None = None, rows: Rows | None = None, threads: int = 1,
 ) -> Scores: ...  # fmt: skip
 def score(
     y_true: object,
@@ -49,6 +49,7 @@ def score(
     ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None,
     label_limit: int | None = None,
+    rows: Rows | None = None,
     threads: int = 1,
 ) -> object:
     """Metrics of examples that are all at hand, as a fresh `Evaluator` finds them.
@@ -61,7 +62,7 @@ def score(
     metrics
         One metric, as a name such as ``"f1_macro"``, a spec or a metric object, or several of them. None for those
         that an `Evaluator` has by itself.
-    labels, unknown, threshold, nan, ties, inverse_propensities, label_limit
+    labels, unknown, threshold, nan, ties, inverse_propensities, label_limit, rows
         As for `Evaluator`.
 
     Returns
@@ -72,8 +73,7 @@ def score(
     Raises
     ------
     InputError, LabelError
-        If an argument cannot be understood. Rows of 0 and 1 in plain lists are refused, since they could as well be
-        lists of the labels 0 and 1.
+        If an argument cannot be understood.
     MetricError
         If there is no such metric, or it cannot be read from these predictions.
 
@@ -94,11 +94,8 @@ def score(
     chosen = DEFAULT_METRICS if metrics is None else [metrics] if single else metrics
     counts = Evaluator(
         cast("Iterable[MetricLike]", chosen), labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
-        inverse_propensities=inverse_propensities, label_limit=label_limit,
+        inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
-    refuse_rows(y_true, "y_true")
-    if not counts.reads_scores:
-        refuse_rows(y_pred, "y_pred")
     counts.update_many(y_true, y_pred, weights=weights, mask=mask, threads=threads)
     return counts.get(counts.metrics[0]) if single else counts.get()
 
@@ -165,9 +162,6 @@ def classification_report(
     """
     if type(digits) is not int or not 0 <= digits <= 100:
         raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
-    refuse_rows(y_true, "y_true")
-    if threshold is None:
-        refuse_rows(y_pred, "y_pred")
     counts = Evaluator([], labels=labels, threshold=threshold)
     counts.update_many(y_true, y_pred, weights=weights)
     report = report_of(counts)
@@ -185,18 +179,3 @@ def classification_report(
             )
         content[name] = dict(zip(("precision", "recall", "f1-score", "support"), map(float, values), strict=True))
     return content
-
-
-def refuse_rows(rows: object, name: str) -> None:
-    """Raise where plain lists look like rows of 0 and 1, which `update_many` would take for the labels 0 and 1."""
-    if not isinstance(rows, list | tuple) or not rows or not isinstance(rows[0], list | tuple) or len(rows[0]) < 2:
-        return
-    for row in rows:  # up to the first that holds anything else, which for lists of labels is nearly always the first
-        if not isinstance(row, list | tuple) or len(row) != len(rows[0]):
-            return
-        if not all(isinstance(cell, int) and cell in (0, 1) for cell in row):
-            return
-    raise InputError(
-        f"{name} holds plain lists of 0 and 1, such as {quoted(rows[0])}, which could be indicators or the labels 0 "
-        "and 1; give indicators as an array, for example with numpy.asarray, and labels as sets"
-    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.inputs.columns import Reader
+from streameval.inputs.columns import Argument
+from streameval.inputs.lists import check_codes
 from streameval.kernel.backend import BACKEND, lists, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
@@ -28,10 +30,11 @@ def arrow_of_polars(frame: Any) -> Any:
     return frame.to_arrow(compat_level=pl.CompatLevel.newest())
 
 
-def lists_of_arrow(array: Any, name: str, reader: Reader) -> Lists:
+def lists_of_arrow(array: Any, argument: Argument) -> Lists:
     """The lists of an array or chunked array of lists; may lead to `IGNORED`."""
     chunks = [chunk for chunk in (array.chunks if hasattr(array, "chunks") else [array]) if len(chunk)]
-    read = [_arrow_lists(chunk, name, reader) for chunk in chunks]
+    starts = accumulate(map(len, chunks), initial=0)
+    read = [_arrow_lists(chunk, argument, start) for chunk, start in zip(chunks, starts, strict=False)]
     if len(read) == 1:
         return Lists(*read[0])
     entries, labels = (sum(len(part[position]) for part in read) for position in (1, 2))
@@ -46,8 +49,9 @@ def lists_of_arrow(array: Any, name: str, reader: Reader) -> Lists:
     return Lists(np.concatenate(offsets), np.concatenate(places), np.concatenate(leads))
 
 
-def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places, IntArray]:
+def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Places, IntArray]:
     """The lists of one chunk: where they begin and end, the codes of their labels, and the column of each code."""
+    name, reader = argument.name, argument.reader
     bounds = chunk.offsets.to_numpy()
     start, end = int(bounds[0]), int(bounds[-1])
     size, dictionary = len(chunk.values), str(chunk.values.type).startswith("dictionary<")
@@ -64,9 +68,10 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
     except NotImplementedError:
         raise LabelError(f"{name} holds lists of {values.type}; labels are strings or integers") from None
     columns = np.zeros(len(labels), np.int64)
+    if dictionary and len(codes) and (codes.min() < 0 or codes.max() >= len(labels)):
+        raise InputError(f"{name} is damaged: its codes lie outside its dictionary of {len(labels)} labels")
+    check_codes(offsets, codes, labels, argument, first)
     if dictionary and len(codes):
-        if codes.min() < 0 or codes.max() >= len(labels):
-            raise InputError(f"{name} is damaged: its codes lie outside its dictionary of {len(labels)} labels")
         used = np.flatnonzero(np.bincount(codes.astype(np.int64)))  # a label that no list holds does not occur
         columns[used] = reader.columns_in([labels[code] for code in used.tolist()], name)
     elif not dictionary:

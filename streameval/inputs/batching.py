@@ -11,6 +11,7 @@ from streameval.errors import InputError
 from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Argument, Reader
 from streameval.inputs.examples import cells_in
 from streameval.inputs.forms import FRAMES, columns_of, form_of
+from streameval.inputs.lists import check_pairs, without_rows
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
 from streameval.inputs.values import bound_of, checked_weights, no_scores
@@ -25,18 +26,21 @@ _EXAMPLES, _SCORED_EXAMPLES = 2**17, 2**16
 
 def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Example:
     """Check one example and place its cells; may register labels, changes nothing else."""
+    arguments, examples = _arguments(reader, mask, many=False), list[Any]()
+    for argument, value in zip(arguments, (y_true, y_pred, mask), strict=False):
+        examples += without_rows([value], argument, 0)
+    check_pairs(arguments, 1)
     if reader.keeps_scores:
         if isinstance(y_pred, str | bytes) or y_pred is None:
             raise no_scores(y_pred)
         weights = None if weight == 1.0 else np.array([weight])
-        (batch,) = read_many([y_true], [y_pred], None if mask is None else [mask], weights, reader)
+        (batch,) = read_many(examples[:1], examples[1:2], examples[2:] or None, weights, reader, many=False)
         return Example.of(batch, reader.labels.fixed)
     cells: dict[int, int] = {}
     reader.reset()
-    for value, role in ((y_true, TRUE), (y_pred, PRED), (mask, MASK)):
-        if role != MASK or value is not None:
-            for column, bits in cells_in(value, Argument(role, reader)):
-                cells[column] = cells.get(column, 0) | bits
+    for argument, example in zip(arguments, examples, strict=True):
+        for column, bits in cells_in(example, argument):
+            cells[column] = cells.get(column, 0) | bits
     reader.check_label_types()
     cells.pop(IGNORED, None)
     fixed = reader.labels.fixed
@@ -45,18 +49,25 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
 
 
 def read_many(
-    y_true: object, y_pred: object, mask: object, weights: object, reader: Reader, threads: int = 1
+    y_true: object,
+    y_pred: object,
+    mask: object,
+    weights: object,
+    reader: Reader,
+    threads: int = 1,
+    many: bool = True,
 ) -> Iterator[Batch]:
-    """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
+    """Check many examples and place their cells, piece by piece; may register labels, changes nothing else.
+
+    ``many`` is False where they are the one of `read_one`, which has no position in messages.
+    """
     factors = None if weights is None else checked_weights(weights)
     weighted = factors is not None and bool((factors != 1.0).any())
     reader.reset()
-    arguments = [(value, form_of(value)) for value in (y_true, y_pred, *(() if mask is None else (mask,)))]
-    frame = next((columns_of(value, form) for value, form in arguments if form in FRAMES), None)
-    sources = [
-        source_of(value, form, Argument(role, reader, frame))
-        for (value, form), role in zip(arguments, (TRUE, PRED, MASK), strict=False)
-    ]
+    values = [(value, form_of(value)) for value in ((y_true, y_pred) if mask is None else (y_true, y_pred, mask))]
+    frame = next((columns_of(value, form) for value, form in values if form in FRAMES), None)
+    arguments = _arguments(reader, mask, frame, many)
+    sources = [source_of(value, form, argument) for (value, form), argument in zip(values, arguments, strict=True)]
     names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]
     if factors is not None:
         names, lengths = [*names, "weights"], [*lengths, len(factors)]
@@ -73,10 +84,15 @@ def read_many(
             ends = [*(start + piece.examples for piece in pieces), *([] if part is None else [start + len(part)])]
             _check_lengths(names, ends, start + size)
         start += examples
+        check_pairs(arguments, start)
         if examples:
             reader.check_label_types()
             part = part if weighted else None
             yield _dense(pieces, part, reader) or _ragged(pieces, part, reader)
+
+
+def _arguments(reader: Reader, mask: object, frame: list[object] | None = None, many: bool = True) -> list[Argument]:
+    return [Argument(role, reader, frame, many) for role in ((TRUE, PRED) if mask is None else (TRUE, PRED, MASK))]
 
 
 def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: int | None = None) -> None:

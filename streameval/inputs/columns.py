@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain
@@ -175,12 +176,29 @@ class Reader:
 class Argument:
     """Which argument is read, and how; a matrix without column names takes those of the data ``frame`` in another."""
 
-    __slots__ = ("compared", "frame", "name", "reader", "role", "scored")
+    __slots__ = (
+        "compared", "frame", "many", "name", "pairs", "position", "reader", "role", "rows", "scored", "turned", "twos",
+        "width",
+    )  # fmt: skip
 
-    def __init__(self, role: int, reader: Reader, frame: list[object] | None = None) -> None:
-        self.role, self.reader, self.frame, self.name = role, reader, frame, NAMES[role]
+    def __init__(self, role: int, reader: Reader, frame: list[object] | None = None, many: bool = True) -> None:
+        self.role, self.reader, self.frame, self.name, self.many = role, reader, frame, NAMES[role], many
+        self.position: int | None = None  # of the example that is read, where one after the other is
         self.compared = role == PRED and reader.reads_scores  # its numbers are compared with a threshold
         self.scored = role == PRED and reader.keeps_scores  # a state reads its scores
+        self.rows = reader.config.rows
+        # Whether [1, 0] may be indicators, where it stands, and where rows of two do; how wide a matrix is.
+        self.pairs = self.rows is None and len(reader.config.labels or "??") == 2
+        self.turned, self.twos, self.width = deque[tuple[int, Any]](), set[int](), 0
+
+    def at(self, position: int | None) -> str:
+        """What an example is called in messages."""
+        return f"{self.name}[{position}]" if self.many and position is not None else self.name
+
+    @property
+    def place(self) -> str:
+        """What the example that is read is called in messages; or all of them."""
+        return self.at(self.position)
 
     def columns(self, width: int) -> IntArray:
         """The columns of a matrix: those of the data frame in another argument, or by position."""

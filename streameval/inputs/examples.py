@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sized
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import numpy as np
 
-import streameval.inputs.values as values
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import IGNORED, MASK, Argument, named
-from streameval.inputs.forms import Form, form_of
+from streameval.inputs.forms import Form, columns_of, form_of
+from streameval.inputs.lists import EITHER, mapping_of, without_rows
 from streameval.inputs.pieces import Columns, Piece, Source, filtered, matrix_piece, unignored
+from streameval.inputs.values import (
+    array_of,
+    binarize,
+    bit_of,
+    checked_scores,
+    no_scores,
+    places_of,
+    plain_array,
+    score_of,
+    without_tensors,
+)  # fmt: skip
 from streameval.kernel import backend
 from streameval.kernel.types import Lists
 from streameval.schema.batch import offsets_of
@@ -33,17 +45,17 @@ def cells_in(example: object, argument: Argument) -> Cells:
     try:
         return _CELLS.get(form_of(example), _refuse)(example, argument)
     except LabelError as error:
-        raise named(error, argument.name) from None
+        raise named(error, argument.place) from None
 
 
 def _of_set(labels: Any, argument: Argument) -> Cells:
     if argument.scored:
-        raise values.no_scores(labels)
+        raise no_scores(labels)
     return _of_list(labels, argument)
 
 
 def _of_list(labels: Any, argument: Argument) -> Cells:
-    columns = argument.reader.columns_in(labels, argument.name)
+    columns = argument.reader.columns_in(labels, argument.place)
     if not argument.scored:
         return [(column, argument.role) for column in columns]
     known = dict.fromkeys(column for column in columns if column != IGNORED)
@@ -51,7 +63,7 @@ def _of_list(labels: Any, argument: Argument) -> Cells:
 
 
 def _of_mapping(mapping: Any, argument: Argument) -> Cells:
-    column_of, value_of = argument.reader.column, values.score_of if argument.scored else values.bit_of
+    column_of, value_of = argument.reader.column, score_of if argument.scored else bit_of
     return [
         (column, value_of(value, label, argument))
         for label, value in mapping.items()
@@ -61,20 +73,32 @@ def _of_mapping(mapping: Any, argument: Argument) -> Cells:
 
 def _of_series(series: Any, argument: Argument) -> Cells:
     """A Series of pandas: its index names the labels."""
-    labels = [label for label, _ in series.items()]
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise LabelError(f"{argument.name} has two values for label {quoted(twice)}; name each label once")
-    return _of_mapping(series, argument)
+    return _of_mapping(mapping_of(series.items(), argument.place), argument)
+
+
+def _of_frame(frame: Any, argument: Argument) -> Cells:
+    """A data frame or table of one row."""
+    form = form_of(frame)
+    if frame.shape[0] != 1:
+        return _refuse_shape(frame, argument)
+    names = columns_of(frame, form)
+    values = [frame[name].to_list()[0] if form == "frame" else frame.column(name)[0].as_py() for name in names]
+    return _of_mapping(dict(zip(names, values, strict=True)), argument)
+
+
+def _of_sparse(matrix: Any, argument: Argument) -> Cells:
+    return _of_row(matrix.toarray(), argument)
 
 
 def _refuse_shape(example: Any, argument: Argument) -> Cells:
-    shape = f"{argument.name} has {len(example.shape)} dimensions, shape {example.shape}"
-    raise InputError(f"{shape}; update takes one example: for many, use update_many")
+    raise InputError(
+        f"{argument.place} has {len(example.shape)} dimensions, shape {example.shape}; update takes one example: "
+        "for many, use update_many"
+    )
 
 
 def _refuse(example: object, argument: Argument) -> Cells:
-    name = argument.name
+    name = argument.place
     if argument.scored:
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
         raise InputError(f"{name} must be {forms}, not {quoted(example)}")
@@ -87,20 +111,20 @@ def _refuse(example: object, argument: Argument) -> Cells:
 
 
 def _of_row(example: object, argument: Argument) -> Cells:
-    name, reader = argument.name, argument.reader
-    row = values.array_of(example, name)
+    name, reader = argument.place, argument.reader
+    row = array_of(example, name)
+    if row.ndim == 2 and len(row) == 1:
+        row = np.ma.asarray(row)[0] if isinstance(row, np.ma.MaskedArray) else np.asarray(row)[0]
     if row.ndim != 1:
         return _refuse_shape(row, argument)
-    labels = None if argument.scored else _labels_in(row)
-    if labels is not None:
-        return _of_list(labels, argument)
-    columns = reader.positions(len(row), name)
+    columns = reader.positions(len(row), argument.name)
+    places = places_of(columns, argument.position or 0)
     if argument.scored:
-        scores, missing = values.checked_scores(row, argument)
+        scores, missing = checked_scores(row, argument, places)
         cells = scores if missing is None else np.where(missing, np.nan, scores)
     else:
         thresholds = reader.threshold_row(columns) if argument.compared else 0.0
-        positive, masked = values.binarize(values.plain_array(row, name), argument, thresholds)
+        positive, masked = binarize(plain_array(row, name), argument, thresholds, places)
         cells = positive * np.uint8(argument.role)
         if masked is not None:
             cells |= masked * np.uint8(MASK)
@@ -108,19 +132,10 @@ def _of_row(example: object, argument: Argument) -> Cells:
 
 
 _CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
-    "list": _of_list, "set": _of_set, "mapping": _of_mapping, "series": _of_series, "array": _of_row, "arrow": _of_row,
-    "polars": _of_row, "frame": _refuse_shape, "table": _refuse_shape,
+    "list": _of_list, "set": _of_set, "mapping": _of_mapping, "series": _of_series, "array": _of_row, "buffer": _of_row,
+    "frame": _of_frame, "table": _of_frame, "sparse": _of_sparse,
 }  # fmt: skip
 """How an example of each form is read; any other is refused."""
-
-
-def _labels_in(row: np.ndarray[Any, Any]) -> list[Any] | None:
-    """The labels that a row of strings or objects names; None if it holds values in the order of the labels."""
-    if row.dtype.kind not in "UO" or row.ndim != 1:
-        return None
-    labels: list[Any] = row.tolist()
-    strings = row.dtype.kind == "U" or any(issubclass(kind, str) for kind in set(map(type, labels)))
-    return labels if strings or not labels else None
 
 
 # -- many of them -----------------------------------------------------------------------------------------------------
@@ -131,29 +146,27 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
     examples, read = iter(column), _ranked if argument.scored else _labelled
 
     def piece(start: int, stop: int) -> Piece:
-        return read(values.without_tensors(list(islice(examples, stop - start)), argument.name), argument)
+        part = without_tensors(list(islice(examples, stop - start)), argument.name)
+        return read(without_rows(part, argument, start), argument, start)
 
     length = len(column) if isinstance(column, Sized) else None
     return Source(length, 4096, piece)  # as wide as makes pieces of a few thousand examples, as rows can be of any size
 
 
-def _labelled(examples: list[Any], argument: Argument) -> Piece:
+def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
     role = argument.role
     kinds = set(map(type, examples))
-    if np.ndarray in kinds:
-        lists = string_lists(examples, argument)
-        if lists is not None:
-            return Columns(len(examples), lists)
-        labels = [_labels_in(row) if isinstance(row, np.ndarray) else None for row in examples]
-        examples = [row if names is None else names for row, names in zip(examples, labels, strict=True)]
-        kinds = set(map(type, examples))
     if kinds <= _COLLECTIONS:
-        flat = argument.reader.columns_in(chain.from_iterable(examples), argument.name)
+        try:
+            flat = argument.reader.columns_in(chain.from_iterable(examples), argument.name)
+        except LabelError:
+            deque(_one_by_one(examples, argument, start), 0)  # which says where
+            raise
         return Columns(len(examples), unignored(Lists(_ends(examples), np.array(flat, np.int64))))
-    rows = _stacked(examples, argument)
+    rows = _stacked(examples, argument, start)
     if rows is not None:
         return rows
-    cells = [list(cells_in(example, argument)) for example in examples]
+    cells = [list(cells) for cells in _one_by_one(examples, argument, start)]
     numbers = np.fromiter(chain.from_iterable(chain.from_iterable(cells)), np.int64)
     columns, bits = np.ascontiguousarray(numbers[::2]), numbers[1::2]
     lists = Lists(_ends(cells), columns)
@@ -161,11 +174,11 @@ def _labelled(examples: list[Any], argument: Argument) -> Piece:
     return Columns(len(examples), positive, masked if role != MASK else None, mentioned)
 
 
-def _ranked(examples: list[Any], argument: Argument) -> Piece:
-    piece = _plain_mappings(examples, argument) or _stacked(examples, argument)
+def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
+    piece = _plain_mappings(examples, argument) or _stacked(examples, argument, start)
     if piece is not None:
         return piece
-    entries = [dict(cells_in(example, argument)) for example in examples]
+    entries = [dict(cells) for cells in _one_by_one(examples, argument, start)]
     lists = Lists(_ends(entries), np.fromiter(chain.from_iterable(entries), np.int64))
     scores = np.fromiter(chain.from_iterable(part.values() for part in entries), np.float64)
     numeric = np.repeat([not isinstance(example, list | tuple) for example in examples], np.diff(lists.offsets))
@@ -179,19 +192,26 @@ def _ranked(examples: list[Any], argument: Argument) -> Piece:
     )
 
 
+def _one_by_one(examples: list[Any], argument: Argument, start: int) -> Iterator[Cells]:
+    """The cells of each example; errors say which it is."""
+    for argument.position, example in enumerate(examples, start):
+        yield cells_in(example, argument)
+    argument.position = None
+
+
 def _ends(parts: list[Any]) -> Any:
     """Where the parts begin and end, one after the other."""
     return offsets_of(np.fromiter(map(len, parts), np.int64, len(parts)))
 
 
-def _stacked(examples: list[Any], argument: Argument) -> Piece | None:
+def _stacked(examples: list[Any], argument: Argument, start: int) -> Piece | None:
     """Rows of one length and type as a matrix; None if examples are anything else."""
     if set(map(type, examples)) != {np.ndarray} or len({(row.shape, row.dtype) for row in examples}) != 1:
         return None
     if examples[0].ndim != 1 or examples[0].dtype.kind not in "biuf":
         return None
     columns = argument.reader.positions(len(examples[0]), argument.name)
-    return matrix_piece(np.stack(examples), columns, argument)
+    return matrix_piece(np.stack(examples), columns, argument, start)
 
 
 def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
@@ -200,6 +220,8 @@ def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
     if coded is None:
         return None
     ends, codes, strings = coded
+    if not EITHER.isdisjoint(strings):
+        return None
     columns = np.array(argument.reader.columns_in([*strings], argument.name), np.int64)
     kind: Any = np.int32 if len(codes) < 2**31 else np.int64
     return unignored(Lists(ends.astype(kind, copy=False), codes.astype(kind, copy=False), columns))

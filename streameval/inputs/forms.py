@@ -5,6 +5,8 @@ A new form is one reader in `streameval.inputs.readers`, or for single examples 
 
 from __future__ import annotations
 
+import array
+from collections import deque
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias
@@ -20,9 +22,10 @@ _TYPES: dict[type, Form] = {
 }  # fmt: skip
 
 _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
-    ("list", list | tuple, ()),
+    ("list", list | tuple | deque, ()),
     ("sparse", object, ("tocsr", "shape")),  # a matrix of scipy, some of which are mappings
     ("string", str | bytes, ()),
+    ("scalar", object, ("type", "as_py")),  # an element of an array of Arrow, some of which are mappings
     ("mapping", Mapping, ()),
     ("set", AbstractSet, ()),
     ("table", object, ("column_names", "num_rows")),  # a table or record batch of Arrow
@@ -30,7 +33,7 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
     ("arrow", object, ("type", "to_pylist")),  # an array or chunked array of Arrow
     ("polars", object, ("to_arrow", "to_list")),  # a Series of polars
     ("series", object, ("iloc",)),  # a Series of pandas
-    ("buffer", memoryview, ()),
+    ("buffer", memoryview | array.array, ()),
     ("array", object, ("__array__",)),  # an array of numpy or of what is like it, a tensor, an index of pandas
     ("iterable", Iterable, ()),
 ]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.inputs.columns import IGNORED, Argument
-from streameval.inputs.values import binarize, bound_of, checked_scores
+from streameval.inputs.values import binarize, bound_of, checked_scores, places_of
 from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import offsets_of
 
@@ -34,10 +34,10 @@ class Source:
 class Rows:
     """Rows of a matrix whose columns are all mentioned; values are looked at when they are needed."""
 
-    __slots__ = ("_argument", "_read", "block", "columns", "thresholds")
+    __slots__ = ("_argument", "_read", "_start", "block", "columns", "thresholds")
 
-    def __init__(self, block: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> None:
-        self.block, self.columns, self._argument = block, columns, argument
+    def __init__(self, block: np.ndarray[Any, Any], columns: IntArray, argument: Argument, start: int) -> None:
+        self.block, self.columns, self._argument, self._start = block, columns, argument, start
         self.thresholds = argument.reader.threshold_row(columns) if argument.compared else 0.0
         self._read: tuple[UInt8Array, UInt8Array | None] | None = None
 
@@ -49,7 +49,8 @@ class Rows:
     def read(self) -> tuple[UInt8Array, UInt8Array | None]:
         """1 where positive, and 1 where masked (None if nowhere); checked."""
         if self._read is None:
-            self._read = binarize(self.block, self._argument, self.thresholds)
+            places = places_of(self.columns, self._start)
+            self._read = binarize(self.block, self._argument, self.thresholds, places)
         return self._read
 
     def raw(self) -> tuple[UInt8Array, UInt8Array | None]:
@@ -115,11 +116,11 @@ class Columns:
 Piece: TypeAlias = Rows | Scores | Columns
 
 
-def matrix_piece(block: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Piece:
-    """Rows of a matrix with these columns."""
+def matrix_piece(block: np.ndarray[Any, Any], columns: IntArray, argument: Argument, start: int) -> Piece:
+    """Rows of a matrix with these columns, of which the first is the example ``start``."""
     if argument.scored:
-        return Scores(columns, *checked_scores(block, argument))
-    return Rows(block, columns, argument)
+        return Scores(columns, *checked_scores(block, argument, places_of(columns, start)))
+    return Rows(block, columns, argument, start)
 
 
 def listed(bits: UInt8Array, columns: IntArray) -> Lists:

@@ -14,8 +14,9 @@ from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of
+from streameval.inputs.lists import mapping_of
 from streameval.inputs.pieces import Columns, Piece, Source, filtered, listed, matrix_piece, unignored
-from streameval.inputs.values import array_of, binarize, checked_scores, plain_array
+from streameval.inputs.values import array_of, binarize, checked_scores, places_in, plain_array
 from streameval.kernel import backend
 from streameval.kernel.types import DAMAGED, DISTINCT, IntArray, Lists, Places
 from streameval.schema.batch import joined, offsets_of, part_of
@@ -56,11 +57,14 @@ def _array(value: object, argument: Argument) -> Source:
 
 
 def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Source:
+    argument.width = values.shape[1]
     if not argument.scored:
         values = plain_array(values, argument.name)
     if argument.reader.config.unknown == "ignore" and (columns == IGNORED).any():
         values, columns = values[:, columns != IGNORED], columns[columns != IGNORED]
-    return Source(len(values), len(columns), lambda start, stop: matrix_piece(values[start:stop], columns, argument))
+    return Source(
+        len(values), len(columns), lambda start, stop: matrix_piece(values[start:stop], columns, argument, start)
+    )
 
 
 def _frame(frame: Any, argument: Argument) -> Source:
@@ -90,7 +94,8 @@ def _sparse(value: Any, argument: Argument) -> Source:
     if len(value.shape) != 2:
         raise InputError(f"{argument.name} has shape {value.shape}; update_many takes matrices, examples x labels")
     matrix, reader = value.tocsr(), argument.reader
-    columns, lists = argument.columns(matrix.shape[1]), _stored(matrix, argument.name)
+    argument.width = matrix.shape[1]
+    columns, lists = argument.columns(argument.width), _stored(matrix, argument.name)
     if not lists.distinct:
         matrix = matrix.copy()  # stored duplicates add up; summing them in place would change the argument
         matrix.sum_duplicates()
@@ -103,7 +108,7 @@ def _sparse(value: Any, argument: Argument) -> Source:
         lists = lists._replace(columns=columns)
     missing: Any = None
     if argument.scored:
-        data, missing = checked_scores(data, argument)
+        data, missing = checked_scores(data, argument, places_in(lists, 0))
         data = data.astype(np.float64)
         lists = Lists(lists.offsets.astype(np.int64), lists.flat().astype(np.int64))
     values = plain_array(data, argument.name)
@@ -129,7 +134,9 @@ def _sparse(value: Any, argument: Argument) -> Source:
             return Columns(examples, absent, mentioned_by_all=columns, ranked=part, scores=cells)
         if thresholds is None and cells.dtype.kind in "biuf" and (cells == 1).all():
             return Columns(examples, part, mentioned_by_all=columns)
-        bits, masks = binarize(cells, argument, 0.0 if thresholds is None else thresholds[part.flat()])
+        bits, masks = binarize(
+            cells, argument, 0.0 if thresholds is None else thresholds[part.flat()], places_in(part, start)
+        )
         positive = filtered(part, bits != 0)
         masked = None if masks is None else filtered(part, masks != 0)
         if absent is not None:
@@ -167,14 +174,28 @@ def _lists(lists: Lists) -> Source:
     return Source(len(lists.offsets) - 1, 0, piece)
 
 
+_VALUES = ("bool", "halffloat", "float", "double")  # which are no labels, so that lists of them are rows
+
+
 def _arrow(array: Any, argument: Argument) -> Source:
     """An Arrow column of lists; other Arrow types go through Python objects."""
     if not argument.scored and array.null_count:
-        advice = "fill them with empty lists, or drop those examples"
-        raise InputError(f"{argument.name} holds {array.null_count} null lists; {advice}")
-    if argument.scored or not str(array.type).startswith(("list<", "large_list<")):
+        raise InputError(
+            f"{argument.name} holds {array.null_count} null lists; fill them with empty lists, or drop those examples"
+        )
+    kind = str(array.type)
+    if kind.startswith("map<"):
+        rows = [pairs if pairs is None else mapping_of(pairs, argument.name) for pairs in array.to_pylist()]
+        return examples_of(rows, argument)
+    values = str(getattr(array.type, "value_type", ""))
+    if (
+        argument.scored
+        or argument.rows == "indicator"
+        or not kind.startswith(("list<", "large_list<"))
+        or values in _VALUES
+    ):
         return examples_of(array.to_pylist(), argument)
-    return _lists(unignored(lists_of_arrow(array, argument.name, argument.reader)))
+    return _lists(unignored(lists_of_arrow(array, argument)))
 
 
 def _polars(series: Any, argument: Argument) -> Source:
@@ -245,7 +266,8 @@ def _top_k(best: TopK, argument: Argument) -> Source:
     scores: Any = np.broadcast_to(-np.arange(indices.shape[1], dtype=np.float64), indices.shape)
     missing: Any = None
     if best.scores is not None:
-        scores, missing = checked_scores(array_of(best.scores, "TopK.scores"), argument)
+        numbers = array_of(best.scores, "TopK.scores")
+        scores, missing = checked_scores(numbers, argument, lambda index: (index // max(1, numbers.shape[-1]), -1))
         if scores.shape != indices.shape:
             raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
     row, place = np.nonzero(indices >= 0)

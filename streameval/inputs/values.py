@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.columns import MASK, PRED, TRUE, Argument
-from streameval.kernel.types import FloatArray, ScoreArray, UInt8Array
+from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.text import number_or_none, quoted
 
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -52,17 +53,22 @@ def checked_weights(weights: object) -> FloatArray:
     return exact
 
 
+def python_value(value: Any) -> Any:
+    """The number or string of Python that a value of numpy, or an array or tensor without dimensions, stands for."""
+    if isinstance(value, np.generic):
+        plain = isinstance(value, np.number | np.bool_ | np.str_) and not isinstance(value, np.timedelta64)
+        return value.item() if plain else value  # numpy counts a duration among its integers
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+
+
 def binary(value: object, label: object, argument: Argument, threshold: float | None = None) -> bool | None:
     """Whether one value is positive; None where it is masked. The threshold is by default the label's."""
     if value is True or value is False:
         return value
-    if isinstance(value, np.timedelta64):
-        value = str(value)  # numpy counts a duration among its integers
-    if isinstance(value, np.number | np.bool_):
-        value = value.item()
-        if isinstance(value, bool):
-            return value
-    name, role = argument.name, argument.role
+    value = python_value(value)
+    if isinstance(value, bool):
+        return value
+    name, role = argument.place, argument.role
     if role == TRUE and (value is None or type(value).__name__ in ("NAType", "NaTType")):  # those of pandas
         return None
     if isinstance(value, _NUMBERS):
@@ -71,10 +77,11 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
                 return None
             if argument.compared and argument.reader.drops_nan:
                 return False
-            raise InputError(f"{name} is NaN for label {quoted(label)}; give a number, or leave the label out")
+            missing = ', or construct with nan="missing"' if argument.compared else ""
+            raise InputError(f"{name} is NaN for label {quoted(label)}; give a number, or leave the label out{missing}")
         if argument.compared:
             if value in (math.inf, -math.inf):
-                raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
+                raise InputError(f"{name} is infinite for label {quoted(label)}; scores must be finite")
             return bool(value >= (argument.reader.threshold(label) if threshold is None else threshold))
         if value == 0 or value == 1:
             return bool(value)
@@ -115,13 +122,46 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     raise InputError(f"{name} has type {array.dtype}; give booleans or numbers")
 
 
-def binarize(block: np.ndarray[Any, Any], argument: Argument, thresholds: Any) -> tuple[UInt8Array, UInt8Array | None]:
+Places: TypeAlias = Callable[[int], tuple[int, int]]
+"""The position of the example and the column of each value of a flat array."""
+
+
+def places_of(columns: IntArray, start: int) -> Places:
+    """Where the values of rows with these columns stand, of which the first is the example ``start``."""
+    return lambda index: (start + index // len(columns), int(columns[index % len(columns)]))
+
+
+def places_in(lists: Lists, start: int) -> Places:
+    """Where the entries of lists stand, of which the first is of the example ``start``."""
+    return lambda index: (
+        start + int(np.searchsorted(lists.offsets, index, "right")) - 1, int(lists.flat()[index])
+    )  # fmt: skip
+
+
+def refusal(values: Any, wrong: np.ndarray[Any, Any], advice: str, argument: Argument, places: Places) -> InputError:
+    """The error about the first of some values that is wrong; without its label where the column is negative."""
+    index = int(np.flatnonzero(wrong)[0])
+    position, column = places(index)
+    value = values.flat[index]
+    label = f" for label {quoted(argument.reader.labels.labels[column])}" if column >= 0 else ""
+    missing = ', or construct with nan="missing"' if argument.role == PRED and value != value else ""
+    shown = quoted(value) if isinstance(value, str) else value
+    return InputError(f"{argument.at(position)} is {shown}{label}; {advice}{missing}")
+
+
+def binarize(
+    block: np.ndarray[Any, Any], argument: Argument, thresholds: Any, places: Places
+) -> tuple[UInt8Array, UInt8Array | None]:
     """1 where the values of an array are positive, and 1 where masked (None if nowhere)."""
     kind = block.dtype.kind
     if kind == "O":
         bounds = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape).reshape(-1).tolist()
         cells = zip(block.reshape(-1).tolist(), bounds, strict=True)
-        outcomes = [binary(value, "at this place", argument, bound) for value, bound in cells]
+        labels = argument.reader.labels.labels
+        outcomes = list[bool | None]()
+        for value, bound in cells:
+            argument.position, column = places(len(outcomes))
+            outcomes.append(binary(value, labels[column], argument, bound))
         positive, masked = (
             np.array([cell is outcome for cell in outcomes], np.uint8).reshape(block.shape) for outcome in (True, None)
         )
@@ -131,9 +171,9 @@ def binarize(block: np.ndarray[Any, Any], argument: Argument, thresholds: Any) -
         return (bits if bits.max(initial=0) <= 1 else (bits != 0).view(np.uint8)), None
     if argument.compared:
         if kind == "f" and not (finite := np.isfinite(block)).all():
-            bad = block[~finite & ~(np.isnan(block) & argument.reader.drops_nan)]
-            if len(bad):
-                raise InputError(f"y_pred holds {bad[0]}; scores must be finite")
+            wrong = ~finite & ~(np.isnan(block) & argument.reader.drops_nan)
+            if wrong.any():
+                raise refusal(block, wrong, "scores must be finite", argument, places)
         return _at_least(block, thresholds).view(np.uint8), None
     if block.dtype == np.uint8 and block.max(initial=0) <= 1:
         return np.ascontiguousarray(block, np.uint8), None
@@ -143,7 +183,7 @@ def binarize(block: np.ndarray[Any, Any], argument: Argument, thresholds: Any) -
     missing = np.ascontiguousarray(np.isnan(block) & (argument.role == TRUE))
     allowed = ones | missing | (block == 0)
     if not allowed.all():
-        raise InputError(f"{argument.name} holds {block[~allowed][0]}; {_EXPECTED[argument.role]}")
+        raise refusal(block, ~allowed, _EXPECTED[argument.role], argument, places)
     return ones.view(np.uint8), missing.view(np.uint8)
 
 
@@ -172,24 +212,28 @@ def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray
 
 def score_of(value: object, label: object, argument: Argument) -> float:
     """A score as a float64, NaN where it is missing."""
-    if isinstance(value, bool | np.bool_):
+    value = python_value(value)
+    if isinstance(value, bool):
         raise no_scores({label: value})
     number = number_or_none(value)
     if number is None:
-        raise InputError(f"y_pred is {quoted(value)} for label {quoted(label)}; scores are numbers")
+        raise InputError(f"{argument.place} is {quoted(value)} for label {quoted(label)}; scores are numbers")
     if math.isnan(number):
         if argument.reader.drops_nan:
             return number
-        raise InputError(f'y_pred is NaN for label {quoted(label)}; give a number, or construct with nan="missing"')
+        raise InputError(
+            f'{argument.place} is NaN for label {quoted(label)}; give a number, or construct with nan="missing"'
+        )
     if math.isinf(number):
-        raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
+        raise InputError(f"{argument.place} is infinite for label {quoted(label)}; scores must be finite")
     if number != value:
-        score = f"y_pred is {quoted(value)} for label {quoted(label)}"
-        raise InputError(f"{score}, which no float64 equals; round it first")
+        raise InputError(
+            f"{argument.place} is {quoted(value)} for label {quoted(label)}, which no float64 equals; round it first"
+        )
     return number
 
 
-def checked_scores(values: Any, argument: Argument) -> tuple[ScoreArray, UInt8Array | None]:
+def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[ScoreArray, UInt8Array | None]:
     """Scores as float32 or float64, and 1 where there is none."""
     array = plain_array(values, "y_pred")
     kind, exact = array.dtype.kind, array
@@ -201,7 +245,9 @@ def checked_scores(values: Any, argument: Argument) -> tuple[ScoreArray, UInt8Ar
             raise no_scores("booleans")
         numbers = [math.nan if value is None else number_or_none(value) for value in flat]
         if None in numbers:
-            raise InputError(f"y_pred holds {quoted(flat[numbers.index(None)])}; scores are numbers")
+            raise refusal(
+                array, np.array([number is None for number in numbers]), "scores are numbers", argument, places
+            )
         array = np.array(numbers, np.float64).reshape(array.shape)
     if kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
         raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")
@@ -216,10 +262,9 @@ def checked_scores(values: Any, argument: Argument) -> tuple[ScoreArray, UInt8Ar
     if finite.all():
         return scores, None
     missing = np.isnan(scores)
-    if not (finite | missing).all():
-        raise InputError("y_pred holds an infinite score; scores must be finite")
-    if not argument.reader.drops_nan:
-        raise InputError('y_pred holds NaN; give numbers, or construct with nan="missing"')
+    wrong = ~(finite | missing) if argument.reader.drops_nan else ~finite
+    if wrong.any():
+        raise refusal(scores, wrong, "scores must be finite", argument, places)
     return np.where(missing, scores.dtype.type(0), scores), missing.view(np.uint8)
 
 

@@ -18,6 +18,7 @@ from streameval.schema.text import check_number, number_or_none, quoted, suggest
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
 Ties: TypeAlias = Literal["shared", "last"]
+Rows: TypeAlias = Literal["labels", "indicator"]
 Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
 
 _DIFFERENCES = {
@@ -88,6 +89,8 @@ class Config:
         score that is NaN is an error, or missing.
     label_limit
         How many labels besides the declared ones may be present. It is no part of equality.
+    rows
+        What lists of integers or strings are; None where each list says it. It is no part of equality.
     options
         The states besides decisions, by what each counts; in the order of the registry.
     """
@@ -98,6 +101,7 @@ class Config:
     nan: Nan = "error"
     options: tuple[StateOptions, ...] = ()
     label_limit: int | None = field(default=None, compare=False)
+    rows: Rows | None = field(default=None, compare=False)
 
     @classmethod
     def checked(
@@ -108,6 +112,7 @@ class Config:
         nan: object = "error",
         options: tuple[StateOptions, ...] = (),
         label_limit: int | None = None,
+        rows: object = None,
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
         policy = cast("Unknown", one_of("unknown", unknown, ("error", "ignore", "add")))
@@ -117,7 +122,9 @@ class Config:
         bound = None if threshold is None else _threshold(threshold, names, policy)
         if label_limit is not None:
             check_number("label_limit", label_limit, 1, 2**62)
-        return cls(names, policy, bound, cast("Nan", one_of("nan", nan, ("error", "missing"))), options, label_limit)
+        missing = cast("Nan", one_of("nan", nan, ("error", "missing")))
+        lists = None if rows is None else cast("Rows", one_of("rows", rows, ("labels", "indicator")))
+        return cls(names, policy, bound, missing, options, label_limit, lists)
 
     @property
     def states(self) -> tuple[str, ...]:

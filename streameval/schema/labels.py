@@ -46,10 +46,7 @@ def normalise(label: object) -> Label:
             f"a label must be a str or an int, not the float {quoted(label)}; "
             "if these are binary predictions or scores by position, give a numpy array"
         )
-    raise LabelError(
-        f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); "
-        "convert it, for example with str()"
-    )
+    raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); convert it")
 
 
 def in_order(label: Label) -> tuple[bool, int, str]:

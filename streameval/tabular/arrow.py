@@ -10,7 +10,7 @@ from streameval.errors import DependencyError, InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.kernel import backend
 from streameval.schema.text import quoted
-from streameval.tabular.columns import Columns, scores_of
+from streameval.tabular.columns import Columns
 
 try:
     import pyarrow as pa
@@ -154,11 +154,11 @@ def _scores(table: Any, columns: Columns) -> Any:
             raise InputError(f"column {name!r} holds null structs, which have no scores; drop those rows")
         return pa.table(column.flatten(), [field.name for field in kind])
     if pa.types.is_map(kind):
-        return [scores_of(pairs or (), name) for pairs in column.to_pylist()]
+        return [pairs or [] for pairs in column.to_pylist()]
     inner = kind.value_type if hasattr(kind, "value_type") else kind
     if pa.types.is_struct(inner) and inner.num_fields == 2:
         label, score = inner.field(0).name, inner.field(1).name
-        return [scores_of(((pair[label], pair[score]) for pair in row or ()), name) for row in column.to_pylist()]
+        return [[(pair[label], pair[score]) for pair in row or ()] for row in column.to_pylist()]
     if pa.types.is_floating(inner) and inner is not kind:
         return _rows(column, name)
     raise InputError(

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from streameval.errors import InputError, public
+from streameval.inputs.lists import mapping_of
 from streameval.schema.text import quoted, suggestion
 
 Null: TypeAlias = Literal["error", "empty"]
@@ -112,7 +113,7 @@ class Columns:
         def column(match: re.Match[str]) -> str:
             role = _ROLES[match[1]]
             name = self.scores if role == "predicted" and self.scores is not None else getattr(self, role)
-            return f"column {name!r}" + (f", row {match[3]} of the batch" if match[3] else "")
+            return f"column {name!r}" + (f" (row {match[3]} of the batch)" if match[3] else "")
 
         return _OPENING.sub(column, message)
 
@@ -124,19 +125,4 @@ class Columns:
             raise InputError(f"{names} must hold a list of labels and a list with the score of each, not {both}")
         if len(labels) != len(scores):
             raise InputError(f"{names} hold a row of {len(labels)} labels and {len(scores)} scores")
-        return scores_of(zip(labels, scores, strict=True), str(self.scores))
-
-
-def scores_of(pairs: Iterable[Any], name: str) -> dict[Any, Any]:
-    """The scores of a row by label, from pairs of the column ``name``."""
-    pairs = list(pairs)
-    try:
-        scores = dict(pairs)
-    except TypeError:
-        raise InputError(f"column {name!r} has scores of what is no label: {quoted(pairs)}") from None
-    if len(scores) < len(pairs):
-        raise InputError(f"column {name!r} names a label twice in one row; name each label once")
-    for label, score in scores.items():
-        if score is None:
-            raise InputError(f"column {name!r} holds a null score for label {quoted(label)}; drop it")
-    return scores
+        return mapping_of(zip(labels, scores, strict=True), f"column {self.scores!r}")

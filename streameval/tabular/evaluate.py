@@ -35,7 +35,7 @@ def evaluate(
     actual, predicted, metrics
         The columns of true and predicted labels, and what is read of them: as for `Job.of`.
     **options
-        ``scores``, ``weight``, ``mask``, ``by``, ``null`` and ``threshold``, as for `Job.of`.
+        ``scores``, ``weight``, ``mask``, ``by``, ``null``, ``threshold`` and ``rows``, as for `Job.of`.
     batch_size
         How many rows are read at a time, at most.
     progress

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypedDict
 from streameval.errors import InputError, public
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
+from streameval.schema.config import Rows
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
@@ -30,6 +31,7 @@ class RowOptions(TypedDict, total=False):
     mask: str | None
     null: Null
     threshold: Threshold
+    rows: Rows | None
 
 
 class JobOptions(RowOptions, total=False):
@@ -78,6 +80,7 @@ class Job:
         by: str | Iterable[str] | None = None,
         null: Null = "error",
         threshold: Threshold = None,
+        rows: Rows | None = None,
     ) -> Job:
         """A job from what a user wrote.
 
@@ -87,6 +90,8 @@ class Job:
             Names of metrics, or an `Evaluator`, a metric or a `Sliced` that has counted nothing; it is copied.
         threshold
             Labels scoring at or above it are predicted; not with an object in ``metrics``, which has its own.
+        rows
+            What lists of integers or strings are, as for `Evaluator`; not with an object either.
         actual, predicted, scores, weight, mask, by, null
             As for `Columns`. With ``by``, rows are counted by the values of these columns, in a `Sliced`; a `Sliced`
             names them itself.
@@ -98,7 +103,7 @@ class Job:
         """
         by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
         columns = Columns(actual, predicted, scores, weight, mask, by, null)
-        state = _built(metrics, threshold)
+        state = _built(metrics, threshold, rows)
         if isinstance(state, Sliced):
             if by and by != state.by:
                 raise InputError(f"by is {quoted(by)}, but the Sliced is by {quoted(state.by)}; leave by out")
@@ -169,18 +174,20 @@ class Job:
         return total
 
 
-def _built(metrics: Metrics, threshold: Threshold) -> State:
+def _built(metrics: Metrics, threshold: Threshold, rows: Rows | None) -> State:
     if isinstance(metrics, Evaluator | Metric | Sliced):
-        if threshold is not None:
-            advice = f"build it with threshold={quoted(threshold)}, and leave that out here"
-            raise InputError(f"metrics is an object; {advice}")
+        for name, value in (("threshold", threshold), ("rows", rows)):
+            if value is not None:
+                raise InputError(
+                    f"metrics is an object; construct it with {name}={quoted(value)}, and leave that out here"
+                )
         if metrics.examples:
             counted = f"this {type(metrics).__name__} has counted {metrics.examples} examples"
             raise InputError(f"{counted}; give an empty one, and merge the result into it")
         return metrics
     if isinstance(metrics, Window):
         raise InputError(f"rows of a table have no order, so there is no {type(metrics).__name__} of them")
-    return Evaluator(DEFAULT_METRICS if metrics is None else metrics, threshold=threshold)
+    return Evaluator(DEFAULT_METRICS if metrics is None else metrics, threshold=threshold, rows=rows)
 
 
 @lru_cache(maxsize=4)

@@ -7,11 +7,9 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
 from streameval.errors import InputError
 from streameval.schema.text import quoted
-from streameval.tabular.columns import Columns, scores_of
+from streameval.tabular.columns import Columns
 from streameval.tabular.job import Job, State
 
 _AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
@@ -49,15 +47,15 @@ def is_table(item: Any) -> bool:
 
 def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
     """The arguments of ``update_many`` that say what rows hold; rows and errors are those of `add_rows`."""
-    arguments: dict[str, Any] = {"y_true": _labels(rows, columns.actual, "actual", columns)}
+    arguments: dict[str, Any] = {"y_true": _lists(rows, columns.actual, "actual", columns)}
     if columns.predicted is not None:
-        arguments["y_pred"] = _labels(rows, columns.predicted, "predicted", columns)
+        arguments["y_pred"] = _lists(rows, columns.predicted, "predicted", columns)
     if columns.scores is not None:
         scores = _lists(rows, columns.scores, "scores", columns)
         labels = arguments.get("y_pred", scores)
         arguments["y_pred"] = [_scores(*row, columns) for row in zip(labels, scores, strict=True)]
     if columns.mask is not None:
-        arguments["mask"] = _labels(rows, columns.mask, "mask", columns)
+        arguments["mask"] = _lists(rows, columns.mask, "mask", columns)
     if columns.weight is not None:
         arguments["weights"] = _column(rows, columns.weight, "weight")
         if nulls := sum(value is None for value in arguments["weights"]):
@@ -94,27 +92,11 @@ def _lists(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]
     return [() if value is None else value for value in values]
 
 
-def _labels(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]:
-    """Labels as ``update_many`` reads them; lists of booleans as the rows of an array, which they are in a table."""
-    return [
-        np.array(value, np.bool_)
-        if type(value) is list and value and type(value[0]) is bool and all(type(truth) is bool for truth in value)
-        else value
-        for value in _lists(rows, name, role, columns)
-    ]
-
-
 def _scores(labels: Any, value: Any, columns: Columns) -> Any:
     """The scores of a row as ``update_many`` reads them: of the labels in another column, if it has one for them."""
     if columns.predicted is not None:
         return columns.pair(labels, value)
-    if not isinstance(value, list | tuple) or not value:
-        return {} if isinstance(value, list | tuple) else value
-    name = str(columns.scores)
-    if all(isinstance(part, list | tuple) and len(part) == 2 for part in value):
-        return scores_of(value, name)
-    try:
-        return np.asarray(value, np.float64)
-    except (TypeError, ValueError):
+    if isinstance(value, list | tuple) and any(isinstance(part, str) for part in value):
         forms = "a mapping label -> number, or a list of (label, number) or of numbers"
-        raise InputError(f"column {name!r} must hold {forms}, not {quoted(value)}") from None
+        raise InputError(f"column {columns.scores!r} must hold {forms}, not {quoted(value)}")
+    return value

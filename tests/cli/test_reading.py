@@ -22,6 +22,7 @@ import streameval as se
 from streameval.cli import counting, reading
 from streameval.cli.counting import Counting, deferred_interrupts
 from streameval.cli.reading import read_jsonl
+from streameval.inputs.lists import EITHER
 from streameval.tabular.columns import Columns
 from tests.support.effort import cases
 
@@ -162,7 +163,10 @@ def test_where_blocks_are_cut_does_not_matter(run, tmp_path, monkeypatch, block,
     assert se.load("state") == library()
 
 
-LABELS = st.one_of(st.text(max_size=3).filter(lambda text: text.isprintable()), st.integers(-3, 3))
+LABELS = st.one_of(
+    st.text(max_size=3).filter(lambda text: text.isprintable() and text not in EITHER),
+    st.integers(-3, 3).filter(lambda number: number not in EITHER),
+)
 
 
 @settings(max_examples=cases(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -231,3 +235,21 @@ def test_ctrl_c_ends_a_wait_at_once():
 
     with pytest.raises(KeyboardInterrupt), deferred_interrupts() as following:
         following(wait())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.jsonl", '{"tags": [1, 0, 1], "guess": [1, 1, 1]}\n{"tags": [0, 0, 1], "guess": [0, 1, 1]}\n'),
+        ("r.csv", "tags,guess\n1|0|1,1|1|1\n0|0|1,0|1|1\n"),
+    ],
+)
+def test_rows_of_0_and_1_are_refused_until_the_command_says_what_they_are(run, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    command = "evaluate", name, "-a", "tags", "-p", "guess", "-m", "f1_micro", "-f", "json"
+    refused = run(*command)
+    assert refused.code == 2
+    assert f"{name}:{1 + name.endswith('.csv')}: column 'tags' is [" in refused.err
+    assert "for indicators give --rows indicator, for labels --rows labels" in refused.err
+    assert json.loads(run(*command, "--rows", "indicator").out)["metrics"]["f1_micro"] == 0.75
+    assert json.loads(run(*command, "--rows", "labels").out)["metrics"]["f1_micro"] == 6 / 7

@@ -572,7 +572,7 @@ SINGLE: dict[str, object] = {
     "reversed row": np.array([1, 0, 1])[::-1],
     "pandas": pd.Series({"a": 1, "b": 0, "c": 1}),
     "pandas boolean": pd.Series({"a": True, "c": True}, dtype="boolean"),
-    "polars": pl.Series([1, 0, 1]),
+    "polars": pl.Series([True, False, True]),
     "arrow": pa.array([True, False, True]),
 }
 

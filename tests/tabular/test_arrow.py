@@ -253,9 +253,9 @@ def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
         ([0.5], "column 'scores' holds double; scores are a map"),
         ([["a"]], "column 'scores' holds list<.*: string>; scores are a map"),
         ([None], "column 'scores' holds 1 nulls"),
-        (pa.array([[("a", 0.1), ("a", 0.2)]], pa.map_(pa.string(), pa.float64())), "names a label twice"),
-        (pa.array([[("a", None)]], pa.map_(pa.string(), pa.float64())), "a null score for label 'a'"),
-        ([[{"label": "a", "score": float("nan")}]], "column 'scores' is NaN"),
+        (pa.array([[("a", 0.1), ("a", 0.2)]], pa.map_(pa.string(), pa.float64())), "two values for label"),
+        (pa.array([[("a", None)]], pa.map_(pa.string(), pa.float64())), "None for label 'a'; scores are"),
+        ([[{"label": "a", "score": float("nan")}]], r"column 'scores' \(row 0 of the batch\) is NaN"),
     ],
 )  # fmt: skip
 def test_scores_that_are_none_are_refused(scores: Any, message: str):

@@ -137,7 +137,7 @@ class CountedMetric(Combinable):
         copies: dict[str, Any] = {name: _copied(value) for name, value in choices.items()}
         for name, value in copies.items():
             setattr(self, name, value)
-        options = {name: copies.pop(name) for name in ("labels", "unknown", "threshold", "label_limit")}
+        options = {name: copies.pop(name) for name in ("labels", "unknown", "threshold", "label_limit", "rows")}
         self._spec = build_spec(
             self._entry.name,
             average=self._average,

@@ -25,6 +25,8 @@ cdef extern from "Python.h":
     object PyObject_GetIter(object)
     PyObject* PyIter_Next(object) except? NULL
     long PyLong_AsLong(object) except? -1
+    long PyLong_AsLongAndOverflow(object, int*) except? -1
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
     double PyLong_AsDouble(object) except? -1.0
     Py_ssize_t PySequence_Fast_GET_SIZE(object)
     PyObject* PySequence_Fast_GET_ITEM(object, Py_ssize_t)
@@ -264,6 +266,8 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
                 return 0
             note(self, column, bit, count)
     if PyList_CheckExact(argument) or PyTuple_CheckExact(argument):
+        if may_be_row(argument):
+            return 0
         for position in range(PySequence_Fast_GET_SIZE(argument)):
             column = column_of(self, columns, PySequence_Fast_GET_ITEM(argument, position))
             if column < 0:
@@ -273,6 +277,36 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
     if fixed and type(argument) is np.ndarray and not (self.scored and bit == 2 and argument.dtype.char != "?"):
         return row(self, argument, fixed, bit, count)
     return 0
+
+
+cdef inline int either(PyObject* member) except -1:
+    """A bit for a member that may be an indicator, 0 for one that is a label; as in `streameval.inputs.lists`."""
+    cdef int overflow = 0
+    cdef long value
+    if PyLong_CheckExact(<object>member):
+        value = PyLong_AsLongAndOverflow(<object>member, &overflow)
+        if overflow or value > 1:
+            return 0
+        return 1 if value == 0 else 2 if value == 1 else 4 if value == -1 else 8 if value == -100 else 0
+    if not PyUnicode_CheckExact(<object>member) or PyUnicode_GET_LENGTH(<object>member) > 4:
+        return 0
+    return 16 if <object>member == "0" else 32 if <object>member == "1" else 64 if <object>member == "-1" else (
+        128 if <object>member == "-100" else 0)
+
+
+cdef bint may_be_row(object members) except -1:
+    """Whether a list is one that `streameval.inputs.lists` looks at: of indicators, with a repeat, or [1, 0]."""
+    cdef Py_ssize_t position, size = PySequence_Fast_GET_SIZE(members)
+    cdef int bit, seen = 0, first = 0
+    cdef bint repeats = False
+    for position in range(size if size > 1 else 0):
+        bit = either(PySequence_Fast_GET_ITEM(members, position))
+        if bit == 0:
+            return False
+        repeats |= seen & bit
+        seen |= bit
+        first = first or bit
+    return repeats or size == 2 and (seen == 3 and first == 2 or seen == 48 and first == 32)
 
 
 cdef int row(Placing self, object argument, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1:

@@ -218,7 +218,7 @@ def test_parameters_are_kept_under_their_names_and_by_value():
     assert math.isnan(params.pop("zero_division"))
     assert params == {
         "beta": 2, "empty": "drop", "labels": ("a", "b"), "unknown": "error", "threshold": {"a": 0.5, "b": 0.25},
-        "label_limit": None,
+        "label_limit": None, "rows": None,
     }  # fmt: skip
     metric.update({"a": True}, {"a": 0.4, "b": 0.3})
     assert metric.snapshot().per_label().fp.tolist() == [0, 1]

@@ -1,0 +1,190 @@
+"""Which lists hold labels, and which are rows of indicators or of scores in the order of the labels."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import InputError, LabelError
+from streameval.inputs.columns import Argument
+from streameval.inputs.forms import form_of
+from streameval.inputs.values import python_value
+from streameval.kernel.types import Places
+from streameval.schema.text import quoted
+
+EITHER = frozenset([0, 1, -1, -100, "0", "1", "-1", "-100"])
+"""What labels may be and indicators, masked ones among them, also where a file made strings of them."""
+
+_TURNED = [[1, 0], ["1", "0"]]  # labels come in ascending order, so that these are probably indicators
+_LABELS, _VALUES = {int, str}, {bool, int, float, type(None)}
+_COMMON = {list, tuple, dict, set, frozenset, np.ndarray}
+_INTEGERS = {text: int(text) for text in EITHER if isinstance(text, str)}
+
+
+def without_rows(examples: list[Any], argument: Argument, start: int) -> list[Any]:
+    """Examples with an array in place of each list that is a row, and lists in place of what libraries made of lists.
+
+    A list of booleans, or of numbers of which one is a float, is a row, for labels are neither. A list of integers or
+    strings is a list of labels. ``start`` is the position of the first example.
+
+    Raises
+    ------
+    InputError
+        If a list of integers or strings may be a row as well: all members are in `EITHER`, and one is repeated.
+        `check_pairs` looks at those of two.
+    """
+    kinds = set(map(type, examples))
+    if not kinds <= _COMMON:
+        examples = [part if type(part) in _COMMON else _listed(part, argument.name) for part in examples]
+        kinds = set(map(type, examples))
+    if any(issubclass(kind, np.ndarray) for kind in kinds):
+        examples = [_labels_in(row) if isinstance(row, np.ndarray) else row for row in examples]
+        kinds = set(map(type, examples))
+        argument.twos |= {at for at, row in enumerate(examples, start) if getattr(row, "shape", 0) == (2,)}
+    if list not in kinds and not any(issubclass(kind, tuple) for kind in kinds):
+        return examples
+    lists = examples if kinds <= {list, tuple} else [part for part in examples if isinstance(part, list | tuple)]
+    if argument.rows != "indicator" and set(map(type, chain.from_iterable(lists))) <= _LABELS:
+        if argument.rows is None and not EITHER.isdisjoint(chain.from_iterable(lists)):
+            for position, example in enumerate(examples, start):
+                if isinstance(example, list | tuple) and len(example) > 1 and EITHER.issuperset(example):
+                    note(example, [*example], argument, position)
+        return examples
+    return [
+        _read(example, argument, position) if isinstance(example, list | tuple) else example
+        for position, example in enumerate(examples, start)
+    ]
+
+
+def _listed(example: Any, name: str) -> Any:
+    """A list in place of what a library makes of one; anything else as it is."""
+    form = form_of(example)
+    if form == "polars":
+        return example.to_list()
+    if form == "arrow":
+        return example.to_pylist()
+    if form == "scalar":
+        value = example.as_py()
+        return mapping_of(value, name) if str(example.type).startswith("map<") and value is not None else value
+    return list(example) if isinstance(example, deque) else example
+
+
+def _labels_in(row: np.ndarray[Any, Any]) -> Any:
+    """The labels that an array of strings names, none in an empty one; or the array, if it is a row."""
+    if row.ndim != 1 or (len(row) and row.dtype.kind not in "UOT"):
+        return row
+    values: list[Any] = row.tolist()
+    if row.dtype.kind == "O" and values and not any(issubclass(kind, str) for kind in set(map(type, values))):
+        return row
+    return values
+
+
+def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
+    """A list of labels as it is, or a row as an array."""
+    if not example:
+        return example
+    kinds = set(map(type, example))
+    if not kinds <= _LABELS:
+        values = [*map(python_value, example)]
+        kinds = set(map(type, values))
+        if argument.scored or argument.compared:
+            pairs = _pairs(values)
+            if pairs is not None:
+                return mapping_of(pairs, argument.at(position))
+        if kinds <= _VALUES and not kinds.isdisjoint((bool, float)):
+            return _row(values, kinds, argument, position)
+        if not kinds <= _LABELS:
+            return example
+    else:
+        values = [*example]
+    if argument.rows == "indicator":
+        return np.array([_INTEGERS.get(value, value) for value in values], object)
+    if argument.rows != "labels" and len(values) > 1 and EITHER.issuperset(values):
+        note(example, values, argument, position)
+    return example
+
+
+def _row(values: list[Any], kinds: set[type], argument: Argument, position: int) -> Any:
+    name = argument.at(position)
+    if bool in kinds and int in kinds:
+        raise InputError(f"{name} is {quoted(values)}, which mixes booleans and integers; give one or the other")
+    (first, *more) = values
+    if not more and (first in (0, 1) or first != first) and len(argument.reader.config.labels or ()) != 1:
+        raise LabelError(
+            f"{name} is {values}, which may be a row of one label, or hold a label that became a "
+            f"{type(first).__name__}; convert labels with int(), or declare the one label with labels=[...]"
+        )
+    if len(values) == 2:
+        argument.twos.add(position)
+    exact = kinds <= {bool} or kinds <= {float}
+    return np.array(values, None if exact else object)
+
+
+def _pairs(values: list[Any]) -> list[Any] | None:
+    """Scores that stand in pairs (label, score), or in mappings with a label and a score; None if these are not."""
+    if all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in values):
+        return values
+    if all(isinstance(pair, dict) and pair.keys() == {"label", "score"} for pair in values):
+        return [(pair["label"], pair["score"]) for pair in values]
+    return None
+
+
+def mapping_of(pairs: Iterable[Any], name: str) -> dict[Any, Any]:
+    """Pairs of a label and its value as a mapping; `LabelError` where a label has two."""
+    listed = list(pairs)
+    try:
+        mapping = dict(listed)
+    except TypeError:
+        raise LabelError(f"{name} holds a label that cannot be hashed: {quoted(listed)}") from None
+    if len(mapping) < len(listed):
+        labels = [label for label, _ in listed]
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise LabelError(f"{name} has two values for label {quoted(twice)}; name each label once")
+    return mapping
+
+
+# -- lists that may be either -----------------------------------------------------------------------------------------
+
+
+def note(example: Any, values: list[Any], argument: Argument, position: int) -> None:
+    """Refuse a list of members of `EITHER` that is probably a row; note one that is only beside a row of two."""
+    if len(set(values)) < len(values):
+        raise _ambiguous(example, argument, position)
+    if len(values) == 2 and argument.pairs:
+        argument.twos.add(position)
+        if values in _TURNED and not argument.scored:
+            argument.turned.append((position, example))
+
+
+def check_codes(offsets: Places, codes: Places, labels: list[Any], argument: Argument, start: int) -> None:
+    """The same for lists of codes of labels, the first of which has the position ``start``."""
+    either = np.array([label in EITHER for label in labels], np.bool_)
+    if argument.rows == "labels" or not either.any():
+        return
+    lengths, ends = np.diff(offsets), np.cumsum(np.concatenate([[0], either[codes]]))
+    for row in np.flatnonzero((np.diff(ends[offsets]) == lengths) & (lengths > 1)).tolist():
+        values = [labels[code] for code in codes[offsets[row] : offsets[row + 1]].tolist()]
+        note(values, values, argument, start + row)
+
+
+def check_pairs(arguments: Sequence[Argument], stop: int) -> None:
+    """Refuse the list [1, 0] beside a row of two, or beside a list of two members of `EITHER`; up to an example."""
+    for argument in arguments:
+        while argument.turned and argument.turned[0][0] < stop:
+            position, example = argument.turned.popleft()
+            if any(other.width == 2 or position in other.twos for other in arguments if other is not argument):
+                raise _ambiguous(example, argument, position)
+
+
+def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
+    labels = " and ".join(map(quoted, sorted(set(example), key=int)))
+    fields = next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(example, method)), None)
+    array = "np.asarray(rows)" if argument.many else "np.asarray(row)"
+    return InputError(
+        f"{argument.at(position)} is {quoted(example)}, which may be indicators or the labels {labels}; for indicators "
+        f"give {fields or array} or rows='indicator', for labels sets or rows='labels'"
+    )

@@ -1,0 +1,359 @@
+"""Lists: labels, rows, or refused since they may be either; the same in every form and in every call."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections import deque, namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import streameval as se
+from streameval.adapters import river as se_river
+
+EITHER = "may be indicators or the labels"
+Rows = list[list[Any]]
+
+READ: list[tuple[str, list[Any], Any]] = [
+    ("names", ["a", "b"], {"a", "b"}),
+    ("ids", [3, 7], {3, 7}),
+    ("ids and 0", [0, 1, 7], {0, 1, 7}),
+    ("repeated ids", [7, 7], {7}),
+    ("nothing", [], set()),
+    ("0", [0], {0}),
+    ("1", [1], {1}),
+    ("0 and 1", [0, 1], {0, 1}),
+    ("strings", ["0", "1"], {"0", "1"}),
+    ("-1 and 1", [-1, 1], {-1, 1}),
+    ("0 and its string", [0, "0"], {0, "0"}),
+    ("booleans", [True, False], np.array([True, False])),
+    ("floats", [0.0, 1.0, 1.0], np.array([0, 1, 1])),
+    ("floats and integers", [0, 1.0], np.array([0, 1])),
+    ("numpy booleans", [np.True_, np.False_], np.array([1, 0])),
+    ("numpy integers", [np.int64(3), np.int64(7)], {3, 7}),
+]
+REFUSED: dict[str, list[Any]] = {
+    "indicators": [1, 0, 1], "zeros": [0, 0], "ones": [1, 1], "strings": ["1", "0", "0"], "signs": [-1, 1, 1],
+    "masked": [1, -100, 1], "numpy": [np.int64(1), np.int64(0), np.int64(1)],
+}  # fmt: skip
+FORMS: dict[str, Callable[[Rows], Any]] = {
+    "lists": list,
+    "tuples": lambda rows: list(map(tuple, rows)),
+    "generator": lambda rows: (row for row in rows),
+    "deques": lambda rows: list(map(deque, rows)),
+    "named": lambda rows: [named(row) for row in rows],
+    "series": pd.Series,
+    "series of arrays": lambda rows: pd.Series([np.array(row) for row in rows]),
+    "arrow": pa.array,
+    "arrow, chunked": lambda rows: pa.chunked_array([pa.array(rows[:1]), pa.array(rows[1:], pa.array(rows).type)]),
+    "arrow, coded": lambda rows: pa.array(rows, pa.list_(pa.dictionary(pa.int32(), pa.array(rows).type.value_type))),
+    "arrow, fixed size": lambda rows: pa.array(rows, pa.list_(pa.array(rows).type.value_type, len(rows[0]))),
+    "elements of arrow": lambda rows: list(pa.array(rows)),
+    "polars": pl.Series,
+    "elements of polars": lambda rows: [pl.Series(row) for row in rows],
+    "strings in arrays": lambda rows: [np.array(row) if isinstance(row[0], str) else row for row in rows],
+}  # fmt: skip
+
+
+def named(row: list[Any]) -> Any:
+    """A row with names, as data frames and databases give it."""
+    return namedtuple("Row", [f"c{place}" for place in range(len(row))])(*row)  # noqa: PYI024  # of any width
+
+
+def matrix(row: list[int]) -> Any:
+    """A matrix of numpy, which warns of itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.matrix(row)
+
+
+def of_one(rows: Any) -> Any:
+    """The first of some rows."""
+    return next(iter(rows))
+
+
+CALLS: dict[str, Callable[[Any, Any], object]] = {
+    "update_many": lambda true, pred: counted(true, pred),
+    "numbers": lambda true, pred: se.metric("f1").update_many(true, pred),
+    "score": lambda true, pred: se.score(true, pred, "f1_micro"),
+    "report": lambda true, pred: se.classification_report(true, pred),
+    "rolling": lambda true, pred: se.Rolling(se.Evaluator(), 5).update_many(true, pred),
+    "sliced": lambda true, pred: se.Sliced(se.Evaluator(), by="by").update_many(true, pred, where={"by": ["x", "y"]}),
+    "compared": lambda true, pred: se.Evaluator(threshold=0.5).update_many(true, pred),
+    "ranked": lambda true, pred: se.Evaluator(["ndcg"]).update_many(true, pred),
+}
+
+
+def counted(true: Any, pred: Any, **options: Any) -> bytes:
+    ev = se.Evaluator(**options)
+    ev.update_many(true, pred)
+    return ev.to_bytes()
+
+
+@pytest.mark.parametrize(("values", "meant"), [row[1:] for row in READ], ids=[row[0] for row in READ])
+def test_what_a_list_is(values: list[Any], meant: Any):
+    for verb in (lambda ev, true, pred: ev.update(true, pred), lambda ev, true, pred: ev.update_many([true], [pred])):
+        for mask in (False, True):
+            one, other = se.Evaluator(), se.Evaluator()
+            verb(one, values, values)
+            verb(other, meant, meant)
+            if mask:
+                one.update({5}, set(), mask=values)
+                other.update({5}, set(), mask=meant)
+            assert one == other
+            assert one.to_bytes() == other.to_bytes()
+    if values:
+        pair = se.Evaluator(), se.Evaluator()
+        pair[0].update_many(pd.Series([values, values]), [[]] * 2)
+        pair[1].update_many([meant] * 2, [[]] * 2)
+        assert pair[0] == pair[1]
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_that_may_be_either_is_refused_in_every_form(form: str, kind: str):
+    row = REFUSED[kind]
+    if kind == "numpy" and ("arrow" in form or "polars" in form):
+        row = [int(value) for value in row]
+    rows = [row, row]
+    ids = [[3], [4]]
+    for true, pred in ((rows, ids), (ids, rows)):
+        ev = se.Evaluator()
+        with pytest.raises(se.InputError, match=EITHER):
+            ev.update_many(*(FORMS[form](side) if side is rows else side for side in (true, pred)))
+        assert ev == se.Evaluator()
+    for call in (
+        lambda ev, bad: ev.update(of_one(bad), {3}),
+        lambda ev, bad: ev.update({3}, of_one(bad)),
+        lambda ev, bad: ev.revert(of_one(bad), {3}),
+        lambda ev, bad: ev.update({3}, {3}, mask=of_one(bad)),
+        lambda ev, bad: ev.update_many(ids, ids, mask=bad),
+    ):
+        if form == "series of arrays" and "update_many" not in call.__code__.co_names and kind != "strings":
+            continue  # an array of numbers is a row
+        ev = se.Evaluator()
+        with pytest.raises(se.InputError, match=EITHER):
+            call(ev, FORMS[form](rows))
+        assert ev == se.Evaluator()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_list_that_may_be_either_is_refused_by_every_call(name: str):
+    rows, ids = [[1, 0, 1], [0, 1, 1]], [[3], [4]]
+    for true, pred in ((rows, ids), (ids, rows), (rows, rows)):
+        with pytest.raises(se.InputError, match=EITHER):
+            CALLS[name](true, pred)
+    with pytest.raises(se.InputError, match=EITHER):
+        se_river.MicroF1().update([1, 0, 1], {3})
+
+
+@pytest.mark.parametrize("options", [{"labels": ["a", "b", "c"]}, {"labels": ["a", "b", "c"], "unknown": "ignore"}])
+def test_it_is_refused_before_labels_are_looked_up(options: dict[str, Any]):
+    for rows in ([[1, 0, 1]], pa.array([[1, 0, 1]]), pd.Series([["1", "0", "1"]])):
+        with pytest.raises(se.InputError, match=EITHER):
+            counted(rows, [["a"]], **options)
+
+
+def test_the_message_says_where_and_both_ways_out_are_open():
+    rows, pred = [[3], [1, 0, 1], [0, 1, 1]], [[3], [0], [1]]
+    message = r"y_true\[1\] is \[1, 0, 1\], which may be indicators or the labels 0 and 1; for indicators give np.asar"
+    with pytest.raises(se.InputError, match=message):
+        counted(rows, pred)
+    with pytest.raises(se.InputError, match=r"^y_pred is \[1, 0, 1\], "):
+        se.Evaluator().update({3}, [1, 0, 1])
+    with pytest.raises(se.InputError, match=r"give row\._asdict\(\) or"):
+        se.Evaluator().update(named([1, 1]), {3})
+    true, guess = [[1, 0, 1], [0, 1, 1]], [[1, 1, 1], [0, 0, 0]]
+    rows_read = counted(np.asarray(true), np.asarray(guess))
+    assert counted(true, guess, rows="indicator") == se_with_rows(rows_read, "indicator")
+    assert counted([*map(set, true)], [*map(set, guess)]) == se_with_rows(counted(true, guess, rows="labels"), None)
+    strings = [[*map(str, row)] for row in true], [[*map(str, row)] for row in guess]
+    assert counted(*strings, rows="indicator") == se_with_rows(rows_read, "indicator")
+    assert counted(pa.array(true), pd.Series(guess), rows="indicator") == se_with_rows(rows_read, "indicator")
+
+
+def se_with_rows(data: bytes, rows: Any) -> bytes:
+    """The bytes of an evaluator with the same counts and another option."""
+    ev = se.Evaluator(rows=rows)
+    ev.merge(se.Evaluator.from_bytes(data))
+    return ev.to_bytes()
+
+
+def test_rows_is_kept_and_compares_equal():
+    ev = se.Evaluator(rows="indicator")
+    for other in (ev.copy(), se.Evaluator.from_bytes(ev.to_bytes())):
+        other.update([1, 0, 1], [1, 1, 1])
+        assert other.get("recall_micro") == 1.0
+    assert ev == se.Evaluator()
+    ev.merge(se.Evaluator())
+    with pytest.raises(se.InputError, match="rows must be 'labels' or 'indicator'"):
+        se.Evaluator(rows="indicators")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("beside", [[0, 1], [1, 0], [0, 0.0], [True, False], np.array([0, 1]), ["0", "1"]], ids=str)
+def test_one_and_zero_beside_a_row_of_two_are_refused(beside: Any):
+    for true, pred in (([1, 0], beside), (beside, [1, 0])):
+        for options in ({}, {"labels": [0, 1, "0", "1"][: 0 if "0" in list(beside) else 2] or None}):
+            for call in (
+                lambda ev, t, p: ev.update(t, p),
+                lambda ev, t, p: ev.update({1}, t, mask=p),
+                lambda ev, t, p: ev.update_many([{1}, t], [{1}, p]),
+                lambda ev, t, p: ev.update_many([{1}, t], [{1}, {1}], mask=[{1}, p]),
+            ):
+                ev = se.Evaluator(**options)
+                with pytest.raises(se.InputError, match=EITHER):
+                    call(ev, true, pred)
+                assert ev == se.Evaluator(**options)
+    with pytest.raises(se.InputError, match=r"y_true\[1\] is \[1, 0\]"):
+        counted(pa.array([[5, 7], [1, 0]]), np.array([[1, 0], [0, 1]]))
+
+
+@pytest.mark.parametrize("beside", [[3, 7], [1], {"a"} - {"a"}, {1, 0}, np.array([0, 1, 1]), [5, 0]], ids=str)
+def test_one_and_zero_beside_anything_else_are_labels(beside: Any):
+    one, other = se.Evaluator(), se.Evaluator()
+    one.update([1, 0], beside)
+    one.update_many([[1, 0]], [beside])
+    other.update({0, 1}, beside)
+    other.update_many([{0, 1}], [beside])
+    assert one == other
+
+
+def test_one_and_zero_are_labels_where_there_are_more_or_where_it_is_a_ranking():
+    one, other = se.Evaluator(labels=range(3)), se.Evaluator(labels=range(3))
+    one.update([1, 0], [0, 1])
+    other.update({0, 1}, {0, 1})
+    assert one == other
+    ranked = se.Evaluator(["mrr"])
+    ranked.update([0], [1, 0])
+    assert ranked.get("mrr") == 0.5
+    with pytest.raises(se.InputError, match=EITHER):
+        ranked.update([0], [1, 0, 1])
+
+
+def test_a_single_boolean_or_float_is_a_row_only_where_one_label_is_declared():
+    for values in ([True], [1.0], [0.0], [float("nan")]):
+        with pytest.raises(se.LabelError, match="one label"):
+            se.Evaluator().update(values, {3})
+        one, other = se.Evaluator(labels=["a"]), se.Evaluator(labels=["a"])
+        one.update(values, {"a"})
+        other.update(np.array(values), {"a"})
+        assert one == other
+    with pytest.raises(se.InputError, match="mixes booleans and integers"):
+        se.Evaluator().update([True, 1], {3})
+
+
+SCORED: dict[str, Callable[[], Any]] = {
+    "lists": lambda: [[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]],
+    "series": lambda: pd.Series([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]]),
+    "series of arrays": lambda: pd.Series([np.array([0.9, 0.1, 0.6]), np.array([0.2, 0.4, 0.8])]),
+    "arrow": lambda: pa.array([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]]),
+    "arrow, fixed size": lambda: pa.array([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]], pa.list_(pa.float64(), 3)),
+    "polars": lambda: pl.Series([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]]),
+    "pairs": lambda: [[("a", 0.9), ("b", 0.1), ("c", 0.6)], [("c", 0.8), ("b", 0.4), ("a", 0.2)]],
+    "records": lambda: [
+        [{"label": "a", "score": 0.9}, {"label": "b", "score": 0.1}, {"label": "c", "score": 0.6}],
+        [{"label": "c", "score": 0.8}, {"label": "b", "score": 0.4}, {"label": "a", "score": 0.2}],
+    ],
+    "arrow maps": lambda: pa.array(
+        [[("a", 0.9), ("b", 0.1), ("c", 0.6)], [("a", 0.2), ("b", 0.4), ("c", 0.8)]], pa.map_(pa.string(), pa.float64())
+    ),
+    "numpy floats in mappings": lambda: [
+        {"a": np.float32(0.9), "b": np.array(0.1), "c": np.array(0.6)}, {"a": 0.2, "b": np.float64(0.4), "c": 0.8},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", SCORED)
+@pytest.mark.parametrize("options", [{"threshold": 0.5}, {"keep": ["curves"]}, {"keep": ["rankings"]}], ids=str)
+def test_scores_in_every_form_are_what_the_array_is(form: str, options: dict[str, Any]):
+    true = [["a"], ["b", "c"]]
+    expected = np.array([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]])
+    if form == "numpy floats in mappings":
+        expected[0, 0] = np.float32(0.9)
+    metrics: list[str] = [] if "keep" in options else ["f1_micro"]
+    one, other = (se.Evaluator(metrics, labels=["a", "b", "c"], **options) for _ in range(2))
+    one.update_many(true, SCORED[form]())
+    other.update_many(true, expected)
+    assert one == other
+    single = se.Evaluator(metrics, labels=["a", "b", "c"], **options)
+    for example, prediction in zip(true, SCORED[form](), strict=True):
+        single.update(example, prediction)
+    assert single == other
+
+
+ROWS: dict[str, Callable[[], Any]] = {
+    "a matrix": lambda: matrix([1, 0, 1]),
+    "an array of one row": lambda: np.array([[1, 0, 1]]),
+    "a masked array": lambda: np.ma.array([[1, 0, 1]]),
+    "bytes": lambda: memoryview(bytes([1, 0, 1])),
+    "an array of Python": lambda: __import__("array").array("b", [1, 0, 1]),
+    "a sparse row": lambda: next(iter(__import__("scipy.sparse").sparse.csr_matrix([[1, 0, 1]]))),
+    "a data frame": lambda: pd.DataFrame([[1, 0, 1]], columns=["a", "b", "c"]),
+    "a polars frame": lambda: pl.DataFrame({"a": [1], "b": [0], "c": [1]}),
+    "an Arrow table": lambda: pa.table({"a": [1], "b": [0], "c": [1]}),
+    "an element of booleans": lambda: pa.array([[True, False, True]])[0],
+    "an element of a map": lambda: pa.array(
+        [[("a", True), ("b", False), ("c", True)]], pa.map_(pa.string(), pa.bool_())
+    )[0],
+    "a mapping of 0-d arrays": lambda: {"a": np.array(1), "b": np.array(0), "c": np.array(True)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ROWS)
+def test_one_row_in_every_form_is_what_the_array_is(form: str):
+    one, other, many = (se.Evaluator(labels=["a", "b", "c"]) for _ in range(3))
+    one.update(ROWS[form](), ROWS[form](), mask=ROWS[form]())
+    many.update_many([ROWS[form]()], [ROWS[form]()], mask=[ROWS[form]()])
+    other.update(np.array([1, 0, 1]), np.array([1, 0, 1]), mask=np.array([1, 0, 1]))
+    assert one == many == other
+
+
+@pytest.mark.parametrize("declared", [None, ["a", "b"]])
+def test_an_empty_array_says_nothing(declared: Any):
+    one, other = (se.Evaluator(labels=declared) for _ in range(2))
+    one.update_many([np.array(["a"]), np.array([])], [np.array([]), ["b"]])
+    one.update(np.array([]), np.array([]))
+    other.update_many([["a"], []], [[], ["b"]])
+    other.update([], [])
+    assert one == other
+
+
+@pytest.mark.parametrize("members", [(0, 1), ("0", "1"), (0, 1, 2), (-1, 1), ("a", "0", "1")], ids=str)
+def test_a_batch_is_refused_where_one_of_its_examples_is(members: Sequence[Any]):
+    rng = random.Random(3)
+    for _ in range(300):
+        sides = [[rng.choices(members, k=rng.randrange(4)) for _ in range(rng.randrange(1, 4))]]
+        sides.append([rng.choices(members, k=rng.randrange(4)) for _ in sides[0]])
+        single, outcomes = se.Evaluator(), []
+        for true, pred in zip(*sides, strict=True):
+            try:
+                single.update(true, pred)
+                outcomes.append(True)
+            except se.InputError as error:
+                assert EITHER in str(error)  # noqa: PT017
+                outcomes.append(False)
+        for form in (list, pd.Series, pa.array, lambda rows: (row for row in rows)):
+            batch = se.Evaluator()
+            try:
+                batch.update_many(form(sides[0]), form(sides[1]))
+                assert all(outcomes)
+                assert batch == single
+            except (se.InputError, pa.ArrowInvalid):
+                assert not all(outcomes) or form is pa.array
+                assert batch == se.Evaluator()
+
+
+@pytest.mark.parametrize("labels", [2, 5, 10, 30])
+def test_ascending_ids_are_never_refused(labels: int):
+    rng = random.Random(labels)
+    stream = [
+        [sorted(rng.sample(range(labels), rng.randrange(min(labels, 4) + 1))) for _ in range(10_000)] for _ in range(2)
+    ]
+    expected = counted([*map(set, stream[0])], [*map(set, stream[1])])
+    assert counted(*stream) == counted(*map(pa.array, stream)) == counted(*map(pd.Series, stream)) == expected
