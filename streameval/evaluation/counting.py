@@ -156,11 +156,6 @@ class Accumulator(Mergeable):
             with self._guard.reading if guarded else self._guard:
                 self._compact()
 
-    def _prepare_combined(self, other: Self, verb: str) -> list[Part]:
-        """Prepare what `merge` or `unmerge` does, by an object that nobody changes meanwhile; the guard is held."""
-        mine, theirs = self._core.states, other._core.states
-        return mine.prepare_merge(theirs) if verb == "merge" else mine.prepare_unmerge(theirs)
-
     def _merge(self, states: StateSet) -> None:
         """Add all that states have counted, which nobody else changes; the guard is held."""
         self._core.states.root.commit(self._prepare_merge(states))

@@ -147,14 +147,9 @@ class Sliced(Mergeable, Generic[A]):
             The value of each name that slices are by; other names may be in it too.
         """
         keys = self._keys(where)
-        if mask is None and type(weight) in NUMBERS and weight == 1:
-            if len(keys) == 1:
-                part = self._slices[0].slices.get(keys[0])
-                if part is not None and core_of(part).fast_count(y_true, y_pred, 1):
-                    return
-            elif self._count_plain(keys, y_true, y_pred):
-                return
-        self._count(keys, y_true, y_pred, weight, mask, 1)
+        plain = mask is None and type(weight) in NUMBERS and weight == 1
+        if not (plain and self._count_plain(keys, y_true, y_pred)):
+            self._count(keys, y_true, y_pred, weight, mask, 1)
 
     def revert(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None

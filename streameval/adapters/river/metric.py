@@ -394,7 +394,8 @@ class MetricCollection(Combinable, Metrics):
                 merges.append((counts, theirs._counts))
             pairs.append((mine, combined[key]))
         with commit.Guards([counts._guard for counts, _ in merges]):
-            commit.Root.commit([part for counts, added in merges for part in counts._prepare_combined(added, verb)])
+            prepared = [getattr(counts._core.states, f"prepare_{verb}")(added._core.states) for counts, added in merges]
+            commit.Root.commit([part for parts in prepared for part in parts])
         for mine, counts in pairs:
             if mine._counts is not counts:
                 self._sharing.is_complete, mine._counts = False, counts
