@@ -211,6 +211,7 @@ def pair_streams() -> tuple[Stream, ...]:
                     (1e308, 5e-324), (2.0**-150, 1.0), (3.0, 0.0)]:  # fmt: skip
         pairs = zip(({"a", "b"}, {"a"}), weights, strict=True)
         made.append(Stream([Ranked(true, {"a": 0.5, "c": 0.75}, weight=weight) for true, weight in pairs]))
+    made.append(Stream([Ranked({"a", "b"}, {"a": 0.5}), Ranked({"a", "c"}, {"b": 0.5})]))  # of one SCUMBLE above 0
     return tuple(made)
 
 

@@ -126,7 +126,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "confusion_score: counts.fp -> counts.fn",
     ),
     ("pairs", "two labels that are never true together come so close only by one unit of weight"): (
-        "dependent_pairs: 0 -> -1 (4)",
         "dependent_pairs: 0 -> 1 (4)",
     ),
     ("pairs", "without fractions of weights nothing but a tie comes so close, and a tie does not depend either way"): (
