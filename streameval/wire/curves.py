@@ -19,18 +19,7 @@ from streameval.schema.labels import Label
 from streameval.states.curves import BLOCK, CurveBlock, CurveBlocks, CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
-from streameval.wire.fields import (
-    LONGEST,
-    Blocks,
-    Option,
-    PackedWords,
-    Sink,
-    Source,
-    WeightForm,
-    WideBlocks,
-    joined,
-    require,
-)
+from streameval.wire.fields import LONGEST, Blocks, Option, Packed, Sink, Source, WeightForm, joined, require
 
 OPTIONS: tuple[Option, ...] = ()
 
@@ -43,7 +32,7 @@ def put_curves(sink: Sink, content: CurveContent | CurveBlocks) -> None:
     """Write a content, without its labels."""
     lengths, last = np.zeros(len(content.labels), np.int64), 0
     columns = [Blocks(1), Blocks(), Blocks(), Blocks()]
-    words = [[WideBlocks(), WideBlocks()] for _ in range(2)]
+    words = [[Blocks(words=2), Blocks(words=2)] for _ in range(2)]
     for first, offsets, bins, counts, sums, _ in content.blocks():
         own = np.diff(offsets)
         starts = np.zeros(len(bins), np.bool_)
@@ -122,7 +111,7 @@ class _Bins:
             counts = self._counts_from(at)
             some, many = some + np.count_nonzero(counts, axis=0), many + np.count_nonzero(counts > 1, axis=0)
         self._sums = [
-            (source.wide(one), source.wide(two)) for one, two in zip(some.tolist(), many.tolist(), strict=True)
+            tuple(source.packed(n, words=2) for n in pair) for pair in zip(some.tolist(), many.tolist(), strict=True)
         ]
 
     def _counts_from(self, at: int) -> IntArray:
@@ -163,7 +152,7 @@ class _Bins:
 
 
 def _take_sums(
-    written: tuple[PackedWords, PackedWords], places: list[int], counts: IntArray, sums: WordArray
+    written: tuple[Packed, ...], places: list[int], counts: IntArray, sums: WordArray
 ) -> list[int]:
     """Fill the sums of a class from what was written of it, from these places on; where the next are."""
     some, many = counts > 0, counts > 1

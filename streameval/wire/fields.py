@@ -171,12 +171,6 @@ class Sink(list["bytes | Iterator[bytes]"]):
             self.varint(scale)
             self.integers(sums)
 
-    def wide(self, words: WordArray) -> None:
-        """Integers of two 64-bit words, low word first, without the low bits that are zero in all of them."""
-        blocks = WideBlocks()
-        blocks.add(words)
-        self.append(blocks.pieces())
-
 
 def _bytes_of_integer(value: int) -> bytes:
     size = (value.bit_length() + 7) // 8
@@ -191,78 +185,68 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _pieces_of_column(column: IntArray | Int32Array, least: int) -> Iterator[bytes]:
-    least = max(least, (int(column.max()).bit_length() + 7) // 8)
-    yield bytes((least,))
+    width, _ = _form(int(column.max()), least)
+    yield bytes((width,))
     for at in range(0, len(column), ROWS):
-        yield packing.pack_columns(column[at : at + ROWS, np.newaxis].astype(np.int64, copy=False), least)[1:]
+        yield _packed(column[at : at + ROWS], width)
 
 
 class Blocks:
-    """A column that is packed block by block, before it is known how wide its integers are."""
+    """Integers that are packed block by block, before it is known in what form: those of `Sink.column`.
 
-    def __init__(self, least: int = 0) -> None:
-        self._least = least
-        self._packed: list[tuple[int, bytes]] = []
+    Of two 64-bit words each, low word first, if ``words`` is 2. These are written without the low bits that are zero in
+    all of them, of which the second byte says how many.
+    """
 
-    def add(self, column: IntArray) -> None:
+    def __init__(self, least: int = 0, words: int = 1) -> None:
+        self._least, self._words, self._union = least, words, 0
+        self._blocks: list[tuple[int, tuple[int, int], bytes]] = []
+
+    def add(self, numbers: IntArray | WordArray) -> None:
         """The next integers."""
-        self._packed.append((len(column), packing.pack_columns(column[:, np.newaxis], self._least)))
-
-    def pieces(self) -> Iterator[bytes]:
-        """What `Sink.column` writes of all of them; once, for the blocks are used up."""
-        width = max((raw[0] for _, raw in self._packed), default=self._least)
-        yield bytes((width,))
-        self._packed.reverse()
-        while self._packed:
-            size, raw = self._packed.pop()
-            yield raw[1:] if raw[0] == width else _widened(raw[1:], size, raw[0], width).tobytes()
-
-
-def _widened(raw: bytes, length: int, width: int, wider: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Integers of some width in more bytes each."""
-    out = np.zeros((length, wider), np.uint8)
-    out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
-    return out
-
-
-class WideBlocks:
-    """The same of integers of two words, as `Sink.wide` writes them."""
-
-    def __init__(self) -> None:
-        self._packed: list[tuple[int, int, int, bytes]] = []
-        self._union = 0
-
-    def add(self, words: WordArray) -> None:
-        """The next integers."""
-        low, high = np.bitwise_or.reduce(words, axis=0).tolist()
-        union = low | high << 64
+        union = _union(numbers)
         self._union |= union
-        zeros, width = _form(union)
-        self._packed.append((len(words), zeros, width, _packed(words, zeros, width)))
+        form = _form(union, self._least, self._words)
+        self._blocks.append((len(numbers), form, _packed(numbers, *form)))
 
     def pieces(self) -> Iterator[bytes]:
-        """What `Sink.wide` writes of all of them; once, for the blocks are used up."""
-        zeros, width = _form(self._union)
-        yield bytes((width, zeros))
-        self._packed.reverse()
-        while self._packed:
-            size, *form, raw = self._packed.pop()
-            yield raw if form == [zeros, width] else _packed(_unpacked(raw, size, *form), zeros, width)
+        """The bytes of all of them; once, for the blocks are used up."""
+        form = _form(self._union, self._least, self._words)
+        yield bytes(form[: self._words])
+        self._blocks.reverse()
+        while self._blocks:
+            size, own, raw = self._blocks.pop()
+            yield raw if own == form else _packed(_unpacked(raw, size, self._words, *own), *form)
 
 
-def _form(union: int) -> tuple[int, int]:
-    """How many low bits are zero in all integers of which this is the union, and how many bytes the others take."""
-    zeros = trailing_zeros([union]) or 0
-    return zeros, ((union >> zeros).bit_length() + 7) // 8
+def _union(numbers: IntArray | WordArray) -> int:
+    """All bits that some integer has."""
+    union = np.bitwise_or.reduce(numbers, axis=0).tolist()
+    return union if numbers.ndim == 1 else union[0] | union[1] << 64  # type: ignore[no-any-return]
 
 
-def _packed(words: WordArray, zeros: int, width: int) -> bytes:
-    raw = np.ascontiguousarray(_rotated(words, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
+def _form(union: int, least: int = 0, words: int = 1) -> tuple[int, int]:
+    """How many bytes integers take of which this is the union, and how many low bits are left out."""
+    zeros = trailing_zeros([union]) or 0 if words > 1 else 0
+    return max(least, ((union >> zeros).bit_length() + 7) // 8), zeros
+
+
+def _packed(numbers: IntArray | WordArray, width: int, zeros: int = 0) -> bytes:
+    if numbers.ndim == 1:
+        return packing.pack_columns(numbers.astype(np.int64, copy=False)[:, np.newaxis], width)[1:]
+    raw = np.ascontiguousarray(_rotated(numbers, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
     return raw[:, :width].tobytes()
 
 
-def _unpacked(raw: bytes, length: int, zeros: int, width: int) -> WordArray:
-    return _rotated(_widened(raw, length, width, 16).view("<u8").astype(np.uint64), zeros)
+def _unpacked(raw: bytes, length: int, words: int, width: int, zeros: int) -> Any:
+    if words == 1:
+        table, end = packing.unpack_columns(bytes((width,)) + raw, 0, 1 + len(raw), length, 1, width)
+        if end < 0:
+            raise FormatError(_REASONS[end])
+        return table[:, 0]
+    out = np.zeros((length, 16), np.uint8)
+    out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
+    return _rotated(out.view("<u8").astype(np.uint64), zeros)
 
 
 def _rotated(words: WordArray, bits: int) -> WordArray:
@@ -437,33 +421,16 @@ class Source:
         self._at = end
         return table
 
-    def packed(self, length: int, least: int = 0) -> IntArray | Packed:
-        """As `column`; what is large stays packed."""
-        if length <= ROWS:
-            return self.column(length, least)
-        width = self.byte(255)
-        packed = Packed(self._data, self._at, length, width)
-        if width > 8 or length * width > self.left():
-            raise FormatError(_REASONS[packing.WIDE if width > 8 else packing.CUT])
-        top = np.frombuffer(self._data, np.uint8, length * width, self._at)[max(0, width - 1) :: width or 1]
-        self._at += length * width
-        if width < least or (width > least and not top.any()):
-            raise FormatError(NEVER_WRITTEN)
-        if width == 8 and int(top.max()) > 127:
-            raise FormatError(_REASONS[packing.BEYOND])
-        return packed
-
-    def wide(self, length: int) -> PackedWords:
-        """So many integers of two words, which stay packed."""
-        width, zeros = self.byte(16), self.byte(127)
-        packed, union = PackedWords(self._data, self._at, length, width, zeros), 0
+    def packed(self, length: int, least: int = 0, words: int = 1) -> Packed:
+        """What `Blocks` wrote of so many integers, which stay packed."""
+        width, zeros = self.byte(8 * words), self.byte(127) if words > 1 else 0
         if length * width > self.left():
-            raise FormatError(f"{length * width} bytes expected, {self.left()} left")
+            raise FormatError(_REASONS[packing.CUT])
+        packed, union = Packed(self._data, self._at, length, words, width, zeros), 0
         self._at += length * width
         for at in range(0, length, ROWS):
-            low, high = np.bitwise_or.reduce(packed[at : at + ROWS], axis=0).tolist()
-            union |= low | high << 64
-        if (zeros, width) != _form(union):
+            union |= _union(packed[at : at + ROWS])
+        if _form(union, least, words) != (width, zeros):
             raise FormatError(NEVER_WRITTEN)
         return packed
 
@@ -473,28 +440,20 @@ class Source:
 
 
 class Packed:
-    """A column as it is written; a slice of it is an array."""
+    """Integers as they are written; a slice of them is an array."""
 
-    def __init__(self, data: bytes, at: int, length: int, width: int) -> None:
-        self._data, self._at, self._length, self._width = data, at, length, width
+    def __init__(self, data: bytes, at: int, length: int, *form: int) -> None:
+        self._data, self._at, self._length, self._form = data, at, length, form
 
-    def __getitem__(self, rows: slice) -> IntArray:
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, rows: slice) -> Any:
         start, stop, _ = rows.indices(self._length)
-        width = self._width
-        raw = bytes((width,)) + self._data[self._at + start * width : self._at + stop * width]
-        return packing.unpack_columns(raw, 0, len(raw), stop - start, 1, width)[0][:, 0]
-
-
-class PackedWords:
-    """Integers of two words as they are written; a slice of them is an array."""
-
-    def __init__(self, data: bytes, at: int, length: int, width: int, zeros: int) -> None:
-        self._data, self._at, self._length, self._width, self._zeros = data, at, length, width, zeros
-
-    def __getitem__(self, rows: slice) -> WordArray:
-        start, stop, _ = rows.indices(self._length)
-        raw = self._data[self._at + start * self._width : self._at + stop * self._width]
-        return _unpacked(raw, stop - start, self._zeros, self._width)
+        words, width, zeros = self._form
+        return _unpacked(
+            self._data[self._at + start * width : self._at + stop * width], stop - start, words, width, zeros
+        )
 
 
 def _integer_of(raw: bytes) -> int:
