@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
@@ -17,6 +17,7 @@ from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpo
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
 from streameval.errors import FormatError, InputError, public
+from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
 from streameval.progressive.pending import Pending
 from streameval.progressive.states import AnyState, check_class, check_compatible, check_empty, restored
@@ -65,15 +66,23 @@ class Checkpoint(Saveable, Generic[HeldT]):
     __hash__ = None  # type: ignore[assignment]
 
     def _pieces(self) -> Iterator[bytes]:
-        return encode_checkpoint(self.position, self.evaluator.to_bytes())
+        return encode_checkpoint(self.position, self.evaluator._pieces)
+
+    @property
+    def _guard(self) -> Any:
+        return getattr(self.evaluator, "_guard", None)
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
         position, state = decode_checkpoint(data)
         try:
-            return cls(cast("HeldT", restored(state, *_MORE)), position)
+            evaluator = restored(state, *_MORE)
         except FormatError as error:
             raise FormatError(f"the state in the checkpoint: {error}") from None
+        made = cls.__new__(cls)  # which need not copy the state
+        object.__setattr__(made, "evaluator", evaluator)
+        object.__setattr__(made, "position", position)
+        return made
 
 
 @public
@@ -268,13 +277,16 @@ class Checkpointer(Generic[HeldT]):
             lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
             raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
 
-        def pieces() -> Iterator[bytes]:
-            yield from encode_checkpoint(self._position, self._evaluator.to_bytes())
+        def pieces() -> Generator[bytes, None, None]:
+            encoded = encode_checkpoint(self._position, self._evaluator._pieces)
+            with held(self._evaluator):
+                yield from encoded
             if not last and self._noted != self._version():
                 raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
         try:
-            write_file(self._path, pieces())
+            with contextlib.closing(pieces()) as made:
+                write_file(self._path, made)
         except UnsyncedError:
             self._own = self._identity()
             raise

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from streameval.errors import FormatError
-from streameval.schema.labels import Label
-from streameval.wire.envelope import CHECKPOINT, LEDGER, decoding, opened, sealed
-from streameval.wire.fields import Sink, Source, ascending, varint
+from streameval.schema.labels import Label, ascending
+from streameval.wire.envelope import CHECKPOINT, LEDGER, decoding, opened, sealed, sized
+from streameval.wire.fields import Sink, Source, varint
 
 MOST = 2**63 - 1  # the largest epoch, sequence and position
 
@@ -81,13 +82,13 @@ def _take_sum(source: Source) -> SavedSum:
     return SavedSum(versions, state)
 
 
-def encode_checkpoint(position: int, state: bytes) -> Iterator[bytes]:
-    """The bytes of a checkpoint in pieces."""
-    return sealed(CHECKPOINT, [varint(position), varint(len(state)), state])
+def encode_checkpoint(position: int, state: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
+    """The bytes of a checkpoint in pieces; ``state`` makes those of the state."""
+    return sealed(CHECKPOINT, chain((varint(position),), sized(state)))
 
 
 def decode_checkpoint(data: bytes) -> tuple[int, bytes]:
-    """The arguments of `encode_checkpoint`, or `FormatError`. The bytes of the state have still to be read."""
+    """The position and the bytes of the state, which have still to be read, or `FormatError`."""
     _, source = opened(data, (CHECKPOINT,))
     with decoding():
         position = source.varint()

@@ -19,11 +19,11 @@ from streameval.metrics.spec import MetricSpec
 from streameval.progressive.holder import Holder
 from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
-from streameval.schema.labels import Label
+from streameval.schema.labels import Label, ascending
 from streameval.schema.text import check_number, quoted
 from streameval.states.base import Part
 from streameval.wire.envelope import TRACE
-from streameval.wire.fields import Sink, Source, ascending, require, varint
+from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import SPAN, TUPLE, Names, packed, put_value, put_values, take_value, take_values
 
 if TYPE_CHECKING:

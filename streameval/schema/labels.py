@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import islice
+from operator import lt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,6 +54,16 @@ def normalise(label: object) -> Label:
 def in_order(label: Label) -> tuple[bool, int, str]:
     """Sort key: integers by value, then strings by code point."""
     return (False, label, "") if isinstance(label, int) else (True, 0, label)
+
+
+def ascending(labels: Sequence[Label]) -> bool:
+    """Whether labels are in order and distinct: integers by value, then strings by code point."""
+    kinds = list(map(type, labels))
+    integers = kinds.count(int)
+    if str in kinds[:integers]:
+        return False
+    numbers, words = labels[:integers], labels[integers:] if integers else labels
+    return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, islice(words, 1, None)))
 
 
 Key: TypeAlias = Label | bytes
@@ -146,12 +158,13 @@ class LabelIndex:
         """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""
         order = self._order
         if order is None or len(order) != len(self.labels):
-            columns = range(self.fixed, len(self.labels))
-            if len(set(map(type, self.labels[self.fixed :]))) == 1:
-                grown = sorted(columns, key=self.labels.__getitem__)
-            else:
-                grown = sorted(columns, key=lambda column: in_order(self.labels[column]))
-            order = self._order = np.array([*range(self.fixed), *grown], np.int64)
+            grown = self.labels[self.fixed :]
+            order = np.arange(self.fixed + len(grown))
+            if not ascending(grown):
+                keys: Any = grown if len(set(map(type, grown))) == 1 else list(map(in_order, grown))
+                order[self.fixed :] = sorted(range(len(grown)), key=keys.__getitem__)
+                order[self.fixed :] += self.fixed
+            self._order = order
         return order
 
     def adopt(self, other: LabelIndex) -> None:

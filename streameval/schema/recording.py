@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, Pla
 from streameval.schema.batch import Batch, Dense, Ragged, offsets_of, slots_of
 from streameval.schema.labels import Label, LabelIndex
 
-BLOCK = 2**12
+BLOCK = 2**10
 """How many examples are checked, counted or copied at once where memory matters."""
 
 
@@ -95,20 +95,14 @@ class Examples(NamedTuple):
         """How many examples there are."""
         return len(self.lengths)
 
-    def blocks(self, size: int = BLOCK) -> Iterator[Self]:
-        """The same examples, so many at a time, as views."""
-        slot = entry = 0
-        for at in range(0, self.size, size):
-            lengths, scores = self.lengths[at : at + size], self.scores
-            start, slot = slot, slot + int(lengths.sum(dtype=np.int64))
-            if scores is not None:
-                first, entry = entry, entry + int(scores.lengths[at : at + size].sum(dtype=np.int64))
-                scores = ExampleScores(
-                    scores.lengths[at : at + size], scores.columns[first:entry], scores.scores[first:entry]
-                )
-            weights = None if self.weights is None else self.weights[at : at + size]
-            stamps = None if self.stamps is None else self.stamps[at : at + size]
-            yield type(self)(lengths, self.slots[start:slot], weights, stamps, scores)
+    def blocks(self) -> Iterator[Self]:
+        """The same examples, some at a time."""
+        for at in range(0, self.size, BLOCK):
+            yield self.taken(np.arange(at, min(at + BLOCK, self.size)))
+
+    def split(self, at: int) -> tuple[Self, Self]:
+        """The examples before a place, and the rest."""
+        return self.taken(np.arange(at)), self.taken(np.arange(at, self.size))
 
     def taken(self, order: IntArray) -> Self:
         """The examples at these places, in this order."""
@@ -170,41 +164,96 @@ class Examples(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """Examples in canonical form, and their labels as in `Content`: equal recordings have equal parts."""
+    """Examples in canonical form, some at a time, and their labels as in `Content`.
+
+    ``blocks`` iterates over them again whenever it is called. No stamp is in two blocks, unless bytes are read.
+    """
 
     labels: tuple[Label, ...]
     fixed: int
-    examples: Examples
+    size: int
+    blocks: Callable[[], Iterator[Examples]]
 
     @classmethod
-    def empty(cls, declared: tuple[Label, ...], *, timed: bool, scored: bool = False) -> Self:
-        """Nothing, timed or not, scored or not."""
-        nothing, stamps = np.zeros(0, np.int32), np.zeros(0, np.int64) if timed else None
-        scores = ExampleScores(nothing, nothing, np.zeros(0, np.float32)) if scored else None
-        return cls(declared, len(declared), Examples(nothing, nothing, None, stamps, scores))
+    def empty(cls, declared: tuple[Label, ...]) -> Self:
+        """Nothing."""
+        return cls(declared, len(declared), 0, lambda: iter(()))
 
     @classmethod
-    def of(cls, labels: LabelIndex, examples: Examples) -> Self:
+    def of(cls, labels: LabelIndex, blocks: Callable[[], Iterator[Examples]]) -> Self:
         """Examples whose columns are those of ``labels``."""
-        order, there = labels.order(), np.zeros(len(labels), np.bool_)
-        for block in examples.blocks():
+        order, there, size = labels.order(), np.zeros(len(labels), np.bool_), 0
+        for block in blocks():
             there[block.slots // 5] = True
+            size += block.size
         there[: labels.fixed] = True
         present = order[there[order]]
         rank = np.zeros(len(labels), np.int64)
         rank[present] = np.arange(len(present))
         names = tuple(map(labels.labels.__getitem__, present.tolist()))
-        parts = [block.moved(rank, labels.fixed).ascending() for block in examples.blocks()]
-        return cls(names, labels.fixed, (Examples.joined(parts) if parts else examples).canonical())
+
+        def canonical() -> Iterator[Examples]:
+            moved = (block.moved(rank, labels.fixed).ascending() for block in blocks())
+            return (block.canonical() for block in whole_stamps(moved))
+
+        return cls(names, labels.fixed, size, canonical)
 
     def union(self, other: Self, limit: int) -> Self:
         """The examples of both, which are timed, that are stamped after ``limit``."""
         labels = LabelIndex(self.labels, self.fixed)
-        columns = np.array([labels.add(name) for name in other.labels], np.int64)
-        both = Examples.joined([self.examples, other.examples.moved(columns, self.fixed)])
-        assert both.stamps is not None  # noqa: S101  # only timed windows are merged
-        order = np.argsort(both.stamps, kind="stable")
-        return self.of(labels, both.taken(order[both.stamps[order] > limit]))
+        columns = np.array(labels.register(list(other.labels)), np.int64)
+
+        def blocks() -> Iterator[Examples]:
+            moved = (block.moved(columns, self.fixed) for block in other.blocks())
+            for block in _merged(self.blocks(), moved):
+                yield block.taken(np.flatnonzero(stamps_of(block) > limit))
+
+        return self.of(labels, blocks)
+
+
+def stamps_of(block: Examples) -> IntArray:
+    """The times of examples that have some."""
+    assert block.stamps is not None  # noqa: S101  # only of timed windows
+    return block.stamps
+
+
+def whole_stamps(blocks: Iterable[Examples]) -> Iterator[Examples]:
+    """The same examples in blocks such that no stamp is in two of them."""
+    waiting: list[Examples] = []
+    for block in blocks:
+        if block.stamps is None:
+            yield block
+        elif block.size:
+            last = block.stamps[-1]
+            if waiting and stamps_of(waiting[-1])[-1] != block.stamps[0]:
+                yield Examples.joined(waiting)
+                waiting.clear()
+            if last != block.stamps[0]:
+                before, block = block.split(int(np.searchsorted(block.stamps, last)))
+                yield Examples.joined([*waiting, before])
+                waiting.clear()
+            waiting.append(block)
+    if waiting:
+        yield Examples.joined(waiting)
+
+
+def _merged(*sides: Iterator[Examples]) -> Iterator[Examples]:
+    """The examples of two sides in the order of their stamps, of each of which a side has one block."""
+    waiting = {side: block for side in sides if (block := next(side, None))}
+    while len(waiting) > 1:
+        last, heads = min(stamps_of(block)[-1] for block in waiting.values()), []
+        for side, block in list(waiting.items()):
+            head, rest = block.split(int(np.searchsorted(stamps_of(block), last, "right")))
+            heads.append(head)
+            following = rest if rest.size else next(side, None)
+            if following is None:
+                del waiting[side]
+            else:
+                waiting[side] = following
+        both = Examples.joined(heads)
+        yield both.taken(np.argsort(stamps_of(both), kind="stable"))
+    yield from waiting.values()
+    yield from chain.from_iterable(sides)
 
 
 def narrowed(scores: ScoreArray) -> ScoreArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from streameval.errors import CounterOverflowError
@@ -49,7 +51,7 @@ class RecentExamples:
             labels = LabelIndex(declared)
             columns = np.array([labels.add(name) for name in self._labels.labels], np.int64)
             examples = examples.moved(columns, labels.fixed)
-        return Recording.of(labels, examples)
+        return Recording.of(labels, examples.blocks)
 
     def newest(self, stamps: IntArray | None) -> Examples:
         """The remembered examples, at most as many as asked; ``stamps`` are those of all examples."""
@@ -68,20 +70,26 @@ class History:
 
     __slots__ = ("_look", "_scored", "_until_compaction", "clock", "counts", "labels", "states", "tape")
 
-    def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
-        labels, examples = LabelIndex(recording.labels, recording.fixed), recording.examples
+    def __init__(self, recording: Recording, like: StateSet, *, timed: bool, clock: int = ALWAYS) -> None:
+        labels = LabelIndex(recording.labels, recording.fixed)
         labels.bound(like.labels.limit, like.labels.look)
-        self._start(like.empty_like(labels), clock, timed=examples.stamps is not None)
-        self._scored = examples.scores is not None
-        self.states.root.commit([self.tape.prepare_append(*examples)])
-        size = BLOCK if examples.weights is None else _PIECE  # a batch with weights takes time for each weight so far
-        for block in examples.blocks(size):
-            self._count(self.states, block.batch())
+        self._start(like.empty_like(labels), clock, timed=timed)
+        waiting, stored = list[Examples](), 0
+        for block in recording.blocks():
+            self.states.root.commit([self.tape.prepare_append(*block)])
+            waiting, stored = [*waiting, block], stored + block.size
+            # A batch with weights takes time for each weight so far.
+            if stored >= (BLOCK if block.weights is None else min(_PIECE, max(BLOCK, len(labels)))):
+                self._count(self.states, Examples.joined(waiting).batch())
+                waiting, stored = [], 0
+        if waiting:
+            self._count(self.states, Examples.joined(waiting).batch())
         self.states.check_labels()
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
     def _start(self, states: StateSet, clock: int, *, timed: bool) -> None:
         self.states, self.labels, self.counts = states, states.labels, states.decisions.table
+        self._scored = any(state.reads == "scores" for state in states.states.values())
         self.tape, self.clock = backend.tape.Tape(states.root, timed), states.root.cell(clock)
         self.tape.earliest = clock
 
@@ -94,7 +102,7 @@ class History:
 
     def recording(self, size: int, limit: int) -> Recording:
         """What is on the tape and not overdue."""
-        return Recording.of(self.labels, self._examples(self.tape.overdue(size, limit), self.tape.examples))
+        return Recording.of(self.labels, lambda: self._blocks(self.tape.overdue(size, limit)))
 
     def needs_compaction(self) -> bool:
         """Whether most registered labels have left; looks as seldom as looking costs."""
@@ -180,6 +188,10 @@ class History:
         scores = ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
         return Examples(*self.tape.contents(start, stop), scores)
 
+    def _blocks(self, start: int) -> Iterator[Examples]:
+        stop = self.tape.examples
+        return (self._examples(at, min(at + BLOCK, stop)) for at in range(start, stop, BLOCK))
+
     def _oldest(self, size: int) -> list[Example]:
         """The oldest examples one by one."""
         examples = [Example(*one) for one in self.tape.oldest(size)]
@@ -196,9 +208,7 @@ class History:
         """An independent copy."""
         twin = History.__new__(History)
         twin._start(self.states.copy(), self.clock.value, timed=self.tape.timed)
-        twin._scored = self._scored
-        for start in range(0, self.tape.examples, BLOCK):
-            block = self._examples(start, min(start + BLOCK, self.tape.examples))
+        for block in self._blocks(0):
             twin.states.root.commit([twin.tape.prepare_append(*block)])
         twin._look, twin._until_compaction = self._look, self._until_compaction
         return twin

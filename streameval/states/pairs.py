@@ -20,11 +20,11 @@ import numpy as np
 
 from streameval.kernel import backend
 from streameval.kernel.pairs import pairing
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example, ragged
 from streameval.schema.labels import Label
 from streameval.states.base import Added, Content, Merge, Part, State, refusal
-from streameval.states.decisions import Decisions
+from streameval.states.decisions import BLOCK, Decisions
 from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
 from streameval.states.weights import ExactSums, changed, common_scale, joined
@@ -74,6 +74,31 @@ class PairContent(Content):
     pair_weights: list[int] | None
     set_weights: list[int] | None
     weight: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairBlocks:
+    """What a state of pairs holds, block by block; see `PairContent`.
+
+    Attributes
+    ----------
+    pairs
+        Iterates over the pairs of a kind: keys, how many examples had each, and their weights if there are any.
+    sets
+        Iterates over the label sets likewise.
+    length
+        How many pairs there are, where this is known.
+    """
+
+    parts: tuple[CountedPart, ...]
+    examples: int
+    labels: tuple[Label, ...]
+    fixed: int
+    scale: int | None
+    weight: int | None
+    pairs: Callable[[int], Iterator[tuple[IntArray, IntArray, Iterable[int]]]]
+    sets: Callable[[], Iterator[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]]
+    length: int = 0
 
 
 class Pairs(State[Key]):
@@ -126,8 +151,10 @@ class Pairs(State[Key]):
         touched[-1] = True  # of pairs with no label, which is at -1
         touched[[slot // 5 for cells, _ in units[1] for slot in cells.sums if isinstance(slot, int)]] = True
         keys, _ = self.table.items()
-        chosen = [tuple(key) for key in keys[touched[keys[:, 1]] | touched[keys[:, 2]]].tolist()]
-        checks = [(units, self._units_at([_ALL, *chosen]), decisions._unit_sums())]
+        chosen = keys[touched[keys[:, 1]] | touched[keys[:, 2]]]
+        chosen = chosen[np.lexsort(chosen.T[::-1])]
+        own = self._units_at([_ALL, *map(tuple, chosen.tolist())])
+        checks = [(units, own, decisions._unit_sums())]
         if self.weights.present or decisions.weights.present:
             weighted = added(self, True), added(decisions, True)
             checks.append((weighted, self._weights_at(0), decisions._weights_at(0)))
@@ -135,8 +162,9 @@ class Pairs(State[Key]):
             scale = common_scale(pairs.scale, cells.scale, *(sums.scale for part in change for sums, _ in part))
             left = {**pairs.at(scale).sums, **changed(pairs.at(scale), change[0])}
             of_cells = {**cells.at(scale).sums, **changed(cells.at(scale), change[1])}
-            rows = [[of_cells.get(5 * column + part, 0) for part in range(1, 5)] for column in range(width)]
-            if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
+            rows = [[of_cells.get(5 * column + part, 0) for part in range(5)] for column in range(width)]
+            times = [left.get(tuple(key), 0) for key in chosen.tolist()]
+            if not pairs_fit(chosen, _objects(times), _objects(rows).reshape(-1, 5), left.get(_ALL, 0)):
                 raise refusal()
 
     def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
@@ -192,6 +220,10 @@ class Pairs(State[Key]):
         sums.update(self._extra.sums)
         return ExactSums(0, {**sums, _ALL: self.examples} if self.examples else sums)
 
+    def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
+        yield ExactSums(0, {_ALL: self.examples} if self.examples else {})
+        yield ExactSums(0, {key: value for key, value in self._unit_sums().nonzero().items() if key != _ALL})
+
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         pairs = [key for key in keys if key[0] > 0]
         times = self.table.times(np.array(pairs, np.int64).reshape(-1, 5)).tolist()
@@ -225,58 +257,121 @@ class Pairs(State[Key]):
     def content(self) -> PairContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
-        place = np.full(len(self.labels) + 1, pairing.NONE)
-        place[columns] = np.arange(len(columns))  # the last entry stays -1, so that -1 leads to itself
-        keys, times = self.table.items()
-        moved = keys.copy()
-        moved[:, 1:3] = place[keys[:, 1:3]]
-        swapped = np.isin(moved[:, 0], (pairing.TRUE_TRUE, pairing.PRED_PRED)) & (moved[:, 1] > moved[:, 2])
-        moved[swapped, 1:3] = moved[swapped, 2:0:-1]
-        order = np.lexsort(moved.T[::-1])
-        extra = self._extra.nonzero()
-        by_place = {tuple(sorted(place[list(key[1:])].tolist())): key for key in extra}
-        sets = sorted(by_place)
+        sums, place = self._all_sums() if scale is not None else None, self._place(columns)
+        keys, times = _ordered(*self.table.items(place))
+        sets, set_times, set_weights = list[tuple[int, ...]](), list[int](), list[int]()
+        for some, counts, weights in self._set_blocks(place, sums, scale or 0):
+            sets, set_times, set_weights = sets + some, set_times + counts, [*set_weights, *weights]
         weighed: tuple[Any, ...] = (None,) * 4
-        if scale is not None:
-            sums = self._all_sums()
+        if sums is not None and scale is not None:
             slots = (5 * columns[:, None] + np.arange(5)).reshape(-1).tolist()
             weighed = (
                 sums.read(slots, scale).reshape(-1, 5).tolist(),
-                sums.read(map(tuple, keys[order].tolist()), scale).tolist(),
-                sums.read(map(by_place.__getitem__, sets), scale).tolist(),
+                list(sums.each(_keys_at(keys, columns), scale)),
+                set_weights,
                 *sums.read([_ALL], scale).tolist(),
             )
         cells = self._cell_state.table.cells(len(self.labels))[columns]
-        set_times = [extra[by_place[true]] for true in sets]
-        return PairContent(
-            self.parts, *self._head(columns), cells, moved[order], times[order], sets, set_times, scale, *weighed
+        return PairContent(self.parts, *self._head(columns), cells, keys, times, sets, set_times, scale, *weighed)
+
+    def in_blocks(self) -> PairBlocks:
+        """What is held, as `content`, block by block."""
+        scale, columns = self.canonical_scale(), self.columns()
+        sums, place = None if scale is None else self._weights_at(scale), self._place(columns)
+
+        codes = self.table.codes(place)
+        size = max(BLOCK, int(codes.sum()) // 24)  # each block is a walk through the whole table
+
+        def pairs(kind: int) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
+            low = kind * len(place)
+            ends, first = np.append(0, np.cumsum(codes[low : low + len(place)])), 0
+            while ends[first] < ends[-1]:
+                stop = max(first + 1, int(np.searchsorted(ends, ends[first] + size, "right")) - 1)
+                chosen = low + first, low + stop, int(ends[stop] - ends[first])
+                keys, times = _ordered(*self.table.items(place, *chosen))
+                yield keys, times, () if sums is None else sums.each(_keys_at(keys, columns), scale or 0)
+                first = stop
+
+        return PairBlocks(
+            self.parts, *self._head(columns), scale, None, pairs, lambda: self._set_blocks(place, sums, scale or 0)
         )
 
-    def _fill(self, content: PairContent) -> None:
-        self.table.restore(content.examples, content.pairs, content.times)
-        sets = [(0, *true) for true in content.sets]
+    def _place(self, columns: IntArray) -> IntArray:
+        """Where columns stand in a content; the last entry stays -1, so that -1 leads to itself."""
+        place = np.full(len(self.labels) + 1, pairing.NONE)
+        place[columns] = np.arange(len(columns))
+        return place
+
+    def _set_blocks(
+        self, columns: IntArray, sums: ExactSums[Key] | None, scale: int
+    ) -> Iterator[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]:
+        """The label sets in order, by their first labels; ``columns`` are the places of columns."""
+        extra, place = self._extra.sums, columns.tolist()
+        names = [key for key, times in extra.items() if times]
+        starts = (min([place[column] for column in key[1:]], default=-1) for key in names)
+        first = np.fromiter(starts, np.int32, len(names))
+        order, start = np.argsort(first, kind="stable"), 0
+        while start < len(order):
+            last = first[order[min(start + BLOCK, len(order)) - 1]]
+            stop = int(np.searchsorted(first, last, "right", sorter=order))
+            chosen = map(names.__getitem__, order[start:stop].tolist())
+            pairs = sorted((tuple(sorted([place[column] for column in key[1:]])), key) for key in chosen)
+            keys = [key for _, key in pairs]
+            weights = () if sums is None else sums.each(keys, scale)
+            yield [true for true, _ in pairs], list(map(extra.__getitem__, keys)), weights
+            start = stop
+
+    def _fill(self, content: PairBlocks) -> None:
+        extra = dict[Key, int]()
+
+        def weights() -> Iterator[tuple[Key, int]]:
+            yield _ALL, content.weight or 0
+            for kind in range(pairing.CONFUSION, pairing.PRED_PRED + 1):
+                for keys, times, weights in content.pairs(kind):
+                    self.table.restore(content.examples, keys, times, content.length)
+                    if content.scale is not None:
+                        yield from zip(map(tuple, keys.tolist()), weights, strict=True)
+            for sets, times_of_sets, weights in content.sets():
+                names = [(0, *true) for true in sets]
+                extra.update(zip(names, times_of_sets, strict=True))
+                if content.scale is not None:
+                    yield from zip(names, weights, strict=True)
+
+        self.table.restore(content.examples, np.zeros((0, 5), np.int64), np.zeros(0, np.int64))
+        self._fill_weights(content.scale, weights())
         if self.extra is not None:
-            self.root.commit(self.extra.prepare(ExactSums(0, dict(zip(sets, content.set_times, strict=True)))))
-        if content.scale is not None:
-            keys = [_ALL, *map(tuple, content.pairs.tolist()), *sets]
-            weights = [content.weight or 0, *(content.pair_weights or ()), *(content.set_weights or ())]
-            self._fill_weights(content.scale, zip(keys, weights, strict=True))
+            self.root.commit(self.extra.prepare(ExactSums(0, extra)))
 
 
-def pairs_fit(pairs: Iterable[Sequence[int]], times: Iterable[int], cells: list[list[int]], whole: int) -> bool:
-    """Whether no pair occurs more often than its labels do, whose outcomes but true negatives are ``cells``."""
-    true = [*(fn + tp for fn, _, tp, _ in cells), whole]  # the last is for no label, which is at -1
-    pred = [*(fp + tp for _, fp, tp, _ in cells), whole]
-    by_labels: dict[tuple[int, int, int], int] = {}
-    for (kind, row, column, *_), count in zip(pairs, times, strict=True):
-        by_labels[kind, row, column] = by_labels.get((kind, row, column), 0) + count
-    for (kind, row, column), count in by_labels.items():
-        first = (pred if kind == pairing.PRED_PRED else true)[row]
-        second = (true if kind == pairing.TRUE_TRUE else pred)[column]
-        both = cells[row][2] if row == column >= 0 else whole
-        if count > min(first, second, both):
-            return False
-    return True
+def _ordered(keys: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
+    order = np.lexsort(keys.T[::-1])
+    return keys[order], times[order]
+
+
+def _keys_at(keys: IntArray, columns: IntArray) -> Iterator[Key]:
+    """Pairs as they are counted where labels have these columns."""
+    place = [*columns.tolist(), pairing.NONE]
+    return (pairing.placed(tuple(key), place) for key in keys.tolist())
+
+
+def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> bool:
+    """Whether no pair occurs more often than its labels do; pairs are sorted, and cells are as of decisions."""
+    if not len(pairs):
+        return True
+    kind, row, column = pairs[:, :3].T
+    starts = np.flatnonzero(np.append(True, (np.diff(pairs[:, :3], axis=0) != 0).any(axis=1)))
+    _, fn, fp, tp, _ = cells.T.astype(times.dtype)
+    true, pred, both = (np.append(part, whole) for part in (fn + tp, fp + tp, tp))  # the last is for no label, at -1
+    totals = np.add.reduceat(times, starts)
+    kind, row, column = kind[starts], row[starts], column[starts]
+    first = np.where(kind == pairing.PRED_PRED, pred[row], true[row])
+    second = np.where(kind == pairing.TRUE_TRUE, true[column], pred[column])
+    least = np.minimum(np.minimum(first, second), np.where(row == column, both[row], whole))
+    return bool((totals <= least).all())
+
+
+def _objects(values: list[Any]) -> Integers:
+    return np.array(values, object)
 
 
 def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:

@@ -15,7 +15,7 @@ from streameval.evaluation.guarding import Change, Declined, changes, combines, 
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
-from streameval.schema.recording import Recording
+from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
@@ -51,7 +51,7 @@ class _Recent(Window[A]):
 
     def _adopt(self, recording: Recording, clock: int = ALWAYS) -> None:
         """Replace what is in the window by a recording."""
-        history = History(recording, core_of(self._template).states, clock=clock)
+        history = History(recording, core_of(self._template).states, timed=self.timed, clock=clock)
         inner = with_states(self._template, history.states)._belong(self._guard)
         if hasattr(self, "_now"):
             self._now[0].states.retire()
@@ -149,8 +149,7 @@ class _Recent(Window[A]):
     @changes
     def reset(self) -> None:
         """Forget every example, and the time."""
-        config = core_of(self._template).config
-        self._adopt(Recording.empty(config.labels or (), timed=self.timed, scored=config.scored))
+        self._adopt(Recording.empty(core_of(self._template).config.labels or ()))
 
     @reads
     def copy(self) -> Self:
@@ -159,6 +158,9 @@ class _Recent(Window[A]):
         inner = with_states(self._template, history.states)._belong(twin._guard)
         twin._now = history, inner, core_of(inner)
         return twin
+
+    def _put_recording(self, sink: Sink) -> None:
+        put_recording(sink, self._recording(self._now[0]), scored=core_of(self._template).config.scored)
 
     def _taken(self, source: Source) -> Recording:
         """The examples that `put_recording` wrote."""
@@ -238,13 +240,13 @@ class Rolling(_Recent[A]):
 
     def _put(self, sink: Sink) -> None:
         put_numbers(sink, self._size)
-        put_recording(sink, self._recording(self._now[0]))
+        self._put_recording(sink)
 
     def _take(self, source: Source, *numbers: int) -> None:
         (size,) = numbers
         self._clock, self._size = Clock(whole(size, "size")), size
         recording = self._taken(source)
-        if recording.examples.size > size:
+        if recording.size > size:
             raise FormatError(f"more examples than a window of {size} holds")
         self._adopt(recording)
 
@@ -412,19 +414,18 @@ class TimeRolling(_Recent[A]):
         latest = history.latest
         aware = 2 if latest == ALWAYS or self._aware is None else int(self._aware)
         put_numbers(sink, *self._clock.saved(), latest, aware)
-        put_recording(sink, self._recording(history))
+        self._put_recording(sink)
 
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, latest, aware = numbers
         self._clock, self._size, self._aware = saved_clock(kind, period), _ALL, None if aware == 2 else bool(aware)
         require(aware in (0, 1, 2))
         recording = self._taken(source)
-        stamps = recording.examples.stamps
-        if stamps is None:
-            raise FormatError("there are no times")
-        fits = latest == ALWAYS and not len(stamps)
+        fits = latest == ALWAYS and not recording.size
         if latest != ALWAYS and self._clock.holds(latest):
-            fits = not len(stamps) or (stamps[0] > self._limit(latest) and stamps[-1] <= latest)
+            limit = self._limit(latest)
+            every = map(stamps_of, recording.blocks())
+            fits = all(np.all((stamps > limit) & (stamps <= latest)) for stamps in every)
             self._clock.value(self._clock.exact(latest), self._aware)
         if not fits or (self._aware is None) != (kind == 1 or latest == ALWAYS):
             raise FormatError("the times contradict each other")

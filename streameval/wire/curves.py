@@ -151,9 +151,7 @@ class _Bins:
         return bins
 
 
-def _take_sums(
-    written: tuple[Packed, ...], places: list[int], counts: IntArray, sums: WordArray
-) -> list[int]:
+def _take_sums(written: tuple[Packed, ...], places: list[int], counts: IntArray, sums: WordArray) -> list[int]:
     """Fill the sums of a class from what was written of it, from these places on; where the next are."""
     some, many = counts > 0, counts > 1
     ends = [place + int(np.count_nonzero(chosen)) for place, chosen in zip(places, (some, many), strict=True)]

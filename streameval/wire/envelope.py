@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 
-from streameval.errors import FormatError, StreamevalError
+from streameval.errors import FormatError, InputError, StreamevalError
 from streameval.schema.text import quoted
-from streameval.wire.fields import NewerFormatError, Source
+from streameval.wire.fields import NewerFormatError, Source, varint
 
 MAGIC = b"\x89SEV\r\n"
 _VERSION = 2
@@ -59,6 +59,19 @@ def whole(pieces: Iterator[bytes]) -> bytes:
     for piece in pieces:
         buffer.write(piece)
     return buffer.getvalue()
+
+
+def sized(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
+    """How many bytes there are, then these. They are made twice if they are many, so that they need not be held."""
+    made = pieces()
+    first = next(made)
+    size = sum(map(len, made), len(first))
+    yield varint(size)
+    for piece in (first,) if size == len(first) else pieces():
+        size -= len(piece)
+        yield piece
+    if size:
+        raise InputError("another thread counts meanwhile; let one thread count and save, or hold a lock around both")
 
 
 def check_start(start: bytes, size: int) -> None:

@@ -9,15 +9,14 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from operator import lt
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.kernel.types import Int32Array, IntArray, WordArray
-from streameval.schema.labels import Label, keys_of
+from streameval.schema.labels import Label, ascending, keys_of
 from streameval.states.weights import trailing_zeros
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
@@ -29,6 +28,9 @@ ROWS = 2**12
 """How many rows of a large table are written or read at once."""
 
 NEVER_WRITTEN = "they hold the right values in a form that is never written"
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""Integers of one word, or in two columns of two."""
 
 T = TypeVar("T")
 
@@ -199,13 +201,14 @@ class Blocks:
     """
 
     def __init__(self, least: int = 0, words: int = 1) -> None:
-        self._least, self._words, self._union = least, words, 0
+        self._least, self._words, self._union, self.size = least, words, 0, 0
         self._blocks: list[tuple[int, tuple[int, int], bytes]] = []
 
-    def add(self, numbers: IntArray | WordArray) -> None:
+    def add(self, numbers: Numbers) -> None:
         """The next integers."""
         union = _union(numbers)
         self._union |= union
+        self.size += len(numbers)
         form = _form(union, self._least, self._words)
         self._blocks.append((len(numbers), form, _packed(numbers, *form)))
 
@@ -213,13 +216,18 @@ class Blocks:
         """The bytes of all of them; once, for the blocks are used up."""
         form = _form(self._union, self._least, self._words)
         yield bytes(form[: self._words])
-        self._blocks.reverse()
-        while self._blocks:
-            size, own, raw = self._blocks.pop()
+        for size, own, raw in drained(self._blocks):
             yield raw if own == form else _packed(_unpacked(raw, size, self._words, *own), *form)
 
 
-def _union(numbers: IntArray | WordArray) -> int:
+def drained(parts: list[T]) -> Iterator[T]:
+    """The parts of a list that is used up."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
+
+
+def _union(numbers: Numbers) -> int:
     """All bits that some integer has."""
     union = np.bitwise_or.reduce(numbers, axis=0).tolist()
     return union if numbers.ndim == 1 else union[0] | union[1] << 64  # type: ignore[no-any-return]
@@ -231,7 +239,7 @@ def _form(union: int, least: int = 0, words: int = 1) -> tuple[int, int]:
     return max(least, ((union >> zeros).bit_length() + 7) // 8), zeros
 
 
-def _packed(numbers: IntArray | WordArray, width: int, zeros: int = 0) -> bytes:
+def _packed(numbers: Numbers, width: int, zeros: int = 0) -> bytes:
     if numbers.ndim == 1:
         return packing.pack_columns(numbers.astype(np.int64, copy=False)[:, np.newaxis], width)[1:]
     raw = np.ascontiguousarray(_rotated(numbers, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
@@ -259,16 +267,6 @@ def _rotated(words: WordArray, bits: int) -> WordArray:
 def joined(words: WordArray) -> list[int]:
     """The integers of which these are the words."""
     return [low | high << 64 for low, high in words.tolist()]
-
-
-def ascending(labels: Sequence[Label]) -> bool:
-    """Whether labels are in order and distinct: integers by value, then strings by code point."""
-    kinds = list(map(type, labels))
-    integers = kinds.count(int)
-    if str in kinds[:integers]:
-        return False
-    numbers, words = labels[:integers], labels[integers:] if integers else labels
-    return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, islice(words, 1, None)))
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -377,6 +375,13 @@ class Source:
         """A float64."""
         value: float = struct.unpack("<d", self.raw(8))[0]
         return value
+
+    def array(self, length: int, kind: str) -> Any:
+        """So many numbers of a kind of numpy, where they stand."""
+        if length * np.dtype(kind).itemsize > self.left():
+            raise FormatError(_REASONS[packing.CUT])
+        self._at += length * np.dtype(kind).itemsize
+        return np.frombuffer(self._data, kind, length, self._at - length * np.dtype(kind).itemsize)
 
     def numbers(self) -> tuple[tuple[Label, float], ...]:
         """A float64 for each of some labels."""

@@ -6,6 +6,7 @@ all examples.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, pairwise
 from typing import Any
@@ -14,13 +15,24 @@ import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.pairs import pairing
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import IntArray, Integers
 from streameval.schema.labels import Label
 from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
-from streameval.states.pairs import PairContent, pairs_fit
+from streameval.states.pairs import PairBlocks, pairs_fit
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import NewerFormatError, Option, Sink, Source, ascending_rows, require, require_weights
+from streameval.wire.fields import (
+    ROWS,
+    Blocks,
+    NewerFormatError,
+    Option,
+    Packed,
+    Sink,
+    Source,
+    WeightForm,
+    ascending_rows,
+    require,
+)
 
 OPTIONS = (
     Option(
@@ -47,69 +59,117 @@ def _parts_of(bits: int) -> tuple[Part, ...]:
     return tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
 
 
-def put_pairs(sink: Sink, content: PairContent) -> None:
+def put_pairs(sink: Sink, content: PairBlocks) -> None:
     """Write a content, without what it shares with the decisions."""
-    for name in content.parts:
-        for kind in _KINDS[name]:
-            of_kind = content.pairs[:, 0] == kind
-            pairs = content.pairs[of_kind]
-            sink.varint(len(pairs))
-            sink.columns(pairs[:, 1:3] + 1)
-            sink.columns(pairs[:, 5 - _FRACTIONS.get(kind, 0) :])
-            sink.column(content.times[of_kind])
+    kinds = [kind for name in content.parts for kind in _KINDS[name]]
+    for kind in kinds:
+        columns = [Blocks() for _ in range(3 + _FRACTIONS.get(kind, 0))]
+        for keys, times, _ in content.pairs(kind):
+            written = *(keys[:, 1:3] + 1).T, *keys[:, 8 - len(columns) :].T, times
+            for column, part in zip(columns, written, strict=True):
+                column.add(part)
+        sink.varint(columns[0].size)
+        sink += (column.pieces() for column in columns)
     if "labelsets" in content.parts:
-        sink.varint(len(content.sets))
-        sink.column(np.array([len(true) for true in content.sets], np.int64))
-        # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
-        sink.column(np.array([column + 1 for true in content.sets for column in true], np.int64))
-        sink.column(np.array(content.set_times, np.int64))
-    sink.weights(content.scale, (*(content.pair_weights or ()), *(content.set_weights or ())))
+        lengths, members, times_of_sets = columns = [Blocks() for _ in range(3)]
+        for sets, set_times, _ in content.sets():
+            lengths.add(np.array(list(map(len, sets)), np.int64))
+            # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
+            members.add(np.array(list(chain.from_iterable(sets)), np.int64) + 1)
+            times_of_sets.add(np.array(set_times, np.int64))
+        sink.varint(lengths.size)
+        sink += (column.pieces() for column in columns)
+    blocks = chain(chain.from_iterable(map(content.pairs, kinds)), content.sets())
+    sink.weights(content.scale, chain.from_iterable(weights for *_, weights in blocks))
 
 
-def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairContent:
-    """What `put_pairs` wrote, of a state with these options and labels."""
+def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairBlocks:
+    """What `put_pairs` wrote, of a state with these options and labels. It is read again whenever it is asked for."""
     if labels != decisions.labels:
         raise FormatError("label pairs without labels that the decisions have")
-    chosen = options.parts
-    kinds = [_take_kind(source, kind) for name in chosen for kind in _KINDS[name]]
-    pairs = np.concatenate([np.zeros((0, 5), np.int64), *(pairs for pairs, _ in kinds)])
-    times = np.concatenate([np.zeros(0, np.int64), *(times for _, times in kinds)])
-    sets, set_times = _take_sets(source) if "labelsets" in chosen else ([], [])
-    examples, cells, scale = decisions.examples, decisions.cells, source.scale()
-    shared = (chosen, examples, labels, decisions.fixed, cells, pairs, times, sets, set_times, scale)
+    chosen, examples = options.parts, decisions.examples
+    kinds = {kind: _Kind(source, kind) for name in chosen for kind in _KINDS[name]}
+    sets, scale = _Sets(source, "labelsets" in chosen), source.scale()
+    cells: tuple[Any, Any] = decisions.cells, None
+    whole, form = None, WeightForm(scale or 0)
     if scale is None:
         own, plain = decisions.scale, replace(decisions, scale=None)  # with weights, cells would be heavier than counts
         require(own is None or _weights_of(decisions, own) == _weights_of(plain, own))
-        content = PairContent(*shared, None, None, None, None)
     else:
         heavy, whole = _weights_of(decisions, scale)
-        pair_weights, set_weights = source.integers(len(times)), source.integers(len(sets))
-        counts = [examples, *times.tolist(), *set_times, *(n for row in cells.tolist() for n in (0, *row[1:]))]
-        require_weights(scale, [whole, *pair_weights, *set_weights, *chain.from_iterable(heavy)], counts)
-        content = PairContent(*shared, heavy, pair_weights, set_weights, whole)
-    if not (_in_form(content) and _agree(content)):
-        raise FormatError("the label pairs contradict the decisions or each other")
-    return content
+        cells = decisions.cells, np.array(heavy, object).reshape(-1, 5)
+        form.add(
+            [whole, *chain.from_iterable(heavy)], [examples, *(n for row in cells[0].tolist() for n in (0, *row[1:]))]
+        )
+    begins = dict[int, Source]()
+    for kind, of_kind in kinds.items():
+        begins[kind] = source.again()
+        _check_pairs(of_kind.blocks(source, scale), kind, cells, (examples, whole), form)
+    begins[0] = source.again()
+    if "labelsets" in chosen:
+        _check_sets(sets.blocks(source, scale), cells, (examples, whole), form)
+    if scale is not None:
+        form.check()
+
+    def pairs(kind: int) -> Iterator[tuple[IntArray, IntArray, Sequence[int]]]:
+        return kinds[kind].blocks(begins[kind].again(), scale) if kind in kinds else iter(())
+
+    length = sum(len(of_kind.times) for of_kind in kinds.values())
+    return PairBlocks(
+        chosen,
+        examples,
+        labels,
+        decisions.fixed,
+        scale,
+        whole,
+        pairs,
+        lambda: sets.blocks(begins[0].again(), scale),
+        length,
+    )
 
 
-def _take_kind(source: Source, kind: int) -> tuple[IntArray, IntArray]:
-    length = source.count()
-    pairs = np.ones((length, 5), np.int64)
-    pairs[:, 0] = kind
-    pairs[:, 1:3] = source.columns(length, 2) - 1
-    written = _FRACTIONS.get(kind, 0)
-    pairs[:, 5 - written :] = source.columns(length, written)
-    return pairs, source.column(length)
+class _Kind:
+    """The pairs of a kind as they are written."""
+
+    def __init__(self, source: Source, kind: int) -> None:
+        length, self._kind, self._written = source.count(), kind, _FRACTIONS.get(kind, 0)
+        self._columns = [source.packed(length) for _ in range(2 + self._written)]
+        self.times = source.packed(length)
+
+    def blocks(self, source: Source, scale: int | None) -> Iterator[tuple[IntArray, IntArray, Sequence[int]]]:
+        """All pairs. The source stands before their weights, if there are any."""
+        for at in range(0, len(self.times), ROWS):
+            times = self.times[at : at + ROWS]
+            keys = np.ones((len(times), 5), np.int64)
+            keys[:, 0] = self._kind
+            for place, column in zip((1, 2, *range(5 - self._written, 5)), self._columns, strict=True):
+                keys[:, place] = column[at : at + ROWS]
+            keys[:, 1:3] -= 1
+            yield keys, times, () if scale is None else source.integers(len(times))
 
 
-def _take_sets(source: Source) -> tuple[list[tuple[int, ...]], list[int]]:
-    lengths = source.column(source.count()).tolist()
-    size = sum(lengths)
-    require(size <= source.left())  # each label of a set takes a byte
-    members = (source.column(size) - 1).tolist()
-    bounds = [0, *accumulate(lengths)]
-    sets = [tuple(members[start:stop]) for start, stop in pairwise(bounds)]
-    return sets, source.column(len(lengths)).tolist()
+class _Sets:
+    """The label sets as they are written."""
+
+    def __init__(self, source: Source, present: bool) -> None:
+        self._lengths = source.packed(source.count()) if present else Packed(b"", 0, 0, 1, 0, 0)
+        size = sum(sum(self._lengths[at : at + ROWS].tolist()) for at in range(0, len(self._lengths), ROWS))
+        require(size <= source.left())  # each label of a set takes a byte
+        self._members = source.packed(size) if present else self._lengths
+        self._times = source.packed(len(self._lengths)) if present else self._lengths
+
+    def blocks(
+        self, source: Source, scale: int | None
+    ) -> Iterator[tuple[list[tuple[int, ...]], list[int], Sequence[int]]]:
+        """All sets. The source stands before their weights, if there are any."""
+        end = 0
+        for at in range(0, len(self._lengths), ROWS):
+            bounds = list(accumulate(self._lengths[at : at + ROWS].tolist(), initial=0))
+            start, end = end, end + bounds[-1]
+            members = (self._members[start:end] - 1).tolist()
+            times = self._times[at : at + ROWS].tolist()
+            sets = [tuple(members[first:stop]) for first, stop in pairwise(bounds)]
+            yield sets, times, () if scale is None else source.integers(len(times))
 
 
 def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
@@ -125,43 +185,70 @@ def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
 
 # -- whether some stream can leave it ---------------------------------------------------------------------------------
 
-
-def _in_form(content: PairContent) -> bool:
-    """Whether pairs and sets are distinct and in order, name labels that there are, and weights are in form."""
-    kind, row, column, num, den = content.pairs.T
-    width = len(content.labels)
-    symmetric = (kind == pairing.TRUE_TRUE) | (kind == pairing.PRED_PRED)
-    checks = [
-        row < width, column < width, num >= 1, num <= den, den <= max(1, width), content.times >= 1,
-        content.times <= content.examples, ~symmetric | (row < column), (kind != pairing.TRUE_PRED) | (row != column),
-        (kind < pairing.TRUE_TRUE) | ((row >= 0) & (column >= 0)), (row == column) | (num == 1),
-    ]  # fmt: skip
-    sets = content.sets
-    return (
-        ascending_rows(content.pairs)
-        and all(bool(check.all()) for check in checks)
-        and all(before < after for before, after in pairwise(sets))
-        and all(a < b for true in sets for a, b in pairwise(true))
-        and all(true[0] >= 0 and true[-1] < width for true in sets if true)
-        and all(content.set_times)
-    )
+_CONTRADICTION = "the label pairs contradict the decisions or each other"
 
 
-def _agree(content: PairContent) -> bool:
-    """Whether pairs and sets tell of cells that there are."""
-    heavy: Any = (content.cell_weights, content.pair_weights, content.set_weights, content.weight)
-    plain = (content.cells.tolist(), content.times.tolist(), content.set_times, content.examples)
-    return _fit(content, *plain) and (content.scale is None or _fit(content, *heavy))
+def _check_pairs(
+    blocks: Iterable[tuple[IntArray, IntArray, Sequence[int]]],
+    kind: int,
+    cells: tuple[IntArray, Integers | None],
+    whole: tuple[int, int | None],
+    form: WeightForm,
+) -> None:
+    """Refuse pairs of a kind that are not distinct and in order, or that occur more often than their labels do.
+
+    The cells of decisions and all examples are counts and, if there are any, weights.
+    """
+    width, examples = len(cells[0]), whole[0]
+    safe = examples < 2**62 // (ROWS + 1)
+    keys, before = np.zeros((0, 5), np.int64), [0, 0]
+    for block, times, weights in blocks:
+        row, column, num, den = block[:, 1:].T
+        checks = [
+            row < width, column < width, num >= 1, num <= den, den <= max(1, width), times >= 1, times <= examples,
+            (kind not in (pairing.TRUE_TRUE, pairing.PRED_PRED)) | (row < column),
+            (kind != pairing.TRUE_PRED) | (row != column), (kind < pairing.TRUE_TRUE) | ((row >= 0) & (column >= 0)),
+            (row == column) | (num == 1),
+        ]  # fmt: skip
+        keys = np.concatenate([keys[-1:], block])  # with what the last of those before came to
+        fits = all(bool(check.all()) for check in checks) and ascending_rows(keys)
+        same = np.cumsum((np.diff(keys[::-1, 1:3], axis=0) != 0).any(axis=1)) == 0  # as the last pair
+        sums: list[Any] = [times if safe else times.astype(object)]
+        if cells[1] is not None:
+            form.add(weights, times.tolist())
+            sums.append(np.array(weights, object))
+        for which, part in enumerate(sums):
+            part = np.concatenate([np.array([before[which]], part.dtype), part])[-len(keys) :]
+            fits = fits and pairs_fit(keys, part, cells[which], whole[which])  # type: ignore[arg-type]
+            before[which] = int(part[-1] + part[:-1][same[::-1]].sum())
+        if not fits:
+            raise FormatError(_CONTRADICTION)
 
 
-def _fit(content: PairContent, cells: list[list[int]], times: list[int], set_times: list[int], whole: int) -> bool:
-    """Whether no pair occurs more often than its labels do, and sets occur as often as theirs."""
-    if not pairs_fit(content.pairs.tolist(), times, [row[1:] for row in cells], whole):
-        return False
-    if "labelsets" not in content.parts:
-        return True
-    by_label = [0] * len(cells)
-    for members, count in zip(content.sets, set_times, strict=True):
-        for column in members:
-            by_label[column] += count
-    return by_label == [fn + tp for _, fn, _, tp, _ in cells] and sum(set_times) == whole
+def _check_sets(
+    blocks: Iterable[tuple[list[tuple[int, ...]], list[int], Sequence[int]]],
+    cells: tuple[IntArray, Integers | None],
+    whole: tuple[int, int | None],
+    form: WeightForm,
+) -> None:
+    """Refuse label sets that are not distinct and in order, or that do not occur as often as their labels do."""
+    width, before = len(cells[0]), list[tuple[int, ...]]()
+    by_label, totals = [[0] * width, [0] * width], [0, 0]
+    for sets, times, weights in blocks:
+        fits = all(one < other for one, other in pairwise([*before, *sets])) and all(times)
+        fits = fits and all(a < b for true in sets for a, b in pairwise(true))
+        if not fits or not all(true[0] >= 0 and true[-1] < width for true in sets if true):
+            raise FormatError(_CONTRADICTION)
+        before = sets[-1:]
+        if cells[1] is not None:
+            form.add(weights, times)
+        for of_label, part, which in zip(by_label, (times, weights), range(2), strict=True):
+            totals[which] += sum(part)
+            for true, count in zip(sets, part, strict=False):
+                for column in true:
+                    of_label[column] += count
+    for which, held in enumerate(cells):
+        if held is not None:
+            fits = by_label[which] == [fn + tp for _, fn, _, tp, _ in held.tolist()]
+            if not fits or totals[which] != whole[which]:
+                raise FormatError(_CONTRADICTION)

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
-from streameval.kernel.types import Int32Array, ScoreArray
+from streameval.kernel.types import Int32Array, IntArray
 from streameval.schema.labels import Label
-from streameval.schema.recording import Examples, ExampleScores, Recording, narrowed, rows_of
-from streameval.wire.fields import ROWS, Sink, Source, require, take_labels
+from streameval.schema.recording import BLOCK, Examples, ExampleScores, Recording, narrowed, rows_of, whole_stamps
+from streameval.wire.fields import Blocks, Sink, Source, drained, require, take_labels
 
 
-def put_recording(sink: Sink, recording: Recording) -> None:
+def put_recording(sink: Sink, recording: Recording, *, scored: bool) -> None:
     """Write examples, without the declared labels."""
     sink.labels(recording.labels[recording.fixed :])
-    lengths, slots, weights, stamps, scores = recording.examples
-    sink.varint(len(lengths))
-    # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
-    sink.column(lengths + 1)
-    sink.varint(len(slots))
-    sink.column(slots + 1)
-    sink += (b"\0",) if weights is None else (b"\1", weights.astype("<f8").tobytes())
-    if stamps is not None:
-        sink.append(stamps.astype("<i8").tobytes())
-    if scores is not None:
-        sink.column(scores.lengths)
-        sink.varint(len(scores.columns))
-        sink.column(scores.columns)
-        narrow = scores.scores.dtype == np.float32
-        sink += (bytes((4 if narrow else 8,)), scores.scores.astype("<f4" if narrow else "<f8").tobytes())
+    lengths, slots, many, columns = (Blocks() for _ in range(4))
+    weights, stamps, scores = list[bytes](), list[bytes](), list[Any]()
+    plain = narrow = True
+    for block in recording.blocks():
+        # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
+        lengths.add(block.lengths + 1)
+        slots.add(block.slots + 1)
+        plain &= block.weights is None
+        weights.append((np.ones(block.size) if block.weights is None else block.weights).astype("<f8").tobytes())
+        if block.stamps is not None:
+            stamps.append(block.stamps.astype("<i8").tobytes())
+        if block.scores is not None:
+            many.add(block.scores.lengths)
+            columns.add(block.scores.columns)
+            scores.append(block.scores.scores)
+            narrow &= block.scores.scores.dtype == np.float32
+    sink.varint(recording.size)
+    sink.append(lengths.pieces())
+    sink.varint(slots.size)
+    sink += (slots.pieces(), bytes((not plain,)))
+    if not plain:
+        sink.append(drained(weights))
+    sink.append(drained(stamps))
+    if scored:
+        sink.append(many.pieces())
+        sink.varint(columns.size)
+        sink += (columns.pieces(), bytes((4 if narrow else 8,)))
+        sink.append(part.astype("<f4" if narrow else "<f8").tobytes() for part in drained(scores))
 
 
 def take_recording(
@@ -35,58 +51,74 @@ def take_recording(
 ) -> Recording:
     """What `put_recording` wrote, where these labels are declared; ``predicts``: labels can be predicted."""
     labels = take_labels(source, declared)
-    examples, fixed, width = source.count(), len(declared), len(labels)
-    lengths = _small(source, examples, 1, width)
-    places = source.count()
-    require(int(lengths.sum(dtype=np.int64)) == places, width < 2**31 // 5)
-    slots = _small(source, places, 1, 5 * width - 1)
-    weights = np.frombuffer(source.raw(8 * examples), "<f8").astype(np.float64) if source.byte(1) else None
-    if weights is not None:
-        require(np.isfinite(weights) & (weights >= 0), (weights != 1).any())
-    stamps = np.frombuffer(source.raw(8 * examples), "<i8").astype(np.int64) if timed else None
-    require(stamps is None or stamps[1:] >= stamps[:-1])
-    scores = _take_scores(source, examples, width) if scored else None
-    made = Examples(lengths, slots, weights, stamps, scores)
+    fixed, width, read = len(declared), len(labels), _Read(source, timed=timed, scored=scored)
     mentioned = np.zeros(width, np.bool_)
     mentioned[:fixed] = True
-    for block in made.blocks():
+    weighs, wide = not read.weighted, read.size_of_score == 4
+    for block in whole_stamps(read.blocks(width)):
         column, outcome = np.divmod(block.slots, 5)
-        row = rows_of(block.lengths)
+        row, weights, scores = rows_of(block.lengths), block.weights, block.scores
         require((np.diff(column) > 0) | (np.diff(row) > 0), (outcome != 0) | (column >= fixed))
         require(predicts or (outcome != 2) & (outcome != 3))
         mentioned[column] = True
-        if block.scores is not None:
+        if weights is not None:
+            require(np.isfinite(weights) & (weights >= 0))
+            weighs = weighs or bool((weights != 1).any())
+        if scores is not None:
             cells = row * width + column
-            scored_cells = rows_of(block.scores.lengths) * width + block.scores.columns
+            scored_cells = rows_of(scores.lengths) * width + scores.columns
             require(np.diff(scored_cells) > 0, ~np.isin(scored_cells, cells[outcome == 4]))
-            require(np.isin(scored_cells[block.scores.columns >= fixed], cells))
-    require(mentioned)
-    order = made.order_of_stamps()
-    require(order is None or order[1:] > order[:-1])
-    return Recording(labels, fixed, made)
+            require(np.isin(scored_cells[scores.columns >= fixed], cells))
+            require(np.isfinite(scores.scores), ~np.signbit(scores.scores[scores.scores == 0]))
+            wide = wide or narrowed(scores.scores).dtype != np.float32
+        order = block.order_of_stamps()
+        require(order is None or order[1:] > order[:-1])
+    require(mentioned, weighs, wide)
+    return Recording(labels, fixed, read.size, lambda: read.blocks(width))
 
 
-def _small(source: Source, length: int, less: int, top: int) -> Int32Array:
-    """A column of integers that are written as so much more, and are at most this."""
-    column, out = source.packed(length), np.empty(length, np.int32)
-    for at in range(0, length, ROWS):
-        block = column[at : at + ROWS] - less
-        require((block >= 0) & (block <= top), top < 2**31)
-        out[at : at + ROWS] = block
-    return out
+class _Read:
+    """Examples as they are written."""
+
+    def __init__(self, source: Source, *, timed: bool, scored: bool) -> None:
+        self.size = source.count()
+        self._lengths, self._slots = source.packed(self.size), source.packed(source.count())
+        self.weighted, self._scored, self.size_of_score = bool(source.byte(1)), scored, 4
+        self._weights = source.array(self.size, "<f8") if self.weighted else None
+        self._stamps = source.array(self.size, "<i8") if timed else None
+        if scored:
+            self._many, self._columns = source.packed(self.size), source.packed(source.count())
+            self.size_of_score = source.byte(8)
+            require(self.size_of_score in (4, 8))
+            self._scores = source.array(len(self._columns), f"<f{self.size_of_score}")
+
+    def blocks(self, width: int) -> Iterator[Examples]:
+        """The examples, of so many labels."""
+        slot = entry = 0
+        latest = -(2**63)
+        require(width < 2**31 // 5)
+        for at in range(0, self.size, BLOCK):
+            rows, scores = slice(at, at + BLOCK), None
+            lengths = _small(self._lengths[rows] - 1, width)
+            first, slot = slot, slot + int(lengths.sum(dtype=np.int64))
+            slots = _small(self._slots[first:slot] - 1, 5 * width - 1)
+            if self._scored:
+                many = _small(self._many[rows], width)
+                start, entry = entry, entry + int(many.sum(dtype=np.int64))
+                columns, numbers = _small(self._columns[start:entry], width - 1), self._scores[start:entry]
+                require(entry <= len(self._columns))
+                scores = ExampleScores(many, columns, numbers.astype(f"f{self.size_of_score}"))
+            require(slot <= len(self._slots))
+            weights = None if self._weights is None else self._weights[rows].astype(np.float64)
+            stamps = None if self._stamps is None else self._stamps[rows].astype(np.int64)
+            if stamps is not None:
+                require(stamps >= latest, stamps[1:] >= stamps[:-1])
+                latest = int(stamps[-1])
+            yield Examples(lengths, slots, weights, stamps, scores)
+        require(slot == len(self._slots), not self._scored or entry == len(self._columns))
 
 
-def _take_scores(source: Source, examples: int, width: int) -> ExampleScores:
-    """Scores of labels that the examples mention, and that are not masked."""
-    lengths = _small(source, examples, 0, width)
-    entries = source.count()
-    columns = _small(source, entries, 0, width - 1)
-    require(int(lengths.sum(dtype=np.int64)) == entries)
-    size = source.byte(8)
-    require(size in (4, 8))
-    scores: ScoreArray = np.frombuffer(source.raw(size * entries), f"<f{size}").astype(f"f{size}")
-    blocks = [scores[at : at + ROWS] for at in range(0, entries, ROWS)]
-    require(size == 4 or any(narrowed(block).dtype != np.float32 for block in blocks))
-    for block in blocks:
-        require(np.isfinite(block), ~np.signbit(block[block == 0]))
-    return ExampleScores(lengths, columns, scores)
+def _small(numbers: IntArray, top: int) -> Int32Array:
+    """The same integers, which are at most this."""
+    require((numbers >= 0) & (numbers <= top))
+    return numbers.astype(np.int32)

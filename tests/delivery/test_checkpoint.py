@@ -259,7 +259,7 @@ def test_a_checkpoint_is_a_value_that_holds_a_copy():
     for foreign in (se.F1, 3, taken):
         with pytest.raises(se.InputError, match="Checkpoint takes"):
             se.Checkpoint(foreign)
-    nested = b"".join(encode_checkpoint(3, taken.to_bytes()))
+    nested = b"".join(encode_checkpoint(3, taken._pieces))
     with pytest.raises(se.FormatError, match="hold a Checkpoint, not an Evaluator"):
         se.Checkpoint.from_bytes(nested)
     with pytest.raises(se.FormatError, match="a Checkpoint, not an Evaluator"):

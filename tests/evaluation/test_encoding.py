@@ -24,7 +24,9 @@ from streameval.metrics.catalogue import build_spec, catalogue, entry_of, parse_
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PairOptions
-from streameval.wire.fields import Sink, Source, joined
+from streameval.states.pairs import Pairs
+from streameval.states.state_set import StateSet
+from streameval.wire.fields import Blocks, Sink, Source, joined
 from streameval.wire.pairs import put_pairs, take_pairs
 from tests.support.effort import cases, spread
 from tests.support.kinds import KEEP, NAMES, SCORED, TRIALS
@@ -168,9 +170,11 @@ def test_wide_columns_are_read_back(values: list[int], zeros: int):
     values = [value >> zeros << zeros for value in values]
     words = np.array([(value % 2**64, value >> 64) for value in values], np.uint64).reshape(-1, 2)
     sink = Sink()
-    sink.wide(words)
+    blocks = Blocks(words=2)
+    blocks.add(words)
+    sink.append(blocks.pieces())
     source = Source(b"".join(sink.pieces()), 0)
-    assert joined(source.wide(len(values))[:]) == values
+    assert joined(source.packed(len(values), words=2)[:]) == values
     assert not source.left()
 
 
@@ -190,11 +194,14 @@ def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
         example = Example(slots, key, data.draw(st.sampled_from([1.0, 0.5, 1.5, 0.0])))
         pairs.count_one(example, 1)
     sink = Sink()
-    put_pairs(sink, pairs.content())
+    put_pairs(sink, pairs.in_blocks())
     source = Source(b"".join(sink.pieces()), 0)
     content = pairs.content()
     options = PairOptions(content.parts)
-    assert take_pairs(source, options, content.labels, decisions.content()) == content
+    contents = {"decisions": decisions.content()}
+    contents["pairs"] = take_pairs(source, options, content.labels, decisions.content())
+    again = StateSet.of(LabelIndex(content.labels, 0), [(Pairs, options)], contents)
+    assert again.states["pairs"].content() == content
     assert not source.left()
 
 
@@ -336,7 +343,7 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
 @pytest.mark.parametrize("chosen", [(), ("confusions",), ("cooccurrence",), ("confusions", "contributions")], ids=str)
 def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str, ...]):
     saved = decode(se.Evaluator([], keep=["pairs"]).to_bytes(), "Evaluator")
-    pairs = pairs_alone(LabelIndex(), set(chosen)).content()
+    pairs = pairs_alone(LabelIndex(), set(chosen)).in_blocks()
     data = b"".join(encode(dataclasses.replace(saved, contents={**saved.contents, "pairs": pairs})))
     with pytest.raises(se.FormatError, match="the bytes are damaged"):
         se.Evaluator.from_bytes(data)

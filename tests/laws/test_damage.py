@@ -107,9 +107,9 @@ CONTRADICTIONS = {
     "an epoch beyond 63 bits": book(EMPTY, part([(b"p", 2**64 - 1, 0, b"")], EMPTY)),
     "a shard that is no text": book(EMPTY, part([(b"\xff", 0, 1, b"")], EMPTY)),
     "something after the end": sealed(book(EMPTY)[:-4] + b"\0"),
-    "a position beyond 63 bits": b"".join(encode_checkpoint(2**63, EMPTY)),
-    "a checkpoint of nothing": b"".join(encode_checkpoint(0, b"")),
-    "a checkpoint of a checkpoint": b"".join(encode_checkpoint(0, IMAGES["checkpoint"])),
+    "a position beyond 63 bits": b"".join(encode_checkpoint(2**63, lambda: iter([EMPTY]))),
+    "a checkpoint of nothing": b"".join(encode_checkpoint(0, lambda: iter([b""]))),
+    "a checkpoint of a checkpoint": b"".join(encode_checkpoint(0, lambda: iter([IMAGES["checkpoint"]]))),
     "a kind that does not exist": sealed(HEAD + b"\xff" + EMPTY[8:-4]),
 }
 

@@ -576,7 +576,7 @@ def test_scores_that_contradict_the_example_are_refused(what: str, monkeypatch: 
     window = se.Rolling(se.Evaluator(["ndcg"], labels=["a", "b"], unknown="add", keep=["curves"]), 3)
     window.update({"a"}, {"a": 0.5, "b": 0.25}, mask={"c"})
     recording = window._recording(window._now[0])
-    examples = recording.examples
+    (examples,) = recording.blocks()
     assert examples.scores is not None
     for name, value in SPOILT[what].items():
         kind = np.float32 if name == "scores" and not isinstance(value, np.ndarray) else np.int32
@@ -585,7 +585,7 @@ def test_scores_that_contradict_the_example_are_refused(what: str, monkeypatch: 
             examples = examples._replace(slots=made)
         else:
             examples = examples._replace(scores=examples.scores._replace(**{name: made}))
-    monkeypatch.setattr(se.Rolling, "_recording", lambda *_: recording._replace(examples=examples))
+    monkeypatch.setattr(se.Rolling, "_recording", lambda *_: recording._replace(blocks=lambda: iter([examples])))
     data = window.to_bytes()
     monkeypatch.undo()
     with pytest.raises(se.FormatError):

@@ -143,8 +143,7 @@ cdef class Pairs:
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
     def prepare_merge(self, Pairs other, columns, int sign):
-        cdef Merge merge = Merge()
-        cdef const int64_t[::1] place
+        cdef Merge merge = Merge(columns)
         cdef const int64_t* count
         cdef uint64_t outer, inner
         cdef size_t at = 0
@@ -153,11 +152,6 @@ cdef class Pairs:
         if sign < 0 and other.n > self.n:
             return REFUSED
         merge.pairs, merge.other, merge.sign = self, other, sign
-        if columns is not None:
-            merge.columns = np.ascontiguousarray(columns, np.int64)
-            place = merge.columns
-            merge.width = place.shape[0]
-            merge.place = &place[0] if merge.width else &NOWHERE
         count = se_sums_next(&other.table, &at, &outer, &inner) if sign < 0 or columns is not None else NULL
         while count != NULL:
             if not merge.has(outer):
@@ -185,28 +179,47 @@ cdef class Pairs:
                                       sp_inner(key[row, 0], key[row, 3], key[row, 4]))
         return out
 
-    def items(self):
+    def items(self, place=None, int64_t first=0, int64_t stop=1 << 62, Py_ssize_t size=-1):
         cdef size_t at = 0
-        cdef Py_ssize_t row, live = se_sums_live(&self.table)
+        cdef Py_ssize_t row = 0
         cdef uint64_t outer, inner
-        keys, times = np.empty((live, 5), np.int64), np.empty(live, np.int64)
+        cdef Merge merge = Merge(place)
+        cdef const int64_t* count = se_sums_next(&self.table, &at, &outer, &inner)
+        if size < 0:
+            size = se_sums_live(&self.table)
+        keys, times = np.empty((size, 5), np.int64), np.empty(size, np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[::1] time = times
-        for row in range(live):
-            time[row] = se_sums_next(&self.table, &at, &outer, &inner)[0]
-            key[row, 0], key[row, 1], key[row, 2] = inner >> 60, <int32_t>(outer >> 32), <int32_t>outer
-            key[row, 3], key[row, 4] = inner >> 30 & LOW, inner & LOW
+        while count != NULL and row < size:
+            if place is None or first <= merge.code(&outer, inner) < stop:
+                time[row] = count[0]
+                key[row, 0], key[row, 1], key[row, 2] = inner >> 60, <int32_t>(outer >> 32), <int32_t>outer
+                key[row, 3], key[row, 4] = inner >> 30 & LOW, inner & LOW
+                row += 1
+            count = se_sums_next(&self.table, &at, &outer, &inner)
         return keys, times
+
+    def codes(self, place):
+        cdef size_t at = 0
+        cdef uint64_t outer, inner
+        cdef Merge merge = Merge(place)
+        cdef const int64_t* count = se_sums_next(&self.table, &at, &outer, &inner)
+        out = np.zeros(6 * len(place), np.int64)
+        cdef int64_t[::1] of = out
+        while count != NULL:
+            of[merge.code(&outer, inner)] += 1
+            count = se_sums_next(&self.table, &at, &outer, &inner)
+        return out
 
     def compact(self):
         if not se_sums_rebuild(&self.table, self.table.promised):
             raise MemoryError
 
-    def restore(self, int64_t examples, keys, times):
+    def restore(self, int64_t examples, keys, times, Py_ssize_t room=0):
         cdef const int64_t[:, ::1] key = np.ascontiguousarray(keys, np.int64)
         cdef const int64_t[::1] time = np.ascontiguousarray(times, np.int64)
         cdef Py_ssize_t row
-        if not se_sums_reserve(&self.table, key.shape[0]):
+        if not se_sums_reserve(&self.table, max(room, key.shape[0])):
             raise MemoryError
         for row in range(key.shape[0]):
             se_sums_add(&self.table, sp_outer(<uint32_t>key[row, 1], <uint32_t>key[row, 2]),
@@ -291,6 +304,14 @@ cdef class Merge:
     cdef size_t promised  # keys
     cdef int sign
 
+    def __cinit__(self, columns):
+        cdef const int64_t[::1] place
+        if columns is not None:
+            self.columns = np.ascontiguousarray(columns, np.int64)
+            place = self.columns
+            self.width = place.shape[0]
+            self.place = &place[0] if self.width else &NOWHERE
+
     def __dealloc__(self):
         if self.promised:
             self.pairs.table.promised -= self.promised
@@ -311,6 +332,13 @@ cdef class Merge:
         return self.place == NULL or (
             (row == SP_NONE or <Py_ssize_t>row < self.width) and (column == SP_NONE or <Py_ssize_t>column < self.width)
         )
+
+    cdef int64_t code(self, uint64_t* outer, uint64_t inner) except -1:
+        """The code of a pair here, whose labels are moved."""
+        if not self.has(outer[0]):
+            raise IndexError("a column is out of range")
+        outer[0] = self.moved(outer[0], inner)
+        return <int64_t>(inner >> 60) * self.width + <int32_t>(outer[0] >> 32) + 1
 
     cdef uint64_t moved(self, uint64_t outer, uint64_t inner) noexcept:
         """The labels of a pair here; the lower comes first where order does not matter."""

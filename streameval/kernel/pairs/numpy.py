@@ -116,20 +116,39 @@ class Pairs:
         pairs = self._cell.value.pairs
         return np.array([pairs.get(pair, 0) for pair in _tuples(keys)], np.int64)
 
-    def items(self) -> tuple[IntArray, IntArray]:
-        """The pairs that occur, in any order, shape (distinct, 5), and how many examples had each."""
-        present = [(pair, times) for pair, times in self._cell.value.pairs.items() if times]
-        keys = np.array([pair for pair, _ in present], np.int64).reshape(-1, 5)
-        return keys, np.array([times for _, times in present], np.int64)
+    def items(
+        self, place: IntArray | None = None, first: int = 0, stop: int = 2**62, size: int = -1
+    ) -> tuple[IntArray, IntArray]:
+        """The pairs that occur, in any order, shape (distinct, 5), and how many examples had each.
+
+        Columns stand at these places (None: their own), of which the last is that of no label. Only those ``size``
+        pairs are read whose codes, as of `codes`, are from ``first`` to before ``stop``.
+        """
+        del size
+        present: Iterable[tuple[Pair, int]] = self._cell.value.pairs.items()
+        if place is not None:
+            places = place.tolist()
+            present = ((placed(pair, places), times) for pair, times in present)
+            present = (one for one in present if first <= one[0][0] * len(places) + one[0][1] - NONE < stop)
+        chosen = [(pair, times) for pair, times in present if times]
+        keys = np.array([pair for pair, _ in chosen], np.int64).reshape(-1, 5)
+        return keys, np.array([times for _, times in chosen], np.int64)
+
+    def codes(self, place: IntArray) -> IntArray:
+        """How many pairs have each code: kind times the number of places, plus the row from -1 on."""
+        keys, _ = self.items(place)
+        return np.bincount(keys[:, 0] * len(place) + keys[:, 1] - NONE, minlength=6 * len(place))
 
     def compact(self) -> None:
         """Drop pairs of which no example is left."""
         examples, pairs = self._cell.value
         self._cell.store(_Counted(examples, {pair: times for pair, times in pairs.items() if times}))
 
-    def restore(self, examples: int, keys: IntArray, times: IntArray) -> None:
-        """Fill counts that are still empty."""
-        self._cell.store(_Counted(examples, dict(zip(_tuples(keys), times.tolist(), strict=True))))
+    def restore(self, examples: int, keys: IntArray, times: IntArray, room: int = 0) -> None:
+        """Fill counts with pairs that they do not have; there will be ``room`` of them."""
+        del room
+        pairs = {**self._cell.value.pairs, **dict(zip(_tuples(keys), times.tolist(), strict=True))}
+        self._cell.store(_Counted(examples, pairs))
 
     def copy(self, root: Root) -> Pairs:
         """An independent copy."""
