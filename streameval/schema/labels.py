@@ -175,8 +175,9 @@ class LabelIndex:
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""
         twin = LabelIndex()
-        columns = self.columns.copy()  # first, so that each has its label if another thread registers some meanwhile
-        twin.labels, twin.columns = self.labels.copy(), columns
+        with suppress(AttributeError):  # first, so that each has its label if another thread registers some meanwhile
+            twin.columns = object.__getattribute__(self, "columns").copy()
+        twin.labels = self.labels.copy()
         twin.fixed, twin._order = self.fixed, self._order
         twin.bound(self.limit, self.look)
         return twin

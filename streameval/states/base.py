@@ -164,7 +164,7 @@ class State(ABC, Generic[K]):
 
     def _unit_sums(self) -> ExactSums[K]:
         """What the weight sums are if every example weighs 1."""
-        return ExactSums(self._extra.scale, self._extra.nonzero())
+        return united(self._unit_blocks())
 
     def _units_at(self, keys: Collection[K]) -> ExactSums[K]:
         """The same, at least of some keys."""
@@ -347,9 +347,8 @@ class State(ABC, Generic[K]):
         return not left
 
     def _unit_blocks(self) -> Iterator[ExactSums[K]]:
-        """`_unit_sums`, none of them 0, in parts of which the first usually shows that examples do not all weigh 1."""
-        units = self._unit_sums()
-        yield ExactSums(units.scale, units.nonzero())
+        """The same, none of them 0, in parts of which the first usually shows that examples do not all weigh 1."""
+        yield ExactSums(self._extra.scale, self._extra.nonzero())
 
     def _mentioned(self, width: int) -> Any:
         """Which of the first columns some example mentions, as flags."""
@@ -367,13 +366,14 @@ class State(ABC, Generic[K]):
 
     def labels_of(self, columns: IntArray) -> tuple[Label, ...]:
         """The labels of columns."""
-        return tuple(map(self.labels.labels.__getitem__, columns.tolist()))
+        names = self.labels.labels
+        if len(columns) == len(names) and (columns[1:] > columns[:-1]).all():  # all in their order
+            return tuple(names)
+        return tuple(map(names.__getitem__, columns.tolist()))
 
     def _head(self, columns: IntArray) -> tuple[int, tuple[Label, ...], int]:
         """The first fields of every content."""
-        names, fixed = self.labels.labels, self.labels.fixed
-        labels = tuple(names) if fixed == len(names) else self.labels_of(columns)  # then all columns in their order
-        return self.examples, labels, fixed
+        return self.examples, self.labels_of(columns), self.labels.fixed
 
     @abstractmethod
     def content(self) -> Any:
@@ -430,6 +430,15 @@ class State(ABC, Generic[K]):
         return bool(self.content() == other.content())
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def united(parts: Iterable[ExactSums[K]]) -> ExactSums[K]:
+    """Sums of one scale and different keys as one."""
+    scale, sums = 0, dict[K, int]()
+    for part in parts:
+        scale = part.scale
+        sums.update(part.sums)
+    return ExactSums(scale, sums)
 
 
 def scored(batch: Batch, fixed: int) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
 from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label
-from streameval.states.base import COUNT_MAX, Content, Part, State, scored
+from streameval.states.base import COUNT_MAX, Content, Part, State, scored, united
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Place: TypeAlias = int
@@ -103,10 +103,6 @@ class CurveContent(Content):
     side_weights: list[list[int]] | None
     bin_weights: list[list[list[int]]] | None
 
-    def blocks(self) -> Iterator[CurveBlock]:
-        """All bins."""
-        yield CurveBlock(0, self.offsets, self.bins, self.counts, self.sums, lambda: self.bin_weights or [])
-
 
 class Curves(State[Place]):
     """Positives and negatives per label and bin of the score, exact under any order, sharding and reverting."""
@@ -134,39 +130,22 @@ class Curves(State[Place]):
         if code != DONE:
             self._part(code)
 
-    def _unit_sums(self) -> ExactSums[Place]:
-        return self._units_of(np.arange(len(self.labels)))
-
-    def _unit_blocks(self) -> Iterator[ExactSums[Place]]:
-        columns = np.arange(len(self.labels))
-        yield ExactSums(0, {place: value for place, value in self._units_beside(columns).items() if value})
+    def _unit_blocks(self, columns: IntArray | None = None, only: IntArray | None = None) -> Iterator[ExactSums[Place]]:
+        columns = np.arange(len(self.labels)) if columns is None else columns
+        sums: dict[Place, int] = {_ALL: self.examples}
+        for column, (_, *sides) in zip(columns.tolist(), self.bins.sides(columns).tolist(), strict=True):
+            sums.update((column * _STRIDE + what, value) for what, value in enumerate(sides))
+        yield ExactSums(0, {place: value for place, value in sums.items() if value})
         for first, offsets, bins, counts, words, _ in self._blocks(columns):
-            sums = dict[Place, int]()
-            _enter(sums, np.repeat(columns[first : first + len(offsets) - 1], np.diff(offsets)), bins, counts, words)
+            owners, sums = np.repeat(columns[first : first + len(offsets) - 1], np.diff(offsets)), {}
+            chosen = slice(None) if only is None else np.isin(bins, only)
+            _enter(sums, owners[chosen], bins[chosen], counts[chosen], words[chosen])
             yield ExactSums(0, {place: value for place, value in sums.items() if value})
 
     def _units_at(self, keys: Collection[Place]) -> ExactSums[Place]:
         places = np.array([key for key in keys if key >= 0], np.int64)
         what = places % _STRIDE
-        return self._units_of(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6)
-
-    def _units_of(self, columns: IntArray, only: IntArray | None = None) -> ExactSums[Place]:
-        """The sums of some columns, or of a few of their bins, and of all examples."""
-        offsets, bins, counts, _, words = self.bins.read(columns, True)
-        sums = self._units_beside(columns)
-        owners = np.repeat(columns, np.diff(offsets))
-        if only is not None:
-            chosen = np.isin(bins, only)
-            owners, bins, counts, words = owners[chosen], bins[chosen], counts[chosen], words[chosen]
-        _enter(sums, owners, bins, counts, words)
-        return ExactSums(0, {place: value for place, value in sums.items() if value})
-
-    def _units_beside(self, columns: IntArray) -> dict[Place, int]:
-        """The sums of some columns that are in no bin, and of all examples."""
-        sums: dict[Place, int] = {_ALL: self.examples}
-        for column, (_, *sides) in zip(columns.tolist(), self.bins.sides(columns).tolist(), strict=True):
-            sums.update((column * _STRIDE + what, value) for what, value in enumerate(sides))
-        return sums
+        return united(self._unit_blocks(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
         rows, columns, kinds, scores = _mentions(batch)
@@ -279,7 +258,7 @@ class Curves(State[Place]):
         weight, *weights = self.read_weights(columns, offsets, bins, scale)
         return CurveContent(*held, offsets, bins, counts, words, scale, weight, *(part.tolist() for part in weights))
 
-    def _fill(self, content: CurveContent | CurveBlocks) -> None:
+    def _fill(self, content: CurveBlocks) -> None:
         self.table.restore(content.examples, content.sides)
 
         def weights() -> Iterator[tuple[Place, int]]:

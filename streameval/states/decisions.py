@@ -101,16 +101,6 @@ class Decisions(State[Key]):
         if seen > 1 or not finite:
             raise batch.refusal()
 
-    def _unit_sums(self) -> ExactSums[Key]:
-        cells = self.table.cells(len(self.labels))
-        cells[:, 0] = 0  # weights of true negatives are always derived
-        column, outcome = np.nonzero(cells)
-        slots = (5 * column + outcome).tolist()
-        sums: dict[Key, int] = dict(zip(slots, cells[column, outcome].tolist(), strict=True))
-        keys, times = self.table.row_keys()
-        sums.update(zip(_tuples(keys), times.tolist(), strict=True))
-        return ExactSums(0, sums)
-
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
         self._reserve()
         for columns in _blocks(np.arange(len(self.labels))):

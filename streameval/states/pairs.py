@@ -214,15 +214,11 @@ class Pairs(State[Key]):
             distinct, which = pairing.distinct_pairs(pairs)
             yield map(tuple, distinct.tolist()), which, examples_of
 
-    def _unit_sums(self) -> ExactSums[Key]:
-        keys, times = self.table.items()
-        sums: dict[Key, int] = dict(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
-        sums.update(self._extra.sums)
-        return ExactSums(0, {**sums, _ALL: self.examples} if self.examples else sums)
-
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
         yield ExactSums(0, {_ALL: self.examples} if self.examples else {})
-        yield ExactSums(0, {key: value for key, value in self._unit_sums().nonzero().items() if key != _ALL})
+        keys, times = self.table.items()
+        sums: dict[Key, int] = dict(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
+        yield ExactSums(0, {**sums, **self._extra.nonzero()})
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         pairs = [key for key in keys if key[0] > 0]

@@ -15,7 +15,7 @@ straddles k has before it, its size and its true labels (0 where there is none).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -221,12 +221,13 @@ class Rankings(State[Key]):
             raise LabelError(f"label {quoted(label)} has no propensity; give one to every label")
         return value
 
-    def _unit_sums(self) -> ExactSums[Key]:
+    def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
         sums: dict[Key, int] = {}
         for which in range(MAIN):
             keys, values = self.table.entries(which)
             _enter(sums, which, keys.tolist(), values.tolist())
-        return joined([ExactSums(0, sums), self._extra])
+        both = joined([ExactSums(0, sums), self._extra])
+        yield ExactSums(both.scale, both.nonzero())
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         sums: dict[Key, int] = {}

@@ -16,7 +16,7 @@ from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.batch import offsets_of
 from streameval.schema.labels import Label
-from streameval.states.curves import BLOCK, CurveBlock, CurveBlocks, CurveContent, moments_of
+from streameval.states.curves import BLOCK, CurveBlock, CurveBlocks, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
 from streameval.wire.fields import LONGEST, Blocks, Option, Packed, Sink, Source, WeightForm, joined, require
@@ -28,7 +28,7 @@ _LOWER = (1 << binned.DROPPED) - 1
 _LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
 
 
-def put_curves(sink: Sink, content: CurveContent | CurveBlocks) -> None:
+def put_curves(sink: Sink, content: CurveBlocks) -> None:
     """Write a content, without its labels."""
     lengths, last = np.zeros(len(content.labels), np.int64), 0
     columns = [Blocks(1), Blocks(), Blocks(), Blocks()]
@@ -53,7 +53,7 @@ def put_curves(sink: Sink, content: CurveContent | CurveBlocks) -> None:
     sink.weights(content.scale, _weights_of(content))
 
 
-def _weights_of(content: CurveContent | CurveBlocks) -> Iterator[int]:
+def _weights_of(content: CurveBlocks) -> Iterator[int]:
     """The sums of weights that do not follow from other sums."""
     yield content.weight or 0
     for sides in content.side_weights or ():

@@ -76,6 +76,20 @@ def rolling(n: int, scored: bool) -> Any:
     return made
 
 
+def timed(kind: type, length: float, **options: Any) -> Any:
+    made = kind(se.Evaluator(["f1_macro"]), length, **options)
+    true, pred = lists(150_000, 1_000, 8)
+    made.update_many(true, pred, times=np.arange(len(true)) // 4)
+    return made
+
+
+def blocks(kind: type, length: float, **options: Any) -> Any:
+    made = kind(se.Evaluator(["f1_macro"]), length, **options)
+    true, pred = lists(100_000, 40_000, 8)
+    made.update_many(true, pred, times=np.arange(len(true)) / 1.0)
+    return made
+
+
 def sliced(count: int) -> Any:
     made = se.Sliced(se.Evaluator(["f1_macro"]), by="slice", most=count)
     true, pred = lists(20 * count, 500, 4)
@@ -113,6 +127,10 @@ CASES: dict[str, Callable[[], Any]] = {
     "Rolling 400,000": lambda: rolling(400_000, False),
     "Rolling of scores 100,000": lambda: rolling(100_000, True),
     "Rolling of scores 400,000": lambda: rolling(200_000, True),
+    "TimeRolling 150,000": lambda: timed(se.TimeRolling, 1e6),
+    "Tumbling": lambda: blocks(se.Tumbling, 25_000.0, keep=4),
+    "Fading": lambda: blocks(se.Fading, 50_000.0),
+    "Checkpoint": lambda: se.Checkpoint(decisions(300_000, 300_000), 7),
     "Sliced, 2,000": lambda: sliced(2_000),
     "Sliced, 10,000": lambda: sliced(10_000),
     "Ledger, 200 shards": lambda: ledger(200),
@@ -186,8 +204,8 @@ def main() -> None:
         if words[1] == "make":
             state = CASES[words[2]]()
             state.save(words[3])
-            state.reset()
-            state.save(words[3] + ".small")
+            small = se.Checkpoint(se.F1()) if isinstance(state, se.Checkpoint) else state._fresh()
+            small.save(words[3] + ".small")
             print("[]")
         else:
             print(json.dumps(measure(*words[1:])))
@@ -202,7 +220,9 @@ def main() -> None:
             child("make", name, path)
             cells, size, held = [], 1, 1
             for verb in VERBS:
-                if verb == "merge" and "Rolling" in name:
+                if (verb == "merge" and name.startswith("Rolling")) or (
+                    verb in ("copy", "merge") and name == "Checkpoint"
+                ):
                     cells.append("-")
                     continue
                 measured = child(verb, path, path + ".small")
