@@ -130,8 +130,9 @@ class DependencyError(StreamevalError, ImportError):
 
 def imported(module: str, what: str) -> Any:
     """A module of a library that not all have, or `DependencyError` naming what needs it."""
+    library = module.partition(".")[0]
     try:
+        import_module(library)  # its parts may have been imported before it was taken away
         return import_module(module)
     except ImportError as error:
-        library = module.partition(".")[0]
         raise DependencyError(f"{what} needs {library}, which is not installed; pip install {library}") from error
