@@ -77,15 +77,16 @@ def list_rows(
 
 def tally(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """The distinct rows of ``keys`` in lexicographic order, how often each occurs, and which one each row is."""
-    spans = [int(largest) + 1 for largest in keys.max(axis=0, initial=0)]
+    low = keys.min(axis=0, initial=2**62)
+    spans = [max(1, span) for span in (keys.max(axis=0, initial=0) - low + 1).tolist()]
     room = math.prod(spans)
     if room > 4 * len(keys) + 65536:
         distinct, which, times = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
         return distinct, times, which.reshape(-1)
-    packed = np.ravel_multi_index(tuple(keys.T), spans)
+    packed = np.ravel_multi_index(tuple((keys - low).T), spans)
     full = np.bincount(packed, minlength=room)
     present = np.flatnonzero(full)
-    return np.stack(np.unravel_index(present, spans), axis=1), full[present], (np.cumsum(full > 0) - 1)[packed]
+    return np.stack(np.unravel_index(present, spans), axis=1) + low, full[present], (np.cumsum(full > 0) - 1)[packed]
 
 
 def limbs(weights: FloatArray) -> tuple[int, FloatArray]:

@@ -11,13 +11,14 @@ Where ties are strict, no two labels rank alike: every ``g`` is 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.types import FULL, REFUSED, Flags, IntArray, Ragged, Records, ScoredLists, ScoredRows
+from streameval.kernel.decisions.rows import tally
+from streameval.kernel.types import FULL, REFUSED, Flags, IntArray, Records, ScoredLists, ScoredRows
 
 _COUNT_MAX = 2**63 - 1
 
@@ -27,74 +28,86 @@ SUMS = (3, 1, 6)
 _Sums: TypeAlias = tuple[int, ...]
 _Key: TypeAlias = tuple[int, ...]
 _Table: TypeAlias = dict[_Key, _Sums]
-_Tables: TypeAlias = tuple[_Table, _Table, _Table]
+_Tables: TypeAlias = tuple[_Table, ...]
 _Scores: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 def _rank(
-    example: int, columns: IntArray, true: Flags, ranked: Flags, scores: _Scores, masked: int, place: IntArray | None
-) -> Records:
-    """Rank the labels of one example, of which some are ``ranked``; ``place`` decides where ties are strict."""
-    own, hits, false = scores[true & ranked, None], true & ranked, ranked & ~true
-    same, ahead = (scores == own) & ranked, (scores > own) & ranked
-    if place is not None:
-        ahead |= same & (place > place[hits, None])
-        same &= place == place[hits, None]
-    above, size = ahead.sum(axis=1), same.sum(axis=1)
-    a, first, t = np.unique(above, return_index=True, return_counts=True)
-    g, upto = size[first], np.cumsum(t)
-    unranked = int(np.count_nonzero(true & ~ranked))
-    wrong = int((t * (a + g - upto)).sum())
-    last = int((a + g)[-1]) if len(a) and not unranked else 0
-    missed = bool(len(a)) and bool(a[0] > 0 or g[0] > t[0])
-    lead = int(np.count_nonzero(~(ahead | same)[:, false].any(axis=1)))
-    row = [true.sum(), ranked.sum(), unranked, masked, wrong, last, wrong > 0, missed, lead]
-    labels = np.zeros((int(true.sum()), 4), np.int64)
-    labels[:, 0], labels[:, 1], labels[:, 2] = example, columns[true], -1
-    labels[ranked[true], 2:] = np.stack([above, size], axis=1)
-    groups = np.stack([np.full(len(a), example), a, g, t, upto], axis=1)
-    return Records(np.array([row], np.int64), groups, labels)
+    sizes: list[IntArray], rows: IntArray, columns: IntArray, true: Flags, ranked: Flags, scores: _Scores,
+    order: IntArray, strict: bool, detailed: bool,
+) -> Records:  # fmt: skip
+    """Rank labels, in ascending ``rows``, within each of which ``order`` sorts them by score, those without one last.
+
+    ``sizes`` are ``m, l, u, h``. Where ``strict``, labels with the same score rank as they are ordered.
+    """
+    scores, hits = scores[order], np.flatnonzero((true & ranked)[order])
+    starts = np.ones(len(rows), np.bool_)
+    if not strict:
+        starts[1:] = (scores[1:] != scores[:-1]) | (rows[1:] != rows[:-1])
+    bounds = np.append(np.flatnonzero(starts), len(rows))
+    group = np.searchsorted(bounds, hits, "right") - 1
+    first = np.flatnonzero(np.diff(group, prepend=-1))  # of the true labels of each group that has any
+    row, group, t = rows[hits[first]], group[first], np.diff(first, append=len(hits))
+    a, g = bounds[group] - np.searchsorted(rows, row), bounds[group + 1] - bounds[group]
+    best = np.flatnonzero(np.diff(row, prepend=-1))
+    upto = first + t - np.repeat(first[best], np.diff(best, append=len(first)))
+
+    summary = np.zeros((len(sizes[0]), 9), np.int64)
+    summary.T[:4] = sizes
+    np.add.at(summary[:, 4], row, t * (a + g - upto))
+    np.maximum.at(summary[:, 5], row, a + g)
+    summary[summary[:, 2] > 0, 5] = 0
+    summary[:, 6] = summary[:, 4] > 0
+    summary[row[best], 7] = (a + g > t)[best]
+    np.add.at(summary[:, 8], row, t * (a + g == upto))
+
+    labels = np.zeros((0, 4), np.int64)
+    if detailed:
+        ends, trues = np.full((len(rows), 2), (-1, 0)), np.flatnonzero(true)
+        ends[order[hits]] = np.repeat(np.column_stack([a, g]), t, axis=0)
+        labels = np.column_stack([rows[trues], columns[trues], ends[trues]])
+    return Records(summary, np.column_stack([row, a, g, t, upto]), labels)
 
 
-def rank_rows(rows: ScoredRows, strict: bool) -> Records:
+def _rank_rows(scored: ScoredRows, strict: bool, detailed: bool) -> Records:
     """Rank dense rows. Where ``strict``, the later of two labels with the same score ranks better."""
-    columns, _, true, scores, ranked, mask = rows
+    columns, _, true, scores, ranked, mask = scored
+    examples, width = true.shape
     visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
-    present = visible if ranked is None else visible & (ranked != 0)
-    truth, masked = (true != 0) & visible, np.count_nonzero(~visible, axis=1).tolist()
-    place = np.arange(len(columns)) if strict else None
-    return _joined(
-        _rank(row, columns, truth[row], present[row], scores[row], masked[row], place) for row in range(len(true))
-    )
+    present, truth = visible if ranked is None else visible & (ranked != 0), visible & (true != 0)
+    scores = -scores
+    scores[~present] = np.nan  # sorted to the end
+    order = width - 1 - np.argsort(scores[:, ::-1], kind="stable") if strict else np.argsort(scores)
+    order += width * np.arange(examples)[:, None]
+    rows, columns = np.repeat(np.arange(examples), width), np.tile(columns, examples if detailed else 0)
+    sizes = [side.sum(axis=1) for side in (truth, present, truth & ~present, ~visible)]
+    return _rank(sizes, rows, columns, truth.ravel(), present.ravel(), scores.ravel(), order.ravel(), strict, detailed)
 
 
-def rank_lists(examples: int, lists: ScoredLists, place: IntArray | None) -> Records:
-    """Rank lists of columns; where columns have a ``place``, the larger one of two equal labels ranks better."""
+def _rank_lists(
+    examples: int, width: int, lists: ScoredLists, place: IntArray | None, detailed: bool
+) -> tuple[Records, IntArray]:
+    """Rank lists of columns, and count the examples that mention each of ``width`` columns.
+
+    Where columns have a ``place``, the larger one of two labels with the same score ranks better.
+    """
     _, true, ranked, scores, mask = lists
-
-    def records() -> Iterator[Records]:
-        for row in range(examples):
-            hides, trues = (np.unique(_part(side, row)) for side in (mask, true))
-            part, known = _part(ranked, row), slice(*ranked[0][row : row + 2])
-            seen = ~np.isin(part, hides)
-            rest = np.setdiff1d(np.setdiff1d(trues, hides), part)
-            columns = np.concatenate([part[seen], rest])
-            values = np.concatenate([scores[known][seen], np.zeros(len(rest))])
-            present = np.arange(len(columns)) < len(columns) - len(rest)
-            order = None if place is None else place[columns]
-            yield _rank(row, columns, np.isin(columns, trues), present, values, len(hides), order)
-
-    return _joined(records())
-
-
-def _part(lists: Ragged | None, row: int) -> IntArray:
-    """The columns of one list."""
-    return np.zeros(0, np.int64) if lists is None else lists[1][lists[0][row] : lists[0][row + 1]]
-
-
-def _joined(records: Iterable[Records]) -> Records:
-    none = Records(np.zeros((0, 9), np.int64), np.zeros((0, 5), np.int64), np.zeros((0, 4), np.int64))
-    return Records(*(np.concatenate(parts) for parts in zip(none, *records, strict=True)))
+    height = np.arange(width) if place is None else len(place) - 1 - place
+    column, start = np.argsort(height), width * np.arange(examples)
+    none = np.zeros(examples + 1, np.int64), np.zeros(0, np.int64)
+    trues, present, hidden = (
+        np.repeat(start, np.diff(offsets)) + height[columns] for offsets, columns in (true, ranked, mask or none)
+    )
+    mentioned, seen = np.unique(np.concatenate([trues, present, hidden])), np.isin(present, hidden, invert=True)
+    cells = np.setdiff1d(mentioned, hidden, assume_unique=True)
+    values = np.full(len(cells), np.nan)
+    values[np.searchsorted(cells, present[seen])] = -scores[: len(present)][seen]
+    (rows, heights), truth, known = np.divmod(cells, width), np.isin(cells, trues), ~np.isnan(values)
+    sizes = [np.bincount(rows[side], minlength=examples) for side in (truth, known, truth & ~known)]
+    sizes.append(np.bincount(np.unique(hidden) // width, minlength=examples))
+    order = np.lexsort((values, rows))
+    records = _rank(sizes, rows, column[heights], truth, known, values, order, place is not None, detailed)
+    return records, np.bincount(column[mentioned % width], minlength=width)
 
 
 class _Counted(NamedTuple):
@@ -143,24 +156,19 @@ class RankCounts:
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def count_rows(self, rows: ScoredRows, strict: bool, detailed: bool = False) -> Records | None:
-        """Count dense rows; see `rank_rows`, whose answer it returns if ``detailed``."""
+        """Count dense rows, and return what is known of each if ``detailed``; ``strict``: see `_rank_rows`."""
         columns, fixed, true, *_ = rows
-        records, mentioned = rank_rows(rows, strict), columns[columns >= fixed]
+        records, mentioned = _rank_rows(rows, strict, detailed), columns[columns >= fixed]
         self._add(records, mentioned, np.full(len(mentioned), len(true)))
         return records if detailed else None
 
     def count_lists(
         self, examples: int, lists: ScoredLists, place: IntArray | None, detailed: bool = False
     ) -> Records | None:
-        """Count lists of columns; see `rank_lists`, whose answer it returns if ``detailed``."""
-        fixed, true, ranked, _, mask = lists
-        width = len(self._cell.value.mentions)
-        rows = np.arange(examples) * width
-        sides = [np.repeat(rows, np.diff(side[0])) + side[1] for side in (true, ranked, mask) if side is not None]
-        mentions = np.bincount(np.unique(np.concatenate(sides)) % width, minlength=width)
-        mentions[:fixed] = 0
-        records = rank_lists(examples, lists, place)
-        self._add(records, np.arange(width), mentions)
+        """The same for lists of columns; ``place``: see `_rank_lists`."""
+        records, mentions = _rank_lists(examples, len(self._cell.value.mentions), lists, place, detailed)
+        mentions[: lists[0]] = 0
+        self._add(records, np.arange(len(mentions)), mentions)
         return records if detailed else None
 
     def prepare_row(self, row: ScoredRows, strict: bool, sign: int) -> Part | int:
@@ -176,21 +184,15 @@ class RankCounts:
         return self.prepare_merge(one, None, sign)
 
     def _add(self, records: Records, columns: IntArray, mentions: IntArray) -> None:
-        tables: _Tables = {}, {}, {}
-        rows, first = records.rows.tolist(), -1
-
-        def add(which: int, key: _Key, sums: _Sums) -> None:
-            tables[which][key] = _sum(tables[which].get(key, (0,) * SUMS[which]), sums, 1)
-
-        for example, a, g, t, upto in records.groups.tolist():
-            m, l, *_ = rows[example]  # noqa: E741  # as above
-            add(0, (m, l, a, g), (t, t * upto, t * t))
-            if example > first:
-                add(1, (a, g, t), (1,))
-            first = example
-        for m, l, u, h, *sums in rows:  # noqa: E741
-            add(2, (m, l, u, h), (1, *sums))
-        self._cell.store(_change(len(rows), columns, mentions, tables, 1)(self._cell.value))
+        summary, groups, _ = records
+        row, a, g, t, upto = groups.T
+        best, one = np.flatnonzero(np.diff(row, prepend=-1)), np.ones((len(summary), 1), np.int64)
+        added = (
+            _tallied(np.column_stack([summary[row, :2], a, g]), np.column_stack([t, t * upto, t * t])),
+            _tallied(groups[best, 1:4], one[: len(best)]),
+            _tallied(summary[:, :4], np.hstack([one, summary[:, 4:]])),
+        )
+        self._cell.store(_change(len(summary), columns, mentions, added, 1)(self._cell.value))
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
@@ -233,17 +235,17 @@ class RankCounts:
         """Fill counts that are still empty."""
         self.reserve(len(mentions))
         wide = np.pad(mentions, (0, len(self._cell.value.mentions) - len(mentions)))
-        groups, first, rows = (
+        filled = (
             {tuple(key): tuple(sums) for key, sums in zip(keys.tolist(), values.tolist(), strict=True)}
             for keys, values in tables
         )
-        self._cell.store(_Counted(examples, wide, (groups, first, rows)))
+        self._cell.store(_Counted(examples, wide, (*filled,)))
 
     def compact(self) -> None:
         """Drop keys of which no example is left."""
         old = self._cell.value
-        groups, first, rows = ({key: sums for key, sums in table.items() if sums[0]} for table in old.tables)
-        self._cell.store(old._replace(tables=(groups, first, rows)))
+        live = ({key: sums for key, sums in table.items() if sums[0]} for table in old.tables)
+        self._cell.store(old._replace(tables=(*live,)))
 
     def copy(self, root: Root) -> RankCounts:
         """An independent copy."""
@@ -260,13 +262,25 @@ def _change(
     def change(old: _Counted) -> _Counted:
         after = old.mentions.copy()
         np.add.at(after, columns, sign * mentions)
-        groups, first, rows = (
-            {**table, **{key: _sum(table.get(key, (0,) * width), sums, sign) for key, sums in other.items()}}
-            for table, other, width in zip(old.tables, added, SUMS, strict=True)
-        )
-        return _Counted(old.examples + sign * examples, after, (groups, first, rows))
+        tables = (*(_joined(*each, sign) for each in zip(old.tables, added, SUMS, strict=True)),)
+        return _Counted(old.examples + sign * examples, after, tables)
 
     return change
+
+
+def _joined(table: _Table, added: _Table, width: int, sign: int) -> _Table:
+    if sign > 0 and not table:
+        return added
+    none = (0,) * width
+    return {**table, **{key: _sum(table.get(key, none), sums, sign) for key, sums in added.items()}}
+
+
+def _tallied(keys: IntArray, sums: IntArray) -> _Table:
+    """The distinct keys, and the sum of what belongs to each."""
+    distinct, times, which = tally(keys)
+    total = np.zeros((len(times), sums.shape[1]), np.int64)
+    np.add.at(total, which, sums)
+    return dict(zip(map(tuple, distinct.tolist()), map(tuple, total.tolist()), strict=True))
 
 
 def _sum(sums: _Sums, change: _Sums, sign: int) -> _Sums:
