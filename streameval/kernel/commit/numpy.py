@@ -39,22 +39,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-class _Holder:
-    """A call that holds a guard: its frame, of which thread, after how many forks, and how many calls it is in all."""
-
-    __slots__ = ("depth", "forks", "frame", "thread")
-
-    def __init__(self, frame: FrameType) -> None:
-        self.frame, self.thread, self.forks, self.depth = frame, get_ident(), _forks, 1
-
-    def is_over(self) -> bool:
-        """Whether the call has ended; a signal handler that raises can end it while it leaves the guard."""
-        if self.thread != get_ident():
-            return self.forks != _forks or self.thread not in sys._current_frames()
-        frame: FrameType | None = sys._getframe()
-        while frame is not None and frame is not self.frame:
-            frame = frame.f_back
-        return frame is None
+def _is_over(frame: FrameType, thread: int, forks: int) -> bool:
+    """Whether the call that holds a guard has ended; a signal handler that raises can end it while it leaves it."""
+    if thread != get_ident():
+        return forks != _forks or thread not in sys._current_frames()
+    now: FrameType | None = sys._getframe()
+    while now is not None and now is not frame:
+        now = now.f_back
+    return now is None
 
 
 class Guard:
@@ -67,15 +59,17 @@ class Guard:
     the changes.
     """
 
-    __slots__ = ("_held", "version")
+    __slots__ = ("_held", "_reads", "version")
 
     def __init__(self) -> None:
-        self._held: dict[str, _Holder] = {}  # empty, or the holder: to set it if there is none is one step
+        # Empty, or the frame, thread and forks of the call that holds it: to enter it if there is none is one step.
+        self._held: dict[str, tuple[FrameType, int, int]] = {}
+        self._reads = 0  # of that thread, within that call
         self.version = 0
 
     def begin(self, frame: FrameType | None = None) -> bool:
         """Hold the guard for a frame, or the caller's, unless it is held; whether that was possible."""
-        holder = _Holder(sys._getframe(1) if frame is None else frame)
+        holder = frame or sys._getframe(1), get_ident(), _forks
         return self._held.setdefault("", holder) is holder
 
     def enter(self, frame: FrameType, *, changes: bool = True) -> None:
@@ -85,13 +79,14 @@ class Guard:
             holder = self._held.get("")
             if holder is None:
                 continue
-            if holder.is_over():
+            if _is_over(*holder):
+                self._reads = 0
                 self._held.clear()
                 continue
-            if holder.thread == get_ident():
+            if holder[1] == get_ident():
                 if changes:
                     raise StreamevalError(REENTERED)
-                holder.depth += 1
+                self._reads += 1
                 return
             sleep(pause)
             pause = min(2 * pause, LONGEST)
@@ -99,9 +94,9 @@ class Guard:
     def leave(self, *, changed: bool) -> None:
         """Let go."""
         self.version += changed
-        holder = self._held[""]
-        holder.depth -= 1
-        if not holder.depth:
+        if self._reads:
+            self._reads -= 1
+        else:
             self._held.clear()
 
     def __enter__(self) -> Self:
@@ -148,9 +143,9 @@ class Guards:
             while len(held) < len(self._guards):
                 guard = self._guards[len(held)]
                 holder = guard._held.get("")
-                mine = holder is not None and holder.thread == get_ident() and not holder.is_over()
-                if holder is not None and mine and guard not in self._changed:
-                    holder.depth += 1
+                mine = holder is not None and holder[1] == get_ident() and not _is_over(*holder)
+                if mine and guard not in self._changed:
+                    guard._reads += 1
                 elif not guard.begin(frame):
                     while held:
                         held.pop().leave(changed=False)

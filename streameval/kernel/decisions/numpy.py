@@ -15,6 +15,7 @@ A change of counts is a new value; see `streameval.kernel.commit.numpy`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -163,8 +164,8 @@ class Counts:
         """Prepare to count one example, or to take it back (sign -1), if its form is common and its labels are known.
 
         ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. With a
-        ``threshold``, numbers in ``y_pred`` are scores. Here only sets of strings, and mappings with the same string
-        labels and values 0 and 1 are read; the compiled twin reads more forms.
+        ``threshold``, numbers in ``y_pred`` are scores. Only these are read: sets of strings; such a set and a mapping
+        to scores; mappings with the same string labels and values 0 and 1; rows. The compiled twin reads more forms.
         """
         placed = self.place_example(columns, fixed, y_true, y_pred, threshold)
         return OTHER if placed is None else self.prepare_example(*placed, fixed, sign)
@@ -213,8 +214,10 @@ class Counts:
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None
     ) -> tuple[IntArray, RowKey] | None:
         """Slots and row key of what `prepare_plain` reads, or None."""
-        if type(y_true) is set and type(y_pred) is set:
-            return self._place_sets(columns, y_true, y_pred)
+        if type(y_true) is set and (type(y_pred) is set or (type(y_pred) is dict and threshold is not None)):
+            return self._place_sets(columns, fixed, y_true, y_pred, threshold)
+        if type(y_true) is np.ndarray and type(y_pred) is np.ndarray:
+            return self._place_rows(fixed, y_true, y_pred) if threshold is None or y_pred.dtype == np.bool_ else None
         if type(y_true) is not dict or type(y_pred) is not dict or threshold is not None:
             return None
         labels, predicted = (*y_true,), [*y_pred.values()]
@@ -246,13 +249,34 @@ class Counts:
             slots = slots[(slots != first) | (first >= 5 * fixed)]
         return slots, (hits + outcomes.count(1), hits + outcomes.count(2), hits, 0)
 
-    def _place_sets(self, columns: Mapping[Any, int], true: set[Any], pred: set[Any]) -> tuple[IntArray, RowKey] | None:
-        if not {*map(type, true), *map(type, pred)} <= {str} or not (columns.keys() >= true and columns.keys() >= pred):
+    def _place_sets(
+        self, columns: Mapping[Any, int], fixed: int, true: set[Any], named: set[Any] | dict[Any, Any], bound: Any
+    ) -> tuple[IntArray, RowKey] | None:
+        if not {*map(type, true), *map(type, named)} <= {str} or not columns.keys() >= (pred := {*named}) | true:
             return None
+        if isinstance(named, dict):
+            if not {*map(type, named.values())} <= {float} or not all(map(isfinite, named.values())):
+                return None
+            pred = {label for label, score in named.items() if score >= bound}
         slots = [5 * columns[label] + (3 if label in pred else 1) for label in true]
         slots += [5 * columns[label] + 2 for label in pred - true]
+        if pred is not named:
+            slots += [5 * columns[label] for label in {*named} - pred - true if columns[label] >= fixed]
         self.reserve(max(slots, default=-5) // 5 + 1)
         return np.array(slots, np.int64), (len(true), len(pred), len(true & pred), 0)
+
+    @staticmethod
+    def _place_rows(
+        fixed: int, y_true: np.ndarray[Any, Any], y_pred: np.ndarray[Any, Any]
+    ) -> tuple[IntArray, RowKey] | None:
+        if not y_true.shape == y_pred.shape == (fixed,) or not {y_true.dtype.kind, y_pred.dtype.kind} <= {*"biu"}:
+            return None
+        true, pred = y_true.tolist(), y_pred.tolist()
+        if not {*true, *pred} <= {0, 1}:
+            return None
+        outcomes = [actual + 2 * guess for actual, guess in zip(true, pred, strict=True)]
+        slots = [5 * column + outcome for column, outcome in enumerate(outcomes) if outcome]
+        return np.array(slots, np.int64), (sum(true), sum(pred), outcomes.count(3), 0)
 
     def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
         """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
@@ -345,7 +369,7 @@ class Counts:
 
     def outcomes(self, columns: IntArray) -> IntArray:
         """The counts of some columns, shape (5, columns)."""
-        return np.ascontiguousarray(self._value.read()[0][columns].T)
+        return np.ascontiguousarray(self._value.read()[0].take(columns, axis=0).T)
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""

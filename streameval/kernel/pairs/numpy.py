@@ -47,13 +47,15 @@ class Pairs:
 
     def _prepared(self, examples: int, pairs: dict[Pair, int], sign: int) -> Part | int:
         def change(old: _Counted) -> _Counted:
-            after = {pair: old.pairs.get(pair, 0) + sign * times for pair, times in pairs.items()}
-            return _Counted(old.examples + sign * examples, {**old.pairs, **after})
+            total = dict(old.pairs)
+            for pair, times in pairs.items():
+                total[pair] = total.get(pair, 0) + sign * times
+            return _Counted(old.examples + sign * examples, total)
 
         new, part = self._cell.tried(change)
         if new.examples > _COUNT_MAX:
             return FULL
-        if new.examples < 0 or min((new.pairs[pair] for pair in pairs), default=0) < 0:
+        if sign < 0 and (new.examples < 0 or min((new.pairs[pair] for pair in pairs), default=0) < 0):
             return REFUSED
         return part
 

@@ -44,10 +44,10 @@ def pairs_of(missed: Sequence[int], both: Sequence[int], wrong: Sequence[int], p
             size = den
         yield from ((kind, label, label, num, den) for label in both)
         if missed or wrong or not both:
-            yield from ((kind, *pair, 1, size) for pair in product(rows, columns))
+            yield from product([kind], rows, columns, [1], [size])
     if parts & COOCCURRENCE:
         yield from ((TRUE_TRUE, *pair, 1, 1) for pair in combinations(sorted(true), 2))
-        yield from ((TRUE_PRED, *pair, 1, 1) for pair in product(true, pred) if pair[0] != pair[1])
+        yield from (pair for pair in product([TRUE_PRED], true, pred, [1], [1]) if pair[1] != pair[2])
         yield from ((PRED_PRED, *pair, 1, 1) for pair in combinations(sorted(pred), 2))
 
 

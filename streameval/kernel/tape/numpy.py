@@ -49,7 +49,7 @@ class _Value(NamedTuple):
         if start > stop - start:
             examples, start, stop = examples[start:stop], 0, stop - start
         examples[stop:] = new
-        return _Value(examples, start, len(examples), weighted + _weighted(new), np.promote_types(old, kind))
+        return _Value(examples, start, len(examples), weighted + _weighted(new), old if kind is np.float32 else kind)
 
     def dropped(self, examples: int) -> _Value:
         """Without the oldest examples."""
