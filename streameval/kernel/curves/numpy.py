@@ -11,6 +11,7 @@ declared: for declared ones this is derived), as a positive, and with a masked t
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -226,12 +227,13 @@ class Bins:
         residuals and of their squares, low word first: shape (bins, 2, 4), else None. At most the first ``limit`` bins.
         """
         self._check(columns)
-        rows = [
+        every = (
             (position, bin_, pair)
             for position, column in enumerate(columns.tolist())
             for bin_, pair in sorted(self._cell.value.bins[column].items())
             if (pair[0][0] or pair[1][0]) and (position or bin_ >= low)
-        ][:limit]
+        )
+        rows = [*islice(every, limit)]
         offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
         bins = np.array([bin_ for _, bin_, _ in rows], np.int64)
         counts = np.array([[part[0] for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)

@@ -217,7 +217,7 @@ def test_pairs_of_many_examples_are_those_of_each(sides: list, parts: int):
 
 
 def test_pairs_beyond_what_is_expanded_at_once_are_all_counted():
-    rows, width = 30, 300
+    rows, width = 13, 300  # of which 11 are expanded at once
     true = np.ones((rows, width), np.uint8)
     for twin in both(pairing.COOCCURRENCE):
         twin.table.count_dense(np.arange(width), true, true, None)

@@ -92,7 +92,7 @@ def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: p
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 @pytest.mark.parametrize("prefix", ["", "a prefix longer than sixteen bytes "])
 def test_so_many_texts_that_tables_grow_are_told_apart(kind: pa.DataType, prefix: str):
-    numbers = np.random.default_rng(1).permutation(np.tile(np.arange(70_000), 2))
+    numbers = np.random.default_rng(1).permutation(np.tile(np.arange(17_000), 2))
     agree(pa.array([f"{prefix}{number}" for number in numbers.tolist()], kind).slice(3))
 
 
@@ -363,7 +363,7 @@ def test_codes_rows_and_lists_out_of_range_are_refused():
 @pytest.mark.parametrize("groups", [1, 2, 20, 700])
 def test_twins_count_groups_as_each_group_would_be_counted_alone(groups: int, kind: type):
     rng = np.random.default_rng(groups)
-    for rows in (0, 1, 511, 513, 3_000):
+    for rows in (0, 1, 511, 513, 3_000) if groups < 700 else (3_000,):
         width = int(rng.integers(1, 60))
         true, pred = ragged(rng, rows, width, kind), ragged(rng, rows, width, kind)
         pred = pred._replace(columns=rng.integers(0, width, width))
