@@ -1,5 +1,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
+import numpy as np
+
 cdef extern from "table.h" nogil:
     uint64_t* se_seed
     ctypedef struct se_sums:
@@ -18,6 +20,48 @@ cdef extern from "table.h" nogil:
     int64_t* se_sums_at(se_sums*, uint64_t, uint64_t)
     void se_sums_add(se_sums*, uint64_t, uint64_t, int64_t)
     int64_t se_sums_count(const se_sums*, uint64_t, uint64_t)
+
+# Keys of four numbers below 2**32, or of three and 0, as two words.
+
+cdef inline uint64_t outer_of(const int64_t[:, :] key, Py_ssize_t row) noexcept:
+    return <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32
+
+
+cdef inline uint64_t inner_of(const int64_t[:, :] key, Py_ssize_t row) noexcept:
+    return <uint64_t>key[row, 2] | (<uint64_t>key[row, 3] << 32 if key.shape[1] > 3 else 0)
+
+
+cdef inline entries_of(const se_sums* table):
+    """The keys that have an example, shape (distinct, 4), and their sums, shape (distinct, sums)."""
+    cdef size_t at = 0
+    cdef Py_ssize_t row, part, live = se_sums_live(table)
+    cdef uint64_t outer = 0, inner = 0, low = 0xFFFFFFFF
+    cdef int64_t* counted
+    keys, sums = np.empty((live, 4), np.int64), np.empty((live, table.sums), np.int64)
+    cdef int64_t[:, ::1] key = keys
+    cdef int64_t[:, ::1] sum_ = sums
+    for row in range(live):
+        counted = se_sums_next(table, &at, &outer, &inner)
+        key[row, 0], key[row, 1], key[row, 2], key[row, 3] = outer & low, outer >> 32, inner & low, inner >> 32
+        for part in range(table.sums):
+            sum_[row, part] = counted[part]
+    return keys, sums
+
+
+cdef inline int fill(se_sums* table, keys, sums) except -1:
+    """Add the sums of keys."""
+    cdef const int64_t[:, :] key = keys
+    cdef const int64_t[:, :] sum_ = sums
+    cdef Py_ssize_t row, part
+    cdef int64_t* place
+    if not se_sums_reserve(table, key.shape[0]):
+        raise MemoryError
+    for row in range(key.shape[0]):
+        place = se_sums_at(table, outer_of(key, row), inner_of(key, row))
+        for part in range(table.sums):
+            place[part] += sum_[row, part]
+    return 0
+
 
 cdef inline int set_seed() except -1:
     """Each module with tables calls this once, when it is imported."""

@@ -202,18 +202,24 @@ static void se_disown(se_table *t, const se_table *other) {
     for (int run = 0; run < SE_RUNS; run++) t->fresh[run].owed -= other->fresh[run].used;
 }
 
+/* The part of a bin, from place `at` on, which moves there; NULL if there is none. */
+static inline se_moments *se_reach(const se_table *t, uint32_t *at, uint64_t bin) {
+    while (*at < t->used && t->index[*at] >> 32 < bin) ++*at;
+    return *at < t->used && t->index[*at] >> 32 == bin ? se_moments_at(t, *at) : NULL;
+}
+
 /* Add all that another table holds, which was admitted. Who reads in between may drop the empty parts; then they are
    made again: 0 if memory runs out there. */
 static int se_unite(se_table *t, const se_table *other) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
         const uint64_t bin = other->index[from] >> 32;
-        while (at < t->used && t->index[at] >> 32 < bin) at++;
-        if (at == t->used || t->index[at] >> 32 != bin) {
+        se_moments *part = se_reach(t, &at, bin);
+        if (!part) {
             if (!se_admit_bins(t, other)) return 0;
-            for (at = 0; t->index[at] >> 32 < bin;) at++;
+            at = 0;
+            part = se_reach(t, &at, bin);
         }
-        se_moments *part = se_moments_at(t, at);
         const uint32_t before = (uint32_t)se_blank(part);
         se_join(part, se_moments_at(other, from));
         t->empty -= before - (uint32_t)se_blank(part);
@@ -232,11 +238,8 @@ static int se_unite(se_table *t, const se_table *other) {
 static int se_can_add(const se_table *t, const se_table *other) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
-        const uint64_t bin = other->index[from] >> 32;
-        while (at < t->used && t->index[at] >> 32 < bin) at++;
-        if (at < t->used && t->index[at] >> 32 == bin &&
-            (se_moments_at(t, at)->head >> 20) + (se_moments_at(other, from)->head >> 20) > SE_MOST)
-            return 0;
+        const se_moments *to = se_reach(t, &at, other->index[from] >> 32);
+        if (to && (to->head >> 20) + (se_moments_at(other, from)->head >> 20) > SE_MOST) return 0;
     }
     return 1;
 }
@@ -247,12 +250,10 @@ static int se_includes(const se_table *t, const se_table *other) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
         const se_moments *part = se_moments_at(other, from);
-        const uint64_t bin = other->index[from] >> 32;
         if (se_blank(part)) continue;
-        while (at < t->used && t->index[at] >> 32 < bin) at++;
-        if (at == t->used || t->index[at] >> 32 != bin) return 0;
-        se_moments left = *se_moments_at(t, at);
-        if (left.head >> 20 < part->head >> 20) return 0;
+        const se_moments *of = se_reach(t, &at, other->index[from] >> 32);
+        if (!of || of->head >> 20 < part->head >> 20) return 0;
+        se_moments left = *of;
         se_leave(&left, part);
         if (!se_possible(&left)) return 0;
     }
@@ -264,11 +265,9 @@ static void se_subtract(se_table *t, const se_table *other) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
         const se_moments *part = se_moments_at(other, from);
-        const uint64_t bin = other->index[from] >> 32;
         if (se_blank(part)) continue;
-        while (at < t->used && t->index[at] >> 32 < bin) at++;
-        if (at == t->used || t->index[at] >> 32 != bin) return;
-        se_moments *to = se_moments_at(t, at);
+        se_moments *to = se_reach(t, &at, other->index[from] >> 32);
+        if (!to) return;
         se_leave(to, part);
         t->empty += (uint32_t)se_blank(to);
     }

@@ -8,13 +8,14 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from streameval.kernel.decisions.counting cimport (
-    check, read_rows, row_keys_of, se_add_pairs, se_count_lists, se_count_pairs, se_dense, se_has,
+    check, read_rows, se_add_pairs, se_count_lists, se_count_pairs, se_dense, se_has,
     se_pairs, se_pairs_init, se_rows, se_scores,
 )
 from streameval.kernel.lists.lists cimport borrow_all, is_narrow, se_lists
 from streameval.kernel.part cimport se_part_new
 from streameval.kernel.table cimport (
-    se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_reserve, set_seed,
+    entries_of, fill, se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_reserve,
+    set_seed,
 )
 
 cimport numpy as cnp
@@ -291,7 +292,8 @@ cdef class Counts(Placing):
         return out
 
     def row_keys(self):
-        return row_keys_of(&self.counted.rows)
+        keys, times = entries_of(&self.counted.rows)
+        return keys, times.reshape(-1)
 
     def mentioned(self, Py_ssize_t width):
         out = np.zeros(width, np.bool_)
@@ -322,17 +324,10 @@ cdef class Counts(Placing):
 
     def restore(self, int64_t examples, cells, keys, times):
         cdef const int64_t[:, ::1] cell = np.ascontiguousarray(cells)
-        cdef const int64_t[:, :] key = keys
-        cdef const int64_t[:] time = times
-        cdef Py_ssize_t row
         self.reserve(cell.shape[0])
         if cell.shape[0]:
             memcpy(self.counted.cell, &cell[0, 0], 5 * cell.shape[0] * sizeof(int64_t))
-        if not se_sums_reserve(&self.counted.rows, key.shape[0]):
-            raise MemoryError
-        for row in range(key.shape[0]):
-            se_sums_add(&self.counted.rows, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
-                        <uint64_t>key[row, 2] | <uint64_t>key[row, 3] << 32, time[row])
+        fill(&self.counted.rows, keys, times.reshape(-1, 1))
         self.counted.examples = examples
 
     def copy(self, root):

@@ -1,11 +1,9 @@
 # The loops over many examples, and how arrays are handed to them.
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from streameval.kernel.lists.lists cimport se_lists
-from streameval.kernel.table cimport se_sums, se_sums_next
-
-import numpy as np
+from streameval.kernel.table cimport se_sums
 
 cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_rows:
@@ -69,22 +67,3 @@ cdef inline int check(int written) except -1:
     if written == -2:
         raise IndexError("a list, a column or a code is out of range")
     return 0
-
-
-cdef inline row_keys_of(const se_sums* rows):
-    """The keys of a table that have an example, shape (distinct, 4), and the first sum of each."""
-    cdef size_t at = 0, live = 0, row = 0
-    cdef uint64_t outer = 0, inner = 0, low = 0xFFFFFFFF
-    cdef int64_t* sums
-    while se_sums_next(rows, &at, &outer, &inner) != NULL:
-        live += 1
-    keys, counts = np.empty((live, 4), np.int64), np.empty(live, np.int64)
-    cdef int64_t[:, ::1] key = keys
-    cdef int64_t[::1] count = counts
-    at = 0
-    while row < live:
-        sums = se_sums_next(rows, &at, &outer, &inner)
-        key[row, 0], key[row, 1], key[row, 2], key[row, 3] = outer & low, outer >> 32, inner & low, inner >> 32
-        count[row] = sums[0]
-        row += 1
-    return keys, counts

@@ -4,10 +4,10 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 from streameval.kernel.decisions.counting cimport (
-    check, read_rows, row_keys_of, se_count_lists, se_rows, se_span, se_weigh_dense, se_weighed,
+    check, read_rows, se_count_lists, se_rows, se_span, se_weigh_dense, se_weighed,
 )
 from streameval.kernel.lists.lists cimport borrow_all, se_lists
-from streameval.kernel.table cimport se_sums, se_sums_init, set_seed
+from streameval.kernel.table cimport entries_of, se_sums, se_sums_init, set_seed
 
 import numpy as np
 
@@ -45,8 +45,8 @@ cdef class Sums:
     cdef result(self):
         true, pred, both, masked = self.of_column[:len(self.of_column) - 1].transpose(1, 0, 2)
         cells = np.stack([np.zeros_like(both), true - both, pred - both, both, masked], axis=1)
-        keys, numbers = row_keys_of(&self.groups)
-        return Weighed(-self.to.lowest, cells, keys, self.of_key[numbers - 1])
+        keys, numbers = entries_of(&self.groups)
+        return Weighed(-self.to.lowest, cells, keys, self.of_key[numbers[:, 0] - 1])
 
 
 def weigh_dense(true, pred, masked, weights):

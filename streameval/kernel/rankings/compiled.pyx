@@ -10,8 +10,7 @@ import numpy as np
 from streameval.kernel.part cimport commit, part_of
 from streameval.kernel.scores cimport SE_RANKED, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
-    se_sums, se_sums_at, se_sums_find, se_sums_init, se_sums_live, se_sums_next, se_sums_promise, se_sums_reserve,
-    set_seed,
+    entries_of, fill, inner_of, outer_of, se_sums, se_sums_find, se_sums_init, se_sums_promise, set_seed,
 )
 
 from streameval.kernel.types import FULL, REFUSED, Records
@@ -38,7 +37,6 @@ set_seed()
 
 cdef int LEVEL = sr_level()
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
-cdef uint64_t LOW = 4294967295
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 65536
 
@@ -75,14 +73,6 @@ cdef object rows_of(sr_list* values, Py_ssize_t wide):
 
 cdef object records(sr_sink* sink):
     return Records(rows_of(&sink.by_row, 9), rows_of(&sink.by_group, 5), rows_of(&sink.by_label, 4))
-
-
-cdef uint64_t outer_of(const int64_t[:, :] key, Py_ssize_t row) noexcept:
-    return <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32
-
-
-cdef uint64_t inner_of(const int64_t[:, :] key, Py_ssize_t row, int which) noexcept:
-    return <uint64_t>key[row, 2] | (0 if which == 1 else <uint64_t>key[row, 3] << 32)
 
 
 cdef void drop(sr_sink* sink) noexcept:
@@ -290,20 +280,7 @@ cdef class RankCounts:
         return out
 
     def entries(self, int which):
-        cdef se_sums* table = &self.table[which]
-        cdef size_t at = 0
-        cdef Py_ssize_t row, part, live = se_sums_live(table)
-        cdef uint64_t outer, inner
-        cdef int64_t* counted
-        keys, sums = np.empty((live, 4), np.int64), np.empty((live, table.sums), np.int64)
-        cdef int64_t[:, ::1] key = keys
-        cdef int64_t[:, ::1] sum_ = sums
-        for row in range(live):
-            counted = se_sums_next(table, &at, &outer, &inner)
-            key[row, 0], key[row, 1] = outer & LOW, outer >> 32
-            key[row, 2], key[row, 3] = inner & LOW, inner >> 32
-            for part in range(table.sums):
-                sum_[row, part] = counted[part]
+        keys, sums = entries_of(&self.table[which])
         return keys[:, : 3 if which == 1 else 4], sums
 
     def sums_of(self, int which, keys):
@@ -314,31 +291,20 @@ cdef class RankCounts:
         out = np.zeros((key.shape[0], table.sums), np.int64)
         cdef int64_t[:, ::1] view = out
         for row in range(key.shape[0]):
-            place = se_sums_find(table, outer_of(key, row), inner_of(key, row, which))
+            place = se_sums_find(table, outer_of(key, row), inner_of(key, row))
             for part in range(table.sums):
                 view[row, part] = <int64_t>place[2 + part]
         return out
 
     def restore(self, int64_t examples, mentions, tables):
         cdef const int64_t[:] mention = mentions
-        cdef const int64_t[:, :] key
-        cdef const int64_t[:, :] sums
-        cdef se_sums* table
-        cdef Py_ssize_t row, part
+        cdef Py_ssize_t row
         cdef int which
-        cdef int64_t* place
         self.reserve(mention.shape[0])
         for row in range(mention.shape[0]):
             self.mention[row] = mention[row]
-        for which, (keys, values) in enumerate(tables):
-            key, sums = keys, values
-            table = &self.table[which]
-            if not se_sums_reserve(table, key.shape[0]):
-                raise MemoryError
-            for row in range(key.shape[0]):
-                place = se_sums_at(table, outer_of(key, row), inner_of(key, row, which))
-                for part in range(table.sums):
-                    place[part] += sums[row, part]
+        for which, (keys, sums) in enumerate(tables):
+            fill(&self.table[which], keys, sums)
         self.n = examples
 
     def compact(self):
