@@ -418,6 +418,31 @@ def test_rows_of_declared_labels_are_read_with_any_stride(kind: type):
     assert counts.cells(4)[:, 3].tolist() == [sum(int(row[column]) for row in rows) for column in range(4)]
 
 
+@needs_compiled
+@pytest.mark.parametrize("fixed", [0, 2, 4])
+def test_twins_place_rows_and_scored_mappings_alike(fixed: int):
+    rng, columns = np.random.default_rng(fixed), {label: column for column, label in enumerate("abcd")}
+    kinds = [np.int64, np.uint8, np.bool_, np.int8]
+    examples: list[tuple] = [
+        (np.array([0, top, 0, 1]), np.ones(size, kind), None)
+        for top, size, kind in ((2, 4, int), (-1, 4, int), (1, 3, int), (1, 4, float))
+    ]
+    examples += [({"a"}, {"a": 0.5, "b": bad}, 0.5) for bad in (float("nan"), float("inf"), 1, True, "1")]
+    for _ in range(40):
+        rows = [rng.integers(0, 2, 4).astype(kind) for kind in rng.choice(kinds, 2)]
+        examples += [(*rows, None), (*rows, 0.5)]
+        true, named = (set(rng.choice(list("abcd"), size).tolist()) for size in rng.integers(0, 4, 2))
+        examples += [(true, {label: float(rng.integers(3)) / 2 for label in named}, 0.5), (true, named, None)]
+    placed = 0
+    for example in examples:
+        ours, theirs = (counts.place_example(columns, fixed, *example) for counts in both(4))
+        if theirs is not None:
+            placed += 1
+            assert ours is None or (sorted(ours[0].tolist()), ours[1]) == (sorted(theirs[0].tolist()), theirs[1])
+            assert ours is not None or example[0].dtype == np.int8 or example[1].dtype == np.int8 or fixed != 4
+    assert placed >= 80
+
+
 SCORED = st.one_of(
     st.floats(-1, 2), st.sampled_from([0, 1, 0.5, -3, 2**53 + 1, True, None, float("nan"), float("inf")])
 )
