@@ -199,6 +199,8 @@ def _side(
         return np.array(listed, object)
     if form == "keys":
         return dict.fromkeys(listed).keys()
+    if {*map(str, listed)} <= {"0", "1", "-1", "-100"}:  # as a list, it may be refused as what could be a row
+        return set(listed)
     repeated = listed + draw(st.lists(st.sampled_from(listed), max_size=3)) if listed else []
     return {"set": set, "frozenset": frozenset, "tuple": tuple}.get(form, list)(repeated)
 
