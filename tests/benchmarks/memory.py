@@ -76,15 +76,15 @@ def rolling(n: int, scored: bool) -> Any:
     return made
 
 
-def timed(kind: type, length: float, **options: Any) -> Any:
-    made = kind(se.Evaluator(["f1_macro"]), length, **options)
+def timed(kind: type, length: float) -> Any:
+    made = kind(se.Evaluator(["f1_macro"]), length)
     true, pred = lists(150_000, 1_000, 8)
     made.update_many(true, pred, times=np.arange(len(true)) // 4)
     return made
 
 
-def blocks(kind: type, length: float, **options: Any) -> Any:
-    made = kind(se.Evaluator(["f1_macro"]), length, **options)
+def blocks(kind: type, **options: Any) -> Any:
+    made = kind(se.Evaluator(["f1_macro"]), **options)
     true, pred = lists(100_000, 40_000, 8)
     made.update_many(true, pred, times=np.arange(len(true)) / 1.0)
     return made
@@ -128,8 +128,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "Rolling of scores 100,000": lambda: rolling(100_000, True),
     "Rolling of scores 400,000": lambda: rolling(200_000, True),
     "TimeRolling 150,000": lambda: timed(se.TimeRolling, 1e6),
-    "Tumbling": lambda: blocks(se.Tumbling, 25_000.0, keep=4),
-    "Fading": lambda: blocks(se.Fading, 50_000.0),
+    "Tumbling": lambda: blocks(se.Tumbling, period=25_000.0, keep=4),
+    "Fading": lambda: blocks(se.Fading, half_life=50_000.0),
     "Checkpoint": lambda: se.Checkpoint(decisions(300_000, 300_000), 7),
     "Sliced, 2,000": lambda: sliced(2_000),
     "Sliced, 10,000": lambda: sliced(10_000),
