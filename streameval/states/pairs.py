@@ -33,6 +33,7 @@ Key: TypeAlias = tuple[int, ...]
 """Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
 
 _ALL: Key = (-1,)
+_FEW = 2**15  # pairs that are read at once: in less than two megabytes
 _BITS = {
     "confusions": pairing.CONFUSIONS,
     "contributions": pairing.CONTRIBUTIONS,
@@ -275,19 +276,27 @@ class Pairs(State[Key]):
         scale, columns = self.canonical_scale(), self.columns()
         sums, place = None if scale is None else self._weights_at(scale), self._place(columns)
 
-        codes = self.table.codes(place)
-        size = max(BLOCK, int(codes.sum()) // 24)  # each block is a walk through the whole table
+        def blocks(keys: IntArray, times: IntArray) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
+            yield keys, times, () if sums is None else sums.each(_keys_at(keys, columns), scale or 0)
 
-        def pairs(kind: int) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
+        def walked(kind: int) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
             low = kind * len(place)
             ends, first = np.append(0, np.cumsum(codes[low : low + len(place)])), 0
             while ends[first] < ends[-1]:
                 stop = max(first + 1, int(np.searchsorted(ends, ends[first] + size, "right")) - 1)
                 chosen = low + first, low + stop, int(ends[stop] - ends[first])
-                keys, times = _ordered(*self.table.items(place, *chosen))
-                yield keys, times, () if sums is None else sums.each(_keys_at(keys, columns), scale or 0)
+                yield from blocks(*_ordered(*self.table.items(place, *chosen)))
                 first = stop
 
+        def cut(kind: int) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
+            start, stop = np.searchsorted(keys[:, 0], (kind, kind + 1))
+            return blocks(keys[start:stop], times[start:stop]) if start < stop else iter(())
+
+        if len(self.table) <= _FEW:
+            (keys, times), pairs = _ordered(*self.table.items(place)), cut
+        else:
+            codes, pairs = self.table.codes(place), walked
+            size = max(BLOCK, int(codes.sum()) // 16)  # each block is a walk through the whole table
         return PairBlocks(
             self.parts, *self._head(columns), scale, None, pairs, lambda: self._set_blocks(place, sums, scale or 0)
         )

@@ -118,6 +118,9 @@ class Pairs:
         pairs = self._cell.value.pairs
         return np.array([pairs.get(pair, 0) for pair in _tuples(keys)], np.int64)
 
+    def __len__(self) -> int:
+        return sum(map(bool, self._cell.value.pairs.values()))
+
     def items(
         self, place: IntArray | None = None, first: int = 0, stop: int = 2**62, size: int = -1
     ) -> tuple[IntArray, IntArray]:
