@@ -13,7 +13,7 @@ from streameval.inputs.columns import MASK, PRED, TRUE, Argument
 from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.text import number_or_none, quoted
 
-_NUMBERS = (int, float, np.integer, np.floating)
+_NUMBERS = (int, float, np.floating)
 
 
 def checked_weight(weight: object) -> float:

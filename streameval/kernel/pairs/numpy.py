@@ -118,7 +118,8 @@ class Pairs:
         pairs = self._cell.value.pairs
         return np.array([pairs.get(pair, 0) for pair in _tuples(keys)], np.int64)
 
-    def __len__(self) -> int:
+    def distinct(self) -> int:
+        """How many pairs occur."""
         return sum(map(bool, self._cell.value.pairs.values()))
 
     def items(

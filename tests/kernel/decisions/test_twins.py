@@ -628,7 +628,7 @@ def test_an_error_in_a_thread_changes_nothing():
     rows = np.zeros((1000, 50), np.uint8)
     rows[999, 49] = 2
     ev = se.Evaluator()
-    with pytest.raises(se.InputError, match="y_true holds 2"):
+    with pytest.raises(se.InputError, match=r"y_true\[999\] is 2 for label 49"):
         ev.update_many(rows, np.zeros_like(rows), threads=4)
     assert ev == se.Evaluator()
     for threads in (0, -1, 1.5, True, None):
