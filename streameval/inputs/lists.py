@@ -181,10 +181,11 @@ def check_pairs(arguments: Sequence[Argument], stop: int) -> None:
 
 
 def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
-    labels = " and ".join(map(quoted, sorted(set(example), key=int)))
+    labels = sorted(set(example), key=int)
+    named = f"label{'s' * (len(labels) > 1)} {' and '.join(map(quoted, labels))}"
     fields = next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(example, method)), None)
     array = "np.asarray(rows)" if argument.many else "np.asarray(row)"
     return InputError(
-        f"{argument.at(position)} is {quoted(example)}, which may be indicators or the labels {labels}; for indicators "
+        f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}; for indicators "
         f"give {fields or array} or rows='indicator', for labels sets or rows='labels'"
     )

@@ -17,7 +17,7 @@ import pytest
 import streameval as se
 from streameval.adapters import river as se_river
 
-EITHER = "may be indicators or the labels"
+EITHER = "may be indicators or the label"
 Rows = list[list[Any]]
 
 READ: list[tuple[str, list[Any], Any]] = [

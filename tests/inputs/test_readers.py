@@ -1249,7 +1249,7 @@ def test_the_layout_of_an_array_in_memory_does_not_matter(
     st.booleans(),
 )
 def test_lists_and_sparse_matrices_agree_with_plain_counting(rows: list[tuple[list, list, list]], masked: bool):
-    ev = se.Evaluator(labels=range(401))
+    ev = se.Evaluator(labels=range(401), rows="labels")
     ev.update_many([r[0] for r in rows], [r[1] for r in rows], mask=[r[2] for r in rows] if masked else None)
     outcomes = np.zeros((401, 4), int)
     for true, pred, mask in rows:

@@ -374,7 +374,7 @@ def test_rows_that_wait_are_counted_wherever_an_accumulator_is_looked_at():
 
 def test_a_row_that_cannot_be_counted_is_refused_each_time_that_it_is_looked_at():
     count = EvaluatorFn(JOB)
-    part = count.add_inputs(count.create_accumulator(), [*FEW, {"actual": [1.5], "predicted": []}])
+    part = count.add_inputs(count.create_accumulator(), [*FEW, {"actual": [None], "predicted": []}])
     for _ in range(2):
         with pytest.raises(se.LabelError, match="actual"):
             count.extract_output(part)

@@ -490,7 +490,7 @@ def test_hamming_loss_is_at_most_1_while_spark_counts_labels_of_the_truth_alone(
 
 
 def test_subset_accuracy_does_not_depend_on_the_order_of_labels_as_it_does_in_spark(spark, adapter):
-    rows = [([0, 1], [1, 0])]
+    rows = [([2, 3], [3, 2])]
     assert peers(spark, rows).subsetAccuracy == 0.0
     assert ours(spark, rows, adapter).get("subset_accuracy") == 1.0
 
