@@ -1114,19 +1114,19 @@ SPOILED: dict[str, Callable[[], tuple[object, str]]] = {
     "frame": lambda: (pd.DataFrame(spoiled(7)), r"is 7 for label 2; truth is"),
     "strings in a frame": lambda: (pd.DataFrame(spoiled("1", object)), r"is '1' for label 2; truth is"),
     "list of arrays": lambda: ([*spoiled(7)], r"is 7 for label 2; truth is"),
-    "mappings": lambda: ([{2: 0}] * 70_000 + [{2: 7}], r"is 7 for label 2; truth is"),
-    "lists": lambda: ([[2]] * 70_000 + [[2, None]], r": a label must be a str or an int, not NoneType"),
-    "sets": lambda: ([{2}] * 70_000 + [{2.5}], r": a label must be a str or an int, not the float 2\.5"),
-    "nothing": lambda: ([{2}] * 70_000 + [None], r" is None; give the empty set"),
-    "a string": lambda: ([{2}] * 70_000 + ["cat"], r" is the string 'cat'"),
-    "rows of lists": lambda: (pa.array([[2]] * 70_000 + [[1, 0, 1]]), r" is \[1, 0, 1\], which may be"),
+    "mappings": lambda: ([{2: 0}] * 5_000 + [{2: 7}], r"is 7 for label 2; truth is"),
+    "lists": lambda: ([[2]] * 5_000 + [[2, None]], r": a label must be a str or an int, not NoneType"),
+    "sets": lambda: ([{2}] * 5_000 + [{2.5}], r": a label must be a str or an int, not the float 2\.5"),
+    "nothing": lambda: ([{2}] * 5_000 + [None], r" is None; give the empty set"),
+    "a string": lambda: ([{2}] * 5_000 + ["cat"], r" is the string 'cat'"),
+    "rows of lists": lambda: (pa.array([[2]] * 5_000 + [[1, 0, 1]]), r" is \[1, 0, 1\], which may be"),
 }
 
 
 def spoiled(value: object, kind: Any = int) -> Any:
     """Rows of three labels, of which one far down holds a value."""
-    rows = np.zeros((70_001, 3), kind)
-    rows[70_000, 2] = value
+    rows = np.zeros((5_001, 3), kind)
+    rows[5_000, 2] = value
     return rows
 
 
@@ -1134,6 +1134,6 @@ def spoiled(value: object, kind: Any = int) -> Any:
 def test_a_message_says_which_example_and_label(form: str):
     bad, message = SPOILED[form]()
     ev = se.Evaluator()
-    with pytest.raises(se.InputError, match=rf"^y_true\[70000\]{'' if message[0] in ': ' else ' '}{message}"):
-        ev.update_many(bad, [()] * 70_001)
+    with pytest.raises(se.InputError, match=rf"^y_true\[5000\]{'' if message[0] in ': ' else ' '}{message}"):
+        ev.update_many(bad, [()] * 5_001)
     assert ev == se.Evaluator()

@@ -16,6 +16,7 @@ import pytest
 
 import streameval as se
 from streameval.adapters import river as se_river
+from tests.support.effort import cases
 
 EITHER = "may be indicators or the label"
 Rows = list[list[Any]]
@@ -327,7 +328,7 @@ def test_an_empty_array_says_nothing(declared: Any):
 @pytest.mark.parametrize("members", [(0, 1), ("0", "1"), (0, 1, 2), (-1, 1), ("a", "0", "1")], ids=str)
 def test_a_batch_is_refused_where_one_of_its_examples_is(members: Sequence[Any]):
     rng = random.Random(3)
-    for _ in range(300):
+    for _ in range(cases(1000)):
         sides = [[rng.choices(members, k=rng.randrange(4)) for _ in range(rng.randrange(1, 4))]]
         sides.append([rng.choices(members, k=rng.randrange(4)) for _ in sides[0]])
         single, outcomes = se.Evaluator(), []

@@ -18,13 +18,14 @@ LIMITS = {
     "to_bytes": (3, 0), "save": (1, 0), "from_bytes": (3, 1.25), "load": (3, 1.25), "copy": (0, 1.25), "merge": (0, 1.5)
 }  # fmt: skip
 ROOM = 4_000_000  # for whatever is small
-# Not within all of the limits yet, or not measured with them.
-UNMET = (
-    "rankings", "label sets", "pairs", "curves", "Sliced", "Tumbling", "Fading", "Rolling of scores", "TimeRolling",
-    "Checkpoint", "Ledger", "decisions, 300",
-)  # fmt: skip
+# Not within all of the limits yet.
+UNMET = {
+    "decisions, 300,000 labels", "label sets, 400,000", "pairs", "pairs weighted", "rankings weighted, many",
+    "Rolling 400,000", "Rolling of scores 100,000", "Rolling of scores 400,000", "TimeRolling 150,000", "Checkpoint",
+    "Ledger, 200 shards",
+}  # fmt: skip
 HELD = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=False, reason="takes more yet") if name.startswith(UNMET) else ())
+    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="takes more yet") if name in UNMET else ())
     for name in CASES
 ]
 
