@@ -281,3 +281,11 @@ def test_the_name_of_a_class_of_which_there_are_parameters_shows_its_value_only(
     metric.update({"a": True, "b": True}, {"a": False})
     assert repr(metric) == "LabelCardinality: 2."
     assert repr(adapter.MicroFBeta(beta=2)) == "MicroFBeta: 0.00%"
+
+
+def test_a_list_that_may_be_a_row_is_refused_until_rows_says_what_it_is():
+    with pytest.raises(se.InputError, match="may be indicators or the labels 0 and 1"):
+        adapter.MicroF1().update([1, 0, 1], {3})
+    metric = adapter.MicroF1(rows="indicator")
+    metric.update([1, 0, 1], [1, 1, 1])
+    assert metric.get() == 0.8
