@@ -26,16 +26,17 @@ _EXAMPLES, _SCORED_EXAMPLES = 2**17, 2**16
 
 def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Example:
     """Check one example and place its cells; may register labels, changes nothing else."""
-    arguments, examples = _arguments(reader, mask, many=False), list[Any]()
-    for argument, value in zip(arguments, (y_true, y_pred, mask), strict=False):
-        examples += without_rows([value], argument, 0)
-    check_pairs(arguments, 1)
     if reader.keeps_scores:
         if isinstance(y_pred, str | bytes) or y_pred is None:
             raise no_scores(y_pred)
         weights = None if weight == 1.0 else np.array([weight])
-        (batch,) = read_many(examples[:1], examples[1:2], examples[2:] or None, weights, reader, many=False)
+        masks = None if mask is None else [mask]
+        (batch,) = read_many([y_true], [y_pred], masks, weights, reader, many=False)
         return Example.of(batch, reader.labels.fixed)
+    arguments, examples = _arguments(reader, mask, many=False), list[Any]()
+    for argument, value in zip(arguments, (y_true, y_pred, mask), strict=False):
+        examples += without_rows([value], argument, 0)
+    check_pairs(arguments, 1)
     cells: dict[int, int] = {}
     reader.reset()
     for argument, example in zip(arguments, examples, strict=True):

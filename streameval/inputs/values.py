@@ -145,8 +145,8 @@ def refusal(values: Any, wrong: np.ndarray[Any, Any], advice: str, argument: Arg
     value = values.flat[index]
     label = f" for label {quoted(argument.reader.labels.labels[column])}" if column >= 0 else ""
     missing = ', or construct with nan="missing"' if argument.role == PRED and value != value else ""
-    shown = quoted(value) if isinstance(value, str) else value
-    return InputError(f"{argument.at(position)} is {shown}{label}; {advice}{missing}")
+    text = quoted(value) if isinstance(value, str) else value
+    return InputError(f"{argument.at(position)} is {text}{label}; {advice}{missing}")
 
 
 def binarize(
@@ -162,6 +162,7 @@ def binarize(
         for value, bound in cells:
             argument.position, column = places(len(outcomes))
             outcomes.append(binary(value, labels[column], argument, bound))
+        argument.position = None
         positive, masked = (
             np.array([cell is outcome for cell in outcomes], np.uint8).reshape(block.shape) for outcome in (True, None)
         )

@@ -292,7 +292,7 @@ class Pairs(State[Key]):
             start, stop = np.searchsorted(keys[:, 0], (kind, kind + 1))
             return blocks(keys[start:stop], times[start:stop]) if start < stop else iter(())
 
-        if self.table.distinct() <= _FEW:
+        if self.table.entries() <= _FEW:
             (keys, times), pairs = _ordered(*self.table.items(place)), cut
         else:
             codes, pairs = self.table.codes(place), walked

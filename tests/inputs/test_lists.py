@@ -194,10 +194,10 @@ def test_rows_is_kept_and_compares_equal():
         se.Evaluator(rows="indicators")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("beside", [[0, 1], [1, 0], [0, 0.0], [True, False], np.array([0, 1]), ["0", "1"]], ids=str)
-def test_one_and_zero_beside_a_row_of_two_are_refused(beside: Any):
-    for true, pred in (([1, 0], beside), (beside, [1, 0])):
-        for options in ({}, {"labels": [0, 1, "0", "1"][: 0 if "0" in list(beside) else 2] or None}):
+@pytest.mark.parametrize("side", [[0, 1], [1, 0], [0, 0.0], [True, False], np.array([0, 1]), ["0", "1"]], ids=str)
+def test_one_and_zero_beside_a_row_of_two_are_refused(side: Any):
+    for true, pred in (([1, 0], side), (side, [1, 0])):
+        for options in ({}, {"labels": [0, 1, "0", "1"][: 0 if "0" in list(side) else 2] or None}):
             for call in (
                 lambda ev, t, p: ev.update(t, p),
                 lambda ev, t, p: ev.update({1}, t, mask=p),
@@ -212,13 +212,13 @@ def test_one_and_zero_beside_a_row_of_two_are_refused(beside: Any):
         counted(pa.array([[5, 7], [1, 0]]), np.array([[1, 0], [0, 1]]))
 
 
-@pytest.mark.parametrize("beside", [[3, 7], [1], {"a"} - {"a"}, {1, 0}, np.array([0, 1, 1]), [5, 0]], ids=str)
-def test_one_and_zero_beside_anything_else_are_labels(beside: Any):
+@pytest.mark.parametrize("side", [[3, 7], [1], {"a"} - {"a"}, {1, 0}, np.array([0, 1, 1]), [5, 0]], ids=str)
+def test_one_and_zero_beside_anything_else_are_labels(side: Any):
     one, other = se.Evaluator(), se.Evaluator()
-    one.update([1, 0], beside)
-    one.update_many([[1, 0]], [beside])
-    other.update({0, 1}, beside)
-    other.update_many([{0, 1}], [beside])
+    one.update([1, 0], side)
+    one.update_many([[1, 0]], [side])
+    other.update({0, 1}, side)
+    other.update_many([{0, 1}], [side])
     assert one == other
 
 

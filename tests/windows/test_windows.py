@@ -226,8 +226,8 @@ for _ in range(225):
 assert rolling.examples == 250_000
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert int(told) < 25_000  # kilobytes
+    memory = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert int(memory) < 25_000  # kilobytes
 
 
 def test_merging_rolling_windows_is_refused_with_the_reason():

@@ -179,8 +179,8 @@ cdef class Pairs:
                                       sp_inner(key[row, 0], key[row, 3], key[row, 4]))
         return out
 
-    def distinct(self):
-        return se_sums_live(&self.table)
+    def entries(self):
+        return self.table.used
 
     def items(self, place=None, int64_t first=0, int64_t stop=1 << 62, Py_ssize_t size=-1):
         cdef size_t at = 0

@@ -118,9 +118,9 @@ class Pairs:
         pairs = self._cell.value.pairs
         return np.array([pairs.get(pair, 0) for pair in _tuples(keys)], np.int64)
 
-    def distinct(self) -> int:
-        """How many pairs occur."""
-        return sum(map(bool, self._cell.value.pairs.values()))
+    def entries(self) -> int:
+        """At most so many pairs occur: those that no longer do are entries as well."""
+        return len(self._cell.value.pairs)
 
     def items(
         self, place: IntArray | None = None, first: int = 0, stop: int = 2**62, size: int = -1
