@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -16,12 +15,10 @@ from streameval.cli.reading import UserError
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.kinds import reads_scores
-from streameval.metrics.catalogue import build_spec, entry_of, parse_spec
+from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.tabular.job import Job
 from streameval.windows.sliding import Rolling
-
-_COMMA = re.compile(r",(?![^(]*\))")
 
 _SCORED = (
     "label_ranking_average_precision", "ranking_loss", "one_error", "ndcg", "roc_auc_micro", "roc_auc_macro",
@@ -31,7 +28,7 @@ _SCORED = (
 
 def names_of(options: list[str] | None) -> tuple[str, ...]:
     """Names one by one, or with commas between, or both."""
-    return tuple(name for text in options or () for part in _COMMA.split(text) if (name := part.strip()))
+    return tuple(name for text in options or () for part in COMMA.split(text) if (name := part.strip()))
 
 
 def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | None) -> list[MetricSpec]:

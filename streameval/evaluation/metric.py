@@ -11,7 +11,7 @@ from streameval.evaluation.counting import Accumulator, specs_named
 from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.kinds import KINDS, reads_scores
-from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate
+from streameval.metrics.catalogue import UNSET, Entry, build_spec, entry_of, evaluate
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.metrics.views import certified
@@ -46,9 +46,8 @@ class Metric(Accumulator):
     ) -> None:
         if getattr(self, "_entry", None) is None:
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
-        spec = build_spec(
-            self._entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters
-        )
+        entry, average = self._entry, self._entry.default if average == UNSET else average
+        spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
         self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows)
 
     @classmethod
@@ -127,7 +126,7 @@ def metric(
     Parameters
     ----------
     name
-        A name or alias of the catalogue, without an average.
+        A name or alias of the catalogue, read as in `Evaluator`: ``"fbeta"``, ``"f1 macro"``, ``"precision@5"``.
     average, zero_division, empty, labels, unknown, threshold, nan, ties, inverse_propensities, label_limit, rows
     **parameters
         As for the metric's class.

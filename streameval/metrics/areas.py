@@ -186,7 +186,8 @@ def _partial(path: Path, limit: Fraction) -> Bounds | None:
 @curve(
     "average_precision", "AveragePrecision", "Mean over the positives of the precision at their score.",
     "sum of steps of recall times precision", "Salton & McGill 1983, Introduction to modern information retrieval",
-    certify=lambda formula: formula, aliases=("auprc",), reported=("micro", "macro"),
+    certify=lambda formula: formula, aliases=("auprc",), unclear=("map", "mean_average_precision"),
+    reported=("micro", "macro"),
 )  # fmt: skip
 def average_precision(tables: CurveTables, spec: MetricSpec) -> Certified:
     """Scores that tie are predicted together, without interpolation: scikit-learn's. Undefined without positives."""

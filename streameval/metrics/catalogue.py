@@ -30,10 +30,16 @@ Reading: TypeAlias = Callable[[Any, MetricSpec], Any]
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 
-_SUFFIXES: dict[str, Average] = {
+_AVERAGES: dict[str, Average] = {
     "micro": "micro", "macro": "macro", "weighted": "weighted", "samples": "samples", "per_label": None,
 }  # fmt: skip
-_TEXT = re.compile(r"(?P<name>\w+)(\((?P<choices>[^()]*)\))?")
+_TEXT = re.compile(r"(?P<name>\w[\w\s.@-]*)(\((?P<choices>[^()]*)\))?")
+_NUMBERED = (
+    ("k", re.compile(r"(.+?)(?:@|_at_)(\d+)"), ("{}_at", "{}")),
+    ("beta", re.compile(r"(f)_?([\d.]+)"), ("{}beta",)),
+)
+COMMA = re.compile(r",(?![^(]*\))")
+"""What separates the names of metrics: a comma, but not in parentheses."""
 _EMPTY = get_args(Empty)
 
 
@@ -46,6 +52,8 @@ class Entry:
     ----------
     name, class_name, aliases
         What it is called as a string and as a class, and other names that build the same metric.
+    unclear
+        Names that may mean this metric or another, and are refused.
     summary, formula, source, notes
         What it says in one sentence, in symbols (tp, fp, fn, tn are the outcomes of a label, of an example, or pooled,
         according to the average), where it comes from, and what else there is to know.
@@ -87,6 +95,7 @@ class Entry:
     zero_division: float = 0.0
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
     certify: Reading | None = None
     needs: Callable[[MetricSpec], Mapping[str, Any]] = lambda _: {}
     reported: tuple[Average, ...] = ()
@@ -181,11 +190,16 @@ def _names() -> list[str]:
 
 
 def entry_of(name: object) -> Entry:
-    """The entry that a name or an alias stands for, or `MetricError` with the nearest name."""
+    """The entry that a name or an alias stands for, or `MetricError` with the nearest names."""
     if isinstance(name, str) and (name in _BY_NAME or _first_known((name,)) is not None):
         return _BY_NAME[name]
-    hint = suggestion(name, _names())
+    keys = [_key(e, a, e.zero_division, "zero_division", ()) for e in catalogue() for a in e.averages]
+    hint = suggestion(_underscored(name) if isinstance(name, str) else name, [*_names(), *keys], 3, 0.75)
     raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
+
+
+def _underscored(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.strip().lower())
 
 
 def entry_of_class(name: str) -> Entry | None:
@@ -209,8 +223,17 @@ def build_spec(
     empty: str = "zero_division",
     parameters: Mapping[str, object] | None = None,
 ) -> MetricSpec:
-    """Check every choice and make the spec, or raise `MetricError` with the nearest name."""
-    entry = entry_of(name)
+    """Check every choice and make the spec, or raise `MetricError` with the nearest name.
+
+    A name may say choices itself, as in `parse_spec`; of two averages it is not known which is meant.
+    """
+    entry, named, choices = _read(name)
+    if average == UNSET:
+        average = named
+    elif named not in (UNSET, average):
+        raise MetricError(f"{quoted(name)} names an average, and average is {quoted(average)}; give one of them")
+    choices = {"zero_division": zero_division, "empty": empty, **(parameters or {}), **choices}
+    zero_division, empty = choices.pop("zero_division"), choices.pop("empty")
     chosen: Average = entry.default
     if average != UNSET:
         if average not in entry.averages:
@@ -219,12 +242,13 @@ def build_spec(
                 f"{entry.name} has no average {quoted(average)}; it has {', '.join(known)}{suggestion(average, known)}"
             )
         chosen = average
+    elif (word := _underscored(name.partition("(")[0])) in entry.unclear:
+        raise _unclear(name, word)
     if empty not in _EMPTY:
         raise MetricError(f"empty must be one of {', '.join(_EMPTY)}, not {quoted(empty)}{suggestion(empty, _EMPTY)}")
-    remaining = dict(parameters or {})
-    values = tuple((p.name, _allowed(p, remaining.pop(p.name, p.default), entry.name)) for p in entry.parameters)
-    if remaining:
-        wrong = next(iter(remaining))
+    values = tuple((p.name, _allowed(p, choices.pop(p.name, p.default), entry.name)) for p in entry.parameters)
+    if choices:
+        wrong = next(iter(choices))
         known = [p.name for p in entry.parameters]
         offer = f"it has {', '.join(known)}" if known else "it has none"
         raise MetricError(f"{entry.name} has no parameter {wrong!r}; {offer}{suggestion(wrong, known)}")
@@ -236,31 +260,57 @@ def build_spec(
 
 @lru_cache(maxsize=1024)
 def parse_spec(text: str) -> MetricSpec:
-    """The spec behind a name such as ``"f1_macro"`` or ``"fbeta_samples(beta=2, zero_division=nan)"``."""
+    """The spec behind a name such as ``"f1_macro"`` or ``"fbeta_samples(beta=2, zero_division=nan)"``.
+
+    Case does not matter, spaces and hyphens are underscores, the average may come first (``"micro F1"``), ``@5`` or
+    ``_at_5`` stands for ``k=5``, and the number in ``f2`` or ``f0.5`` for beta.
+    """
+    return build_spec(text)
+
+
+def _read(text: object) -> tuple[Entry, str | None, dict[str, Any]]:
+    """The entry, the average and the choices that a name says."""
+    if not isinstance(text, str) or text in _BY_NAME:
+        return entry_of(text), UNSET, {}
     match = _TEXT.fullmatch(text.strip())
     if match is None or len(text) > 200:
-        raise MetricError(f"{quoted(text)} is not a metric name; write for example 'f1_macro' or 'fbeta_micro(beta=2)'")
-    name, average = _split(match["name"])
+        names = [name.strip() for name in COMMA.split(text)]
+        advice = f"write {names}" if len(names) > 1 else "write for example 'f1_macro' or 'fbeta_micro(beta=2)'"
+        raise MetricError(f"{quoted(text)} is not a metric name; {advice}")
     choices: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in (match["choices"] or "").split(","))):
+    entry, average = _entry_in(_underscored(match["name"]), text, choices)
+    for part in filter(None, (part.strip() for part in (match["choices"] or "").lower().split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key in choices:
             raise MetricError(f"cannot read {part!r} in {quoted(text)}; write name=value, each name once")
         choices[key] = value
-    empty, zero_division = choices.pop("empty", "zero_division"), choices.pop("zero_division", None)
-    known = {parameter.name: parameter for parameter in entry_of(name).parameters}
-    return build_spec(
-        name,
-        average=average,
-        zero_division=None if zero_division is None else _number("zero_division", zero_division, text),
-        empty=empty,
-        parameters={key: _said(known.get(key), key, value, text) for key, value in choices.items()},
-    )
+    known = {parameter.name: parameter for parameter in entry.parameters}
+    return entry, average, {key: _said(known.get(key), key, value, text) for key, value in choices.items()}
+
+
+def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[Entry, str | None]:
+    """The entry and the average of a name; a number in it goes to the choices."""
+    averages: dict[str, str | None] = {name: UNSET}
+    for word, each in _AVERAGES.items():
+        averages[name.removesuffix(f"_{word}")] = averages[name.removeprefix(f"{word}_")] = each
+    averages[name] = UNSET
+    if (known := _first_known(averages)) is not None:
+        return _BY_NAME[known], averages[known]
+    for stem, average in averages.items():
+        for key, pattern, names in _NUMBERED:
+            if number := pattern.fullmatch(stem):
+                for known in (each.format(number[1]) for each in names):
+                    if known in _BY_NAME:
+                        choices[key] = number[2]
+                        return _BY_NAME[known], average
+        if any(stem in entry.unclear for entry in catalogue()):
+            raise _unclear(text, stem)
+    return entry_of(name if name in _names() else text), UNSET
 
 
 def _said(parameter: Parameter | None, key: str, value: str, text: str) -> Choice:
-    """What the text of a parameter stands for."""
-    if parameter is not None and parameter.choices:
+    """What the text of a choice stands for."""
+    if key == "empty" or (parameter is not None and parameter.choices):
         return value
     if parameter is not None and isinstance(parameter.default, bool) and value in ("true", "false"):
         return value == "true"
@@ -276,17 +326,11 @@ def _number(key: str, value: str, text: str) -> float:
         raise MetricError(f"{key} must be a number, not {value!r}, in {quoted(text)}") from None
 
 
-def _split(name: str) -> tuple[str, str | None]:
-    """Entry name and average of a string name."""
-    averages: dict[str, str | None] = {name: UNSET}
-    for suffix, average in _SUFFIXES.items():
-        if (stem := name.removesuffix(f"_{suffix}")) != name:
-            averages[stem] = average
-    if (known := _first_known(averages)) is not None:
-        return known, averages[known]
-    keys = [_key(e, a, e.zero_division, "zero_division", ()) for e in catalogue() for a in e.averages]
-    hint = suggestion(name, [*_names(), *keys])
-    raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
+def _unclear(text: str, name: str) -> MetricError:
+    """The error about a name that has more than one meaning."""
+    meanings = (entry for entry in catalogue() if name in entry.unclear)
+    keys = (f"{_key(e, e.default, e.zero_division, 'zero_division', ())} ({e.summary[:-1]})" for e in meanings)
+    return MetricError(f"{quoted(text)} has more than one meaning: {', '.join(keys)}; name one of them")
 
 
 def _allowed(parameter: Parameter, value: object, name: str) -> Choice:

@@ -76,11 +76,12 @@ _metric(
 )(lambda c: Ratios(c.tp, c.tp + c.fp + c.fn))  # fmt: skip
 accuracy = _metric(
     "accuracy", "Accuracy", "Fraction of the (example, label) cells predicted correctly.",
-    "(tp + tn) / (tp + fp + fn + tn)", _ZHANG,
+    "(tp + tn) / (tp + fp + fn + tn)", _ZHANG, unclear=("accuracy",),
 )(lambda c: Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
 _metric(
     "hamming_score", "HammingScore", "One minus the Hamming loss.", "(tp + tn) / (tp + fp + fn + tn)",
     "MEKA, Metrics.P_Hamming (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="micro", bare=True,
+    unclear=("hamming",),
 )(accuracy)  # fmt: skip
 _metric(
     "specificity", "Specificity", "Fraction of the labels not true that are not predicted.", "tn / (tn + fp)",
@@ -239,7 +240,8 @@ def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Val
 
 _of_examples(
     "subset_accuracy", "SubsetAccuracy", "Fraction of the examples whose label set is predicted exactly.",
-    "[fp + fn = 0], mean over examples", _ZHANG, aliases=("exact_match", "exact_match_ratio"),
+    "[fp + fn = 0], mean over examples", _ZHANG, aliases=("exact_match", "exact_match_ratio", "emr"),
+    unclear=("accuracy",),
 )(lambda c: _yes(c.fp + c.fn == 0))  # fmt: skip
 _of_examples(
     "zero_one_loss", "ZeroOneLoss", "Fraction of the examples whose label set is not predicted exactly.",
@@ -248,7 +250,7 @@ _of_examples(
 _metric(
     "hamming_loss", "HammingLoss", "Fraction of the (example, label) cells predicted incorrectly.",
     "(fp + fn) / (tp + fp + fn + tn)", "Schapire & Singer 1999, Improved boosting algorithms; " + _ZHANG,
-    bigger_is_better=False, default="micro", bare=True, aliases=("hamming_distance",),
+    bigger_is_better=False, default="micro", bare=True, aliases=("hamming_distance",), unclear=("hamming",),
 )(lambda c: Ratios(c.fp + c.fn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
 _of_examples(
     "any_hit_accuracy", "AnyHitAccuracy", "Fraction of the examples with at least one true label predicted.",

@@ -148,7 +148,7 @@ def r_precision(tables: RankingTables, unranked: Unranked) -> Fraction:
 @_at(
     "map_at", "MeanAveragePrecisionAt", "Mean over examples of the average precision at k.",
     "sum of the precision at the rank of each hit / min(m, k), the hits, or m, mean over examples",
-    "Spark, RankingMetrics; Hivemall; " + _MANNING, k=None,
+    "Spark, RankingMetrics; Hivemall; " + _MANNING, k=None, unclear=("map", "mean_average_precision"),
     parameters=(Parameter("divisor", "min", choices=("min", "hits", "true")),),
     needs=lambda spec: {"hit_cutoff": spec.parameter("k")} if spec.parameter("divisor") == "hits" else {},
 )  # fmt: skip

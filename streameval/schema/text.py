@@ -51,11 +51,11 @@ def quoted(value: object, limit: int = 60) -> str:
     return string if len(string) <= limit else string[: limit - 3] + "..."
 
 
-def suggestion(word: object, known: Iterable[str]) -> str:
-    """A hint naming the nearest known word, or nothing."""
+def suggestion(word: object, known: Iterable[str], most: int = 1, cutoff: float = 0.5) -> str:
+    """A hint naming the nearest known words, or nothing."""
     if not isinstance(word, str) or len(word) > 100:
         return ""
     import difflib  # only once something is wrong, so that importing the package stays quick
 
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = difflib.get_close_matches(word, dict.fromkeys(known), most, cutoff)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

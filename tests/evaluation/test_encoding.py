@@ -280,10 +280,11 @@ def sound(data: bytes) -> bool:
         assert se.Evaluator.from_bytes(twin.to_bytes()) == twin
     for entry in catalogue():
         kept = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.decides)
-        if not kept or (entry.needs(build_spec(entry.name)) and entry.state == "rankings"):
+        spec = build_spec(entry.name, average=entry.default)
+        if not kept or (entry.needs(spec) and entry.state == "rankings"):
             continue
         try:
-            value = ev.get(entry.name)
+            value = ev.get(spec)
         except se.MetricError:  # scores that are no probabilities
             continue
         for part in value.values() if isinstance(value, dict) else [value]:
