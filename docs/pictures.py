@@ -21,9 +21,6 @@ from river import datasets, linear_model, multioutput, optim, preprocessing
 
 import streameval as se
 from streameval import plots
-from streameval.metrics import thresholds
-from streameval.metrics.calibration import reliability
-from streameval.metrics.curves import precision_recall_curve, roc_curve
 
 ROOT = Path(__file__).resolve().parent.parent
 README_PICTURE = ROOT / "docs" / "stream.svg"
@@ -51,7 +48,9 @@ def rare() -> Figure:
     order = sorted(range(len(table.labels)), key=lambda place: -int(table.support[place]))
     chosen = [*order[:2], *order[-4:]]
     columns = ([float(part[place]) for place in chosen] for part in (table.tp, table.fp, table.fn, table.tn))
-    return plots.plot_label_panels([table.labels[place] for place in chosen], *columns, fig=figure(7.6, 2.6 * 2))
+    return plots.plot_multilabel_confusion(
+        [table.labels[place] for place in chosen], *columns, fig=figure(7.6, 2.6 * 2)
+    )
 
 
 @lru_cache(maxsize=1)
@@ -67,36 +66,36 @@ def alarms() -> se.Evaluator:
 def alarm_roc() -> Figure:
     ev, fig = alarms(), figure(4.6, 4.8)
     note = f"area {ev.get('roc_auc_macro'):.2f}"
-    curve = plots.Curve.of("alarm", roc_curve(ev.tables("curves"), "alarm"), note)
-    plots.plot_roc([curve], ax=fig.subplots(), title="ROC looks good")
+    curve = plots.Curve.of("alarm", ev.roc_curve("alarm"), note)
+    plots.plot_roc_curve([curve], ax=fig.subplots(), title="ROC looks good")
     return fig
 
 
 def alarm_precision() -> Figure:
     ev, fig = alarms(), figure(4.6, 4.8)
     note = f"average precision {ev.get('average_precision_macro'):.2f}"
-    curve = plots.Curve.of("alarm", precision_recall_curve(ev.tables("curves"), "alarm"), note)
-    plots.plot_precision_recall([curve], prevalence=0.01, ax=fig.subplots(), title="Precision tells what it costs")
+    curve = plots.Curve.of("alarm", ev.precision_recall_curve("alarm"), note)
+    plots.plot_precision_recall_curve(
+        [curve], prevalence=0.01, ax=fig.subplots(), title="Precision tells what it costs"
+    )
     return fig
 
 
 def threshold() -> Figure:
-    curves, fig = yeast().tables("curves"), figure(6.4, 4.0)
-    best = thresholds.best_thresholds(curves)["Class4"]
-    curve = precision_recall_curve(curves, "Class4")
-    plots.plot_thresholds(curve, chosen=best.threshold, ax=fig.subplots(), title="Class4 of Yeast")
+    fig = figure(6.4, 4.0)
+    yeast().plot("thresholds", label="Class4", ax=fig.subplots(), title="Class4 of Yeast")
     return fig
 
 
 def calibration() -> Figure:
     fig = figure(4.8, 6.0)
-    plots.plot_reliability(reliability(yeast().tables("curves")), ax=fig.subplots(), title="All labels of Yeast")
+    yeast().plot("calibration_curve", ax=fig.subplots(), title="All labels of Yeast")
     return fig
 
 
 def confusion() -> Figure:
     fig = figure(8.0, 7.4)
-    plots.plot_confusion(yeast(), ax=fig.subplots())
+    yeast().plot("confusion_matrix", ax=fig.subplots())
     return fig
 
 

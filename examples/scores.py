@@ -12,8 +12,6 @@ import sys
 from river import datasets, linear_model, multioutput, preprocessing
 
 import streameval as se
-from streameval.metrics import thresholds
-from streameval.metrics.curves import roc_curve
 
 METRICS = (
     "label_ranking_average_precision", "coverage_error", "one_error", "precision_at(k=3)", "ndcg(k=3)", "brier_score",
@@ -34,27 +32,23 @@ def main() -> None:
     area = ev.interval("roc_auc_macro")
     print(f"{'roc_auc_macro':32} {area.value:.4f}, between {area.low:.6f} and {area.high:.6f} (guaranteed)\n")
 
-    curves = ev.tables("curves")
-    best = thresholds.best_thresholds(curves)
+    best = ev.best_thresholds("f1")
     print(f"{'':8}{'F1 at 0.5':>12}{'best F1':>12}{'threshold':>12}")
     for label, value in ev.get("f1_per_label").items():
         print(f"{label:8}{value:12.4f}{best[label].value:12.4f}{best[label].threshold:12.4f}")
 
     if len(sys.argv) > 1:
-        save_picture(sys.argv[1], {label: roc_curve(curves, label) for label in order}, roc_curve(curves))
+        save_picture(sys.argv[1], ev)
 
 
-def save_picture(path: str, by_label: dict, pooled: object) -> None:
+def save_picture(path: str, ev: se.Evaluator) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
         print("\nno picture: matplotlib is not installed")
         return
-    from streameval.plots import plot_roc
-
     figure = Figure(figsize=(5.2, 5.2), layout="constrained")
-    chosen = {"all labels": pooled, "Class4": by_label["Class4"], "Class9": by_label["Class9"]}
-    plot_roc(chosen, background=by_label.values(), ax=figure.subplots(), title="Yeast, classifier chain")
+    ev.plot("roc_curve", ax=figure.subplots(), title="Yeast, classifier chain")
     figure.savefig(path, dpi=150)
 
 

@@ -20,8 +20,8 @@ from streameval.cli.render import Format, json_bytes, show, show_tables, write_r
 from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
 from streameval.evaluation.evaluator import Evaluator
 from streameval.kernel import BACKEND
-from streameval.metrics import thresholds as choosing
 from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
 
 app = typer.Typer(
@@ -286,7 +286,7 @@ def thresholds(
         counting = counting_of(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad, rows=rows)
         state = counting.state
         stopped = _count(sources, counting, lambda: Result.of(state))
-    best = choosing.best_thresholds(state.tables("curves"), choosing.FScore(beta))
+    best = state.best_thresholds(FScore(beta))
     if save is not None:
         records = [{"label": label, "threshold": choice.threshold} for label, choice in best.items()]
         write_output(save, json_bytes({"streameval": "thresholds", "thresholds": records}))

@@ -7,8 +7,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from streameval.errors import FormatError, MetricError, StreamevalError
+from streameval.errors import FormatError, MetricError
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
+from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import Saved, decode, encode
 from streameval.evaluation.guarding import Change, changes, combines, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
@@ -18,10 +19,9 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import Entry, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
-from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config, Nan, Rows, StateOptions, Ties, Unknown
 from streameval.schema.labels import Label
-from streameval.schema.text import check_number, quoted, suggestion
+from streameval.schema.text import check_number, quoted
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 A = TypeVar("A", bound="Accumulator")
 
 
-class Accumulator(Mergeable):
+class Accumulator(Details, Mergeable):
     """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
 
     __slots__ = ("_config", "_core", "_guard", "_specs", "_until_compaction")
@@ -288,39 +288,11 @@ class Accumulator(Mergeable):
         """Whether numbers in ``y_pred`` are scores: for rankings, curves, or a threshold that makes them decisions."""
         return self._config.threshold is not None or self._config.scored
 
-    @reads
-    def tables(self, state: str) -> Any:
-        """What the functions of `streameval.metrics` that need more than counts of decisions read.
-
-        Once the object has changed they refuse what they have not read before. `MetricError` if there is no such state.
-        """
-        if state not in KINDS:
-            known = ", ".join(map(repr, KINDS))
-            raise MetricError(f"tables() has {known}, not {quoted(state)}{suggestion(state, KINDS)}")
-        view = self._views().named(state, f"tables({state!r})")
-        for name in ("_state", "_pairs"):
-            if hasattr(view, name):
-                setattr(view, name, _Unchanged(getattr(view, name), self._guard))
-        return view
-
-    @reads
-    def per_label(self) -> LabelTable:
-        """The outcomes of each label: true and false positives and negatives, and what follows from them.
-
-        Raises
-        ------
-        MetricError
-            If scores are counted without a threshold, so that there are no binary predictions.
-        """
-        if not self._config.decides:
-            raise MetricError(
-                "per_label() needs binary predictions, but these are scores, for rankings or curves; "
-                "give threshold=, at or above which a label is predicted"
-            )
-        return LabelTable.of(self._tables())
-
     def _tables(self) -> Tables:
         return Tables(self._core.decisions)
+
+    def _view(self, state: str, what: str, keep: str | None = None) -> Any:
+        return self._views().named(state, what, keep)
 
     def _views(self) -> Views:
         return Views(self._config, self._tables(), self._core.states.states, KINDS)
@@ -359,18 +331,6 @@ class Accumulator(Mergeable):
             raise FormatError(f"the bytes are damaged: their states are not those that {_names(specs)} require")
         core = Core(config, restored_states(config, saved.contents))
         return cls.__new__(cls)._set(specs, config, core)
-
-
-class _Unchanged:
-    """A state that refuses to be read once its object has changed."""
-
-    def __init__(self, state: Any, guard: commit.Guard) -> None:
-        self._state, self._guard, self._version = state, guard, guard.version
-
-    def __getattr__(self, name: str) -> Any:
-        if self._guard.version != self._version or self._state.root.guard is not self._guard:
-            raise StreamevalError("the state has changed; call tables() again")
-        return getattr(self._state, name)
 
 
 # -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------

@@ -46,7 +46,7 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """What it is called in ``keep=``, ``tables()`` and the catalogue."""
+        """What it is called in ``keep=`` and the catalogue."""
         return self.options.kind
 
     @property
@@ -143,4 +143,4 @@ def check_threshold(specs: Iterable[MetricSpec], config: Config) -> None:
     if not config.decides:
         for spec in specs:
             if not reads_scores(entry_of(spec.name)):
-                raise MetricError(without_decisions(spec))
+                raise MetricError(without_decisions(spec.key))

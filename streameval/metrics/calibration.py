@@ -31,7 +31,7 @@ from streameval.states.curve_view import CurveTables
 from streameval.states.curves import moments_of
 from streameval.states.views import Integers, total
 
-__all__ = ["Reliability", "reliability"]
+__all__ = ["CalibrationCurve"]
 
 Strategy = Literal["uniform", "quantile"]
 
@@ -241,7 +241,7 @@ def _twice_atanh(t: FloatArray, terms: int) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reliability:
+class CalibrationCurve:
     """A reliability diagram: buckets of scores that are not empty, from the lowest up.
 
     Attributes
@@ -265,13 +265,10 @@ class Reliability:
     moved: float
 
 
-def reliability(
+def calibration_curve(
     tables: CurveTables, label: Label | None = None, *, buckets: int = 15, strategy: Strategy = "uniform"
-) -> Reliability:
-    """The reliability diagram of a label, or of all labels pooled for None.
-
-    ``"uniform"`` buckets have equal widths, (0, 1/15], (1/15, 2/15] ...; ``"quantile"`` buckets hold about as many
-    scores each, cut between bins.
+) -> CalibrationCurve:
+    """The reliability diagram of a label, or of all labels pooled for None; quantiles are cut between bins.
 
     Source: Guo, Pleiss, Sun & Weinberger 2017, On calibration of modern neural networks, ICML.
     """
@@ -289,7 +286,7 @@ def reliability(
         low, high = binned.edges_of(held.bins[first]), binned.edges_of(np.minimum(held.bins[last] + 1, binned.BINS - 1))
     sizes = np.array([float(weight * tables.unit) for weight in weights.tolist()])
     means = shares(scores, weights * held.one)
-    return Reliability(means, shares(hits, weights), sizes, low, high, float(moved * tables.unit))
+    return CalibrationCurve(means, shares(hits, weights), sizes, low, high, float(moved * tables.unit))
 
 
 @curve(
@@ -300,7 +297,7 @@ def reliability(
     choices=("uniform", "quantile")),), bigger_is_better=False, aliases=("ece",), reported=("micro",),
 )  # fmt: skip
 def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Bounds | None:
-    """The buckets are those of `reliability`. Scores must be probabilities. Undefined without scores.
+    """The buckets are those of `Evaluator.calibration_curve`. Scores must be probabilities. Undefined without scores.
 
     Each score that may belong to the neighbouring bucket moves the value by at most twice its share.
     """

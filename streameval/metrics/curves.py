@@ -23,7 +23,7 @@ from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
-__all__ = ["PrecisionRecallCurve", "RocCurve", "precision_recall_curve", "roc_curve"]
+__all__ = ["PrecisionRecallCurve", "RocCurve"]
 
 _CLOSE = 1e-9
 

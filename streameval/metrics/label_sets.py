@@ -15,7 +15,7 @@ from streameval.schema.labels import Label
 from streameval.states.pair_view import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
 from streameval.states.pairs import PairContent
 
-__all__ = ["Concurrence", "concurrence", "label_interactions", "scumble_per_label"]
+__all__ = ["Concurrence"]
 
 _ZHANG = "Zhang & Zhou 2014, A review on multi-label learning algorithms, IEEE TKDE 26(8)"
 _UNWEIGHTED = "Weights do not matter."
@@ -25,6 +25,16 @@ _of_sets = partial(
     of_pairs, read=of_examples, averages=("samples",), default="samples", bigger_is_better=None, zero_division=math.nan,
     needs=lambda _: {"part": "labelsets"},
 )  # fmt: skip
+
+
+def label_sets(pairs: Counted) -> dict[tuple[Label, ...], float]:
+    """How many examples have each set of true labels, or their weight: the most frequent first."""
+    content = content_of(pairs, "labelsets")
+    weights, unit = set_weights_of(content), Fraction(1, 1 << (content.scale or 0))
+    weighted = content.set_weights is not None
+    sizes = [as_float(weight * unit) for weight in weights] if weighted else weights
+    names = (tuple(content.labels[label] for label in true) for true in content.sets)
+    return dict(sorted(zip(names, sizes, strict=True), key=lambda item: -item[1]))
 
 
 def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
@@ -151,7 +161,7 @@ class Concurrence:
 
 
 def concurrence(pairs: Counted) -> Concurrence:
-    """What mldr's ``concurrenceReport`` tells, of all labels: it needs ``keep=["labelsets", "cooccurrence"]``."""
+    """Of all labels; see `Evaluator.concurrence`."""
     defined = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
     per_label = dict(sorted(defined.items(), key=lambda pair: -pair[1]))
     return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))

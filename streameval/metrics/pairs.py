@@ -1,4 +1,4 @@
-"""Readings of label pairs: confusion matrices, co-occurrence and association of labels, from ``tables("pairs")``.
+"""Confusion matrices, co-occurrence and association of labels.
 
 Sums are exact and rounded once. A label whose truth is masked counts as neither true nor predicted.
 """
@@ -28,8 +28,7 @@ from streameval.states.pairs import PairContent
 from streameval.states.views import Counts, Integers, total
 
 __all__ = [
-    "Association", "Entries", "Matrix", "Normalize", "Score", "Side", "Values", "association", "confusion_matrix",
-    "confusion_score", "cooccurrence", "dependent_pairs", "one_vs_rest",
+    "Association", "Entries", "Matrix", "Normalize", "Score", "Side", "Values", "confusion_score", "one_vs_rest",
 ]  # fmt: skip
 
 Normalize: TypeAlias = Literal["true", "pred", "all"] | None
@@ -95,34 +94,7 @@ class Matrix:
 
 
 def confusion_matrix(pairs: Counted, *, values: Values = "counts") -> Matrix:
-    """The multi-label confusion matrix: rows are true labels, columns predicted ones, both end with "no label".
-
-    Of one example, call the true labels that were missed M, those hit B, and those wrongly predicted W. Its cells are
-
-    - (b, b) for every b in B;
-    - if M and W are not empty: (m, w) for every m in M and w in W;
-    - if only W is: (b, w) for every b in B and w in W, or (none, w) if nothing is true;
-    - if only M is: (m, none) for every m in M;
-    - (none, none) if nothing is true and nothing predicted.
-
-    Parameters
-    ----------
-    values
-        "counts": each cell counts 1, as in the paper; rows then sum to more than the examples that have the label.
-        "shares": a true label of an example has one unit, divided evenly over the cells that the example marks in its
-        row; an example without true labels has one unit in the row of no label. So the row of a label sums to the
-        number (or weight) of examples in which it is true.
-        "contributions": as Krstinić et al. 2020 divide the unit; if W is empty and B is not, a missed label is divided
-        over B, and if only M is empty, (b, b) gets ``|T| / |P|`` and (b, w) ``1 / |P|``. Rows sum to the same.
-
-    References
-    ----------
-    Heydarian, Doyle & Samavi 2022, MLCM: Multi-label confusion matrix, IEEE Access 10. Their package ``mlcm`` 0.0.1
-    gives the same but where an example has a hit, a missed and several wrong labels: there, the wrong label in the
-    first column is taken for every missed one, and each further one for every true label.
-    Krstinić, Braović, Šerić & Božić-Štulić 2020, Multi-label classifier performance evaluation with confusion matrix,
-    SAIM. Their repository dkrst/Multi_Label_Confusion_Matrix implements both matrices in this way.
-    """
+    """See `Evaluator.confusion_matrix`."""
     content = content_of(pairs, "contributions" if values == "contributions" else "confusions")
     kind = pairing.CONTRIBUTION if values == "contributions" else pairing.CONFUSION
     if values not in ("counts", "shares", "contributions"):
@@ -140,11 +112,7 @@ def confusion_matrix(pairs: Counted, *, values: Values = "counts") -> Matrix:
 
 
 def cooccurrence(pairs: Counted, *, side: Side = "true") -> Matrix:
-    """In how many examples two labels are both true ("true"), both predicted ("pred"), or true and predicted ("both").
-
-    The diagonal says in how many examples a label is true, predicted, or both. With "both", rows are true labels and
-    columns predicted ones; the other two are symmetric.
-    """
+    """See `Evaluator.cooccurrence`."""
     content = content_of(pairs, "cooccurrence")
     if side not in ("true", "both", "pred"):
         raise MetricError(f"side must be 'true', 'both' or 'pred', not {side!r}")
@@ -273,15 +241,7 @@ class Entries:
 
 
 def association(pairs: Counted, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
-    """How strongly two labels go together, with n_i and n_ij the examples that have one or both, of n.
-
-    - lift: n_ij n / (n_i n_j), 1 if independent (Brin, Motwani, Ullman & Tsur 1997)
-    - jaccard: n_ij / (n_i + n_j - n_ij)
-    - confidence: n_ij / n_i, the fraction of the examples with the row's label that have the column's (Agrawal 1993)
-    - phi: (n n_ij - n_i n_j) / sqrt(n_i (n - n_i) n_j (n - n_j)), the correlation
-    - pmi: log2 of the lift (Church & Hanks 1990)
-    - npmi: pmi / -log2(n_ij / n), in [-1, 1] (Bouma 2009); 1 where the two are in every example
-    """
+    """See `Evaluator.association`."""
     content = content_of(pairs, "cooccurrence")
     keys, weights = of_kind(content, pairing.TRUE_TRUE if side == "true" else pairing.PRED_PRED)
     row, column = np.append(keys[:, 1], keys[:, 2]), np.append(keys[:, 2], keys[:, 1])

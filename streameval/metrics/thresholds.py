@@ -3,16 +3,16 @@
 Counts are exact at thresholds between bins, and inside a bin whose scores are known; every choice falls on one of
 these. Inside a mixed bin counts are certain only between two bounds, and a choice says how much better a threshold
 there could be. Strategies have the names of Yang 2001, A study of thresholding strategies for text categorization,
-SIGIR: SCut (`best_thresholds`), PCut (`pcut`) and RCut (`rcut`).
+SIGIR: SCut (`Evaluator.best_thresholds`), PCut (`Evaluator.pcut`) and RCut (`rcut`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from streameval.errors import InputError, MetricError
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
+from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.curves import Terms, greatest, path_of, reaches, rough_ratios
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted
@@ -27,11 +28,11 @@ from streameval.states.curve_view import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
 __all__ = [
-    "Choice", "Cost", "DecisionsAt", "FScore", "PrecisionAt", "RecallAt", "apply_thresholds", "best_threshold",
-    "best_thresholds", "decisions_at", "pcut", "rcut", "rcut_size",
+    "Choice", "Cost", "DecisionsAt", "FScore", "PrecisionAt", "RecallAt", "apply_thresholds", "rcut",
 ]  # fmt: skip
 
-Thresholds = float | Mapping[Label, float] | Iterable[float]
+
+Thresholds: TypeAlias = "float | Mapping[Label, float] | Mapping[Label, Choice] | Iterable[float]"
 
 _CLOSE = 1e-9
 
@@ -126,6 +127,28 @@ class Choice:
     def exact(self) -> bool:
         """Whether no other threshold can be better."""
         return self.bound == self.value
+
+
+def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:
+    """What the thresholds of a metric are chosen for, and its average; an objective is one, and has no average."""
+    if not isinstance(metric, str):
+        if not callable(getattr(metric, "terms", None)):
+            raise MetricError(
+                f"a threshold is chosen for a metric or an objective such as Cost(), not {quoted(metric)}"
+            )
+        return metric, None
+    spec = parse_spec(metric)
+    if spec.name not in _OBJECTIVES:
+        known = ", ".join(_OBJECTIVES)
+        raise MetricError(
+            f"no threshold is chosen for {spec.key}; choose it for {known}, or an objective such as Cost()"
+        )
+    return _OBJECTIVES[spec.name](**dict(spec.parameters)), spec.average
+
+
+_OBJECTIVES: dict[str, Callable[..., Objective]] = {
+    "f1": FScore, "fbeta": FScore, "precision_at_recall": PrecisionAt, "recall_at_precision": RecallAt,
+}  # fmt: skip
 
 
 def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> dict[Label, Choice]:
@@ -258,9 +281,7 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
     return predicted
 
 
-def apply_thresholds(
-    scores: ArrayLike, thresholds: Thresholds | Mapping[Label, Choice], *, labels: Sequence[Label] | None = None
-) -> UInt8Array:
+def apply_thresholds(scores: ArrayLike, thresholds: Thresholds, *, labels: Sequence[Label] | None = None) -> UInt8Array:
     """Scores as 0/1 decisions: 1 where a score is at or above its threshold.
 
     Parameters
@@ -291,7 +312,7 @@ def _scores(scores: ArrayLike) -> FloatArray:
     return wide
 
 
-def _bounds(thresholds: Thresholds | Mapping[Label, Choice], labels: Sequence[Label] | None, width: int) -> FloatArray:
+def _bounds(thresholds: Thresholds, labels: Sequence[Label] | None, width: int) -> FloatArray:
     """One threshold per column."""
     if isinstance(thresholds, Mapping):
         if labels is None or len(labels) != width:
@@ -336,7 +357,7 @@ class DecisionsAt:
     unit: Fraction
 
 
-def decisions_at(tables: CurveTables, thresholds: Thresholds | Mapping[Label, Choice]) -> DecisionsAt:
+def decisions_at(tables: CurveTables, thresholds: Thresholds) -> DecisionsAt:
     """The outcomes of each label if scores at or above a threshold had been predictions.
 
     Examples without a score are predictions at minus infinity only.

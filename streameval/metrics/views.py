@@ -15,10 +15,10 @@ from streameval.schema.labels import Label
 from streameval.states.views import Tables
 
 
-def without_decisions(spec: MetricSpec) -> str:
+def without_decisions(what: str) -> str:
     """What is wrong where a metric of decisions is asked for and nothing makes decisions of scores."""
     return (
-        f"{spec.key} requires decisions, but predictions are scores, for rankings or curves; "
+        f"{what} requires decisions, but predictions are scores, for rankings or curves; "
         "set threshold=: labels scoring at or above it are predicted"
     )
 
@@ -67,19 +67,19 @@ class Views:
         entry = entry_of(spec.name)
         name = entry.state
         if name == "decisions":
-            if not self.decides:
-                raise MetricError(without_decisions(spec))
-            return self.tables
+            return self.named(name, spec.key)
         options, required = self.config.options_of(name), self._kinds[name].required(entry.needs(spec))
         if options is None or required not in options.keep():
             raise MetricError(_required(spec.key, required))
         return self.named(name, spec.key)
 
-    def named(self, name: str, what: str) -> Any:
-        """The tables of a state."""
+    def named(self, name: str, what: str, keep: str | None = None) -> Any:
+        """The tables of a state for ``what``; ``keep`` is the name in ``keep=`` that asks for what is needed of it."""
+        if name == "decisions" and not self.decides:
+            raise MetricError(without_decisions(what))
         if name not in self._made:
             if name not in self._states:
-                raise MetricError(_required(what, name))
+                raise MetricError(_required(what, keep or name))
             self._made[name] = self._kinds[name].view(self._states[name], self._made["decisions"].columns)
         return self._made[name]
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 import streameval.plots.style as style
 from streameval.errors import InputError
-from streameval.evaluation.counting import Accumulator
 from streameval.kernel.types import FloatArray
-from streameval.metrics import pairs as readings
 from streameval.metrics.pairs import Association, Entries, Matrix, Normalize, Side, Values
-from streameval.plots.style import INK, MUTED, named, new_axes
-from streameval.report.label_table import LabelTable
+from streameval.plots.style import INK, MUTED, Source, named, new_axes, read
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -32,8 +29,8 @@ _UNITS = {
 }  # fmt: skip
 
 
-def plot_confusion(
-    matrix: Matrix | Accumulator,
+def plot_confusion_matrix(
+    matrix: Matrix | Source,
     *,
     values: Values | None = None,
     ax: Axes | None = None,
@@ -46,9 +43,9 @@ def plot_confusion(
     Parameters
     ----------
     matrix
-        An evaluator with confusions of pairs, or what `streameval.metrics.pairs.confusion_matrix` returned.
+        An evaluator with confusions of pairs, or what its `confusion_matrix` returned.
     values
-        Of an evaluator: what a cell adds up, as in `confusion_matrix`; "shares" by default.
+        Of an evaluator: what a cell adds up, as in `Evaluator.confusion_matrix`; "shares" by default.
     ax
         Where to draw; a new figure if None.
     normalize
@@ -58,8 +55,8 @@ def plot_confusion(
     title
         Text above the picture.
     """
-    if isinstance(matrix, Accumulator):
-        matrix = readings.confusion_matrix(matrix.tables("pairs"), values=values or "shares")
+    if not isinstance(matrix, Matrix):
+        matrix = cast("Matrix", read(matrix, "confusion_matrix", values=values or "shares"))
     elif values is not None:
         raise InputError("values belongs to confusion_matrix; do not pass it with a matrix")
     cells = matrix.dense(normalize)
@@ -78,7 +75,7 @@ def plot_confusion(
 
 
 def plot_cooccurrence(
-    pairs: Matrix | Entries | Accumulator,
+    pairs: Matrix | Entries | Source,
     *,
     measure: Association | None = None,
     side: Side | None = None,
@@ -95,25 +92,24 @@ def plot_cooccurrence(
     Parameters
     ----------
     pairs
-        An evaluator with the co-occurrence of pairs, or what `streameval.metrics.pairs.cooccurrence` or
-        `association` returned.
+        An evaluator with the co-occurrence of pairs, or what its `cooccurrence` or `association` returned.
     measure
-        Of an evaluator: a measure of `association`; None shows how many examples have both labels.
+        Of an evaluator: a measure of `Evaluator.association`; None shows how many examples have both labels.
     side
         Of an evaluator: which labels, as in these functions; the true ones by default.
     ax, numbers, title
-        As in `plot_confusion`.
+        As in `plot_confusion_matrix`.
     name
         What the values are, for the colour bar.
     """
-    if isinstance(pairs, Accumulator):
-        table, name = pairs.tables("pairs"), name or measure or ""
+    if not isinstance(pairs, Matrix | Entries):
+        name = name or measure or ""
         if measure is None:
-            pairs = readings.cooccurrence(table, side=side or "true")
+            pairs = cast("Matrix", read(pairs, "cooccurrence", side=side or "true"))
         elif side == "both":
             raise InputError("association is of labels of one side; say side='true' or 'pred'")
         else:
-            pairs = readings.association(table, measure, side=side or "true")
+            pairs = cast("Entries", read(pairs, "association", measure, side=side or "true"))
     elif measure is not None or side is not None:
         raise InputError("measure and side belong to association or cooccurrence; do not pass them with a matrix")
     values = pairs.dense()
@@ -132,8 +128,8 @@ def plot_cooccurrence(
     return ax
 
 
-def plot_label_panels(
-    labels: Sequence[Label] | Accumulator | LabelTable,
+def plot_multilabel_confusion(
+    labels: Sequence[Label] | Source,
     tp: ArrayLike | None = None,
     fp: ArrayLike | None = None,
     fn: ArrayLike | None = None,
@@ -148,9 +144,9 @@ def plot_label_panels(
     Rows are the truth, columns the prediction; each row is coloured by its fractions, so rare labels can be compared
     with frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
     """
-    table = labels.per_label() if isinstance(labels, Accumulator) else labels
+    table: Any = labels.per_label() if hasattr(labels, "per_label") else labels
     parts = tn, fp, fn, tp
-    if isinstance(table, LabelTable):
+    if hasattr(table, "tp"):
         if any(part is not None for part in parts):
             raise InputError("the numbers are read from the evaluator; leave tp, fp, fn and tn out")
         parts, table = (table.tn, table.fp, table.fn, table.tp), table.labels

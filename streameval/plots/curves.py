@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
-from streameval.metrics.calibration import Reliability
+from streameval.metrics.calibration import CalibrationCurve
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
-from streameval.plots.style import INK, MUTED, named, new_axes, short, titled
-from streameval.report.series import curve_line, threshold_lines
+from streameval.metrics.lines import curve_line, threshold_lines
+from streameval.plots.style import INK, MUTED, Source, named, new_axes, read, short, titled
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"
 # Okabe & Ito 2008: distinct also without seeing red or green.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f5539", "#4b5563")
 _FAINT = "#b3bcc6"
+_BEHIND = 40
+"""How many labels of an evaluator are drawn behind all of them."""
+
 _GUIDE: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 3)), "zorder": 1}
 
 
@@ -74,15 +78,23 @@ class Curve:
 Curves: TypeAlias = Curve | Sequence[Curve] | Mapping[Label, RocCurve] | Mapping[Label, PrecisionRecallCurve]
 
 
-def plot_roc(
-    curves: Curves, *, background: Iterable[Curve | RocCurve] = (), ax: Axes | None = None, title: str | None = None
+def plot_roc_curve(
+    curves: Curves | Source,
+    *,
+    labels: Iterable[Label] | None = None,
+    background: Iterable[Curve | RocCurve] = (),
+    ax: Axes | None = None,
+    title: str | None = None,
 ) -> Axes:
     """Draw ROC curves: true positive rate over false positive rate.
 
     Parameters
     ----------
     curves
-        At most eight, each with a colour and a place in the legend: what `roc_curve` returned, by name, or `Curve`s.
+        An evaluator, or at most eight curves, each with a colour and a place in the legend: what its `roc_curve`
+        returned, by name, or `Curve`s.
+    labels
+        Of an evaluator: the labels to draw; None draws all labels pooled, and each of at most 40 behind them.
     background
         Any number of further curves, drawn faintly: one per label behind their average, for example.
     ax
@@ -90,6 +102,7 @@ def plot_roc(
     title
         Text above the picture.
     """
+    curves, background = _drawn(curves, "roc_curve", labels, background)
     ax = _unit_axes(ax, "false positive rate", "true positive rate", title)
     ax.plot([0, 1], [0, 1], **_GUIDE)
     _lines(ax, curves, background, "default")
@@ -97,9 +110,10 @@ def plot_roc(
     return ax
 
 
-def plot_precision_recall(
-    curves: Curves,
+def plot_precision_recall_curve(
+    curves: Curves | Source,
     *,
+    labels: Iterable[Label] | None = None,
     background: Iterable[Curve | PrecisionRecallCurve] = (),
     prevalence: float | None = None,
     ax: Axes | None = None,
@@ -109,11 +123,12 @@ def plot_precision_recall(
 
     Parameters
     ----------
-    curves, background, ax, title
-        As in `plot_roc`; of what `precision_recall_curve` returned.
+    curves, labels, background, ax, title
+        As in `plot_roc_curve`; of what `precision_recall_curve` returned.
     prevalence
         The fraction of positives, which guessing has as its precision; drawn as a dotted line.
     """
+    curves, background = _drawn(curves, "precision_recall_curve", labels, background)
     ax = _unit_axes(ax, "recall", "precision", title)
     if prevalence is not None:
         ax.axhline(prevalence, **_GUIDE)
@@ -122,11 +137,12 @@ def plot_precision_recall(
     return ax
 
 
-def plot_reliability(
-    predicted: ArrayLike | Reliability,
+def plot_calibration_curve(
+    predicted: ArrayLike | CalibrationCurve | Source,
     observed: ArrayLike | None = None,
     counts: ArrayLike | None = None,
     *,
+    label: Label | None = None,
     edges: ArrayLike | None = None,
     low: ArrayLike | None = None,
     high: ArrayLike | None = None,
@@ -139,10 +155,12 @@ def plot_reliability(
     Parameters
     ----------
     predicted, observed
-        For each bin the mean score and the fraction of positives; NaN where the bin is empty. Or what `reliability`
-        returned.
+        For each bin the mean score and the fraction of positives; NaN where the bin is empty. Or an evaluator, or what
+        its `calibration_curve` returned.
     counts
         For each bin the number of scores; drawn on a logarithmic axis.
+    label
+        Of an evaluator: which label; None takes all labels pooled.
     edges
         The bounds of the bins, one more than there are; equal bins from 0 to 1 if None.
     low, high
@@ -152,11 +170,13 @@ def plot_reliability(
     name
         What the points are, for the legend.
     """
-    if isinstance(predicted, Reliability):
+    if hasattr(predicted, "calibration_curve"):
+        predicted = cast("CalibrationCurve", read(predicted, "calibration_curve", label, **_pooled(label)))
+    if isinstance(predicted, CalibrationCurve):
         x, y, many = predicted.mean_score, predicted.frequency, predicted.weight
         left, right = predicted.low, predicted.high
     else:
-        x, y, many = (np.asarray(part, np.float64) for part in (predicted, observed, counts))
+        x, y, many = (np.asarray(part, np.float64) for part in (cast("ArrayLike", predicted), observed, counts))
         bounds = np.linspace(0, 1, many.size + 1) if edges is None else np.asarray(edges, np.float64)
         if x.ndim != 1 or not x.shape == y.shape == many.shape or len(bounds) != len(many) + 1:
             raise InputError("predicted, observed and counts must have one number per bin, and edges one more")
@@ -186,11 +206,12 @@ def plot_reliability(
 
 
 def plot_thresholds(
-    thresholds: ArrayLike | PrecisionRecallCurve,
+    thresholds: ArrayLike | PrecisionRecallCurve | Source,
     precision: ArrayLike | None = None,
     recall: ArrayLike | None = None,
     f: ArrayLike | None = None,
     *,
+    label: Label | None = None,
     chosen: float | None = None,
     beta: float = 1.0,
     ax: Axes | None = None,
@@ -201,18 +222,28 @@ def plot_thresholds(
     Parameters
     ----------
     thresholds
-        In any order; infinite ones are left out. Or what `precision_recall_curve` returned.
+        In any order; infinite ones are left out. Or an evaluator, or what its `precision_recall_curve` returned.
     precision, recall, f
         At each threshold; NaN where undefined.
+    label
+        Of an evaluator: which label; None takes all labels pooled.
     chosen
-        A threshold to mark.
+        A threshold to mark; of an evaluator the best one, if None.
     beta
         Which F it is, for the legend.
     """
+    if hasattr(thresholds, "best_thresholds"):
+        source, goal = thresholds, f"fbeta_{'micro' if label is None else 'macro'}(beta={beta!r})"
+        thresholds = cast("PrecisionRecallCurve", read(source, "precision_recall_curve", label, **_pooled(label)))
+        if chosen is None:
+            best = (
+                read(source, "best_threshold", goal) if label is None else read(source, "best_thresholds", goal)[label]
+            )
+            chosen = best.threshold if math.isfinite(best.threshold) else None
     if isinstance(thresholds, PrecisionRecallCurve):
         parts = [thresholds.thresholds, thresholds.precision[:-1], thresholds.recall[:-1]]
     else:
-        parts = [np.asarray(part, np.float64) for part in (thresholds, precision, recall, f)]
+        parts = [np.asarray(part, np.float64) for part in (cast("ArrayLike", thresholds), precision, recall, f)]
         if any(part.shape != parts[0].shape for part in parts):
             raise InputError("precision, recall and f must have one number per threshold")
     at, sides = threshold_lines(*parts, beta=beta)
@@ -233,6 +264,24 @@ def plot_thresholds(
         )  # fmt: skip
     _legend(ax, "best")
     return ax
+
+
+def _pooled(label: Label | None) -> dict[str, str]:
+    return {"average": "micro"} if label is None else {}
+
+
+def _drawn(
+    curves: Curves | Source, method: str, labels: Iterable[Label] | None, background: Iterable[Any]
+) -> tuple[Curves, Iterable[Any]]:
+    """The curves in colour and those behind them; of an evaluator as it gives them."""
+    if not hasattr(curves, method):
+        if labels is not None:
+            raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
+        return cast("Curves", curves), background
+    if labels is not None:
+        return cast("Curves", {label: read(curves, method, label) for label in labels}), background
+    behind = [read(curves, method, label) for label in curves.labels[:_BEHIND]]  # type: ignore[union-attr]  # it has
+    return cast("Curves", {"all labels": read(curves, method, average="micro")}), [*background, *behind]
 
 
 def _lines(ax: Axes, curves: Curves, background: Iterable[Any], style: Any) -> None:

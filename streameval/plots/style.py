@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from streameval.errors import imported
+from streameval.errors import InputError, imported
 from streameval.kernel.types import FloatArray
-from streameval.report.model import cut
 from streameval.schema.labels import Label
+from streameval.schema.text import cut, quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
+
+
+class Source(Protocol):
+    """What pictures are drawn of, by its methods: an evaluator, a metric or a window."""
+
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
+        """Draw a picture of this."""
+
+
+def read(source: object, method: str, *args: Any, **options: Any) -> Any:
+    """What a method of an evaluator returns."""
+    if not callable(getattr(source, method, None)):
+        raise InputError(f"a picture is drawn of an Evaluator, a metric or a window, not of {quoted(source)}")
+    return getattr(source, method)(*args, **options)
+
 
 INK, MUTED, BLANK = "#1f2933", "#6b7785", "#e4e7eb"
 """Text, secondary text, and cells that hold nothing."""

@@ -52,8 +52,8 @@ class LabelTable:
         parts = (c.tp, c.fp, c.fn, c.tn, c.tp + c.fn, c.tp + c.fp)
         return cls(tables.labels, *(column(part) for part in parts))
 
-    def confusion_matrix(self) -> Column:
-        """Shape (labels, 2, 2), ``[[tn, fp], [fn, tp]]`` each, as scikit-learn's ``multilabel_confusion_matrix``."""
+    def stacked(self) -> Column:
+        """Shape (labels, 2, 2), ``[[tn, fp], [fn, tp]]`` each."""
         return np.stack([self.tn, self.fp, self.fn, self.tp], axis=1).reshape(-1, 2, 2)
 
     def to_dict(self) -> dict[str, list[Label] | list[int] | list[float]]:

@@ -265,8 +265,3 @@ def count_text(value: float) -> str:
     if abs(value) < _LARGE and value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if 1000 <= abs(value) < _LARGE else f"{value:.4g}"
-
-
-def cut(name: str, width: int) -> str:
-    """A name in no more than so many characters."""
-    return name if len(name) <= width else name[: width - 1] + "…"

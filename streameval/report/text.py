@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby, repeat
 
-from streameval.report.model import PER_LABEL, MetricValue, Report, cell_text, count_text, cut
+from streameval.report.model import PER_LABEL, MetricValue, Report, cell_text, count_text
 from streameval.schema.labels import Label
-from streameval.schema.text import printable
+from streameval.schema.text import cut, printable
 
 _WIDTH = 11
 _LONGEST = 48

@@ -59,3 +59,8 @@ def suggestion(word: object, known: Iterable[str], most: int = 1, cutoff: float 
 
     near = difflib.get_close_matches(word, dict.fromkeys(known), most, cutoff)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def cut(name: str, width: int) -> str:
+    """A name in no more than so many characters."""
+    return name if len(name) <= width else name[: width - 1] + "…"

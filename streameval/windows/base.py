@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.evaluation.counting import Accumulator, saved_empty
+from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import reads
@@ -14,7 +15,6 @@ from streameval.evaluation.holding import answer_of, saved_template
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
-from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
 from streameval.windows.times import Clock
 from streameval.wire.envelope import decoding, opened, sealed
@@ -24,7 +24,7 @@ A = TypeVar("A", bound=Accumulator)
 M = TypeVar("M", bound=Metric)
 
 
-class Window(Mergeable, ABC, Generic[A]):
+class Window(Details, Mergeable, ABC, Generic[A]):
     """An evaluator or a metric that speaks of the recent past. Not used directly."""
 
     __slots__ = ("_clock", "_guard", "_template")
@@ -91,15 +91,8 @@ class Window(Mergeable, ABC, Generic[A]):
             raise AttributeError("an Evaluator has no direction; build the window from a metric")  # noqa: TRY004
         return template.bigger_is_better
 
-    @reads
-    def per_label(self) -> LabelTable:
-        """The outcomes of each label in the window."""
-        return self._current().per_label()
-
-    @reads
-    def tables(self, state: str) -> Any:
-        """What functions read of the examples in the window; see `Evaluator.tables`."""
-        return self._current().tables(state)
+    def _view(self, state: str, what: str, keep: str | None = None) -> Any:
+        return self._current()._view(state, what, keep)
 
     @reads
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:

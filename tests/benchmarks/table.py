@@ -424,7 +424,7 @@ def sparse_sklearn() -> Measured:
     def theirs() -> np.ndarray[Any, Any]:
         return multilabel_confusion_matrix(y_true, y_pred)
 
-    assert (ev.per_label().confusion_matrix() == theirs()).all()
+    assert (ev.multilabel_confusion() == theirs()).all()
     return in_turn(lambda: ev.update_many(y_true, y_pred), theirs)
 
 

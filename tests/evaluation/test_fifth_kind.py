@@ -205,7 +205,7 @@ def test_every_holder_takes_it_and_gives_it_back(seed: int):
 
 def test_options_and_messages_come_with_the_registration():
     kept = se.Evaluator([], keep=["sizes"])
-    assert kept.tables("sizes").content().sizes == ()
+    assert kept._view("sizes", "this").content().sizes == ()
     with pytest.raises(se.MergeError, match=r"most differ \(8 and 3\)"):
         se.Evaluator(["mean_size"]).merge(se.Evaluator(["mean_size(most=3)"]))
     with pytest.raises(se.MetricError, match=r"mean_size requires the 'sizes' state; construct with keep=\['sizes'\]"):

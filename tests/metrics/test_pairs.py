@@ -128,7 +128,7 @@ def test_the_matrix_of_mlcm_is_ours_but_where_its_loops_depend_on_the_order_of_c
     differing = 0
     for true, pred in product(sets, sets):
         ev = fed(["mlcm_f1"], [Meant(true, pred)], labels=list("abcd"))
-        matrix = pairs.confusion_matrix(ev.tables("pairs"))
+        matrix = pairs.confusion_matrix(ev._view("pairs", "this"))
         cells = zip(matrix.row.tolist(), matrix.column.tolist(), matrix.num.tolist(), strict=True)
         ours = {(matrix.labels[row], matrix.labels[column]): num for row, column, num in cells}
         told = true & pred and true - pred and len(pred - true) > 1
@@ -182,7 +182,7 @@ def test_the_critical_value_is_read_as_it_is_written():
     assert chi == Fraction(20, 3)
     assert ev.get("dependent_pairs") == 1.0  # 6.67 > 6.635
     assert ev.get("dependent_pairs(critical=6.67)") == 0.0
-    assert pairs.dependent_pairs(ev.tables("pairs"), critical=chi) == 0
+    assert pairs.dependent_pairs(ev._view("pairs", "this"), critical=chi) == 0
 
 
 # -- what is kept -----------------------------------------------------------------------------------------------------
@@ -204,10 +204,10 @@ def test_the_critical_value_is_read_as_it_is_written():
 def test_of_pairs_that_is_kept_which_is_asked_for(choices: dict, parts: list[str]):
     ev = se.Evaluator(**choices)
     ev.update({"a", "b"}, {"a", "c"})
-    assert list(ev.tables("pairs").parts) == parts
+    assert list(ev._view("pairs", "this").parts) == parts
     back = se.Evaluator.from_bytes(ev.to_bytes())
     assert back == ev
-    assert list(back.tables("pairs").parts) == parts
+    assert list(back._view("pairs", "this").parts) == parts
     assert back.get() == ev.get()
     fresh = se.Evaluator(**choices)
     fresh.merge(back)
@@ -235,7 +235,7 @@ def test_the_usual_parts_are_pairs():
 def test_what_was_not_kept_is_refused_with_what_to_do():
     ev = se.Evaluator(["mlcm_f1"])
     ev.update({"a"}, {"b"})
-    table = ev.tables("pairs")
+    table = ev._view("pairs", "this")
     for read, part in (
         (labelsets.scumble, "labelsets"), (pairs.cooccurrence, "cooccurrence"), (labelsets.concurrence, "labelsets"),
         (lambda t: pairs.confusion_matrix(t, values="contributions"), "contributions"),
@@ -269,7 +269,7 @@ def test_evaluators_that_keep_different_parts_do_not_merge():
 
 def test_tables_are_read_once_for_all_metrics():
     ev = fed(["mlcm_f1"], [Meant(frozenset("a"), frozenset("b"))])
-    table = ev.tables("pairs")
+    table = ev._view("pairs", "this")
     assert table.content() is table.content()
     ev.update({"a"}, {"a"})
     assert ev.get("mlcm_recall_micro") == 0.5  # what is asked later is read anew

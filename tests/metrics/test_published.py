@@ -30,7 +30,7 @@ def value_of(case: Published) -> object:
         return [one_label(case, label) for label in range(len(case.true[0]))]
     ev = evaluated(case)
     if case.ours == "confusion_matrix":
-        return ev.per_label().confusion_matrix()
+        return ev.multilabel_confusion()
     if case.ours.startswith("1 - "):
         return 1 - ev.get(case.ours.removeprefix("1 - "))
     if " " in case.ours:

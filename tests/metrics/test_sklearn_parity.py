@@ -139,7 +139,7 @@ def test_losses_and_confusion_matrices_are_those_of_sklearn(block: int):
         assert_same(ev.get("zero_one_loss"), sk.zero_one_loss(true, pred, sample_weight=case.weights), told, 1e-14)
         assert_same(ev.get("hamming_loss"), sk.hamming_loss(true, pred, sample_weight=case.weights), told)
         theirs = sk.multilabel_confusion_matrix(true, pred, sample_weight=case.weights)
-        ours = ev.per_label().confusion_matrix()
+        ours = ev.multilabel_confusion()
         assert ours.shape == theirs.shape
         assert ours.dtype == (np.int64 if case.weights is None or (case.weights == 1).all() else np.float64)
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=residue * ev.weight, err_msg=str(told))

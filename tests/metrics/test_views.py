@@ -14,7 +14,7 @@ from matplotlib import pyplot
 
 import streameval as se
 from streameval import plots
-from streameval.metrics.calibration import reliability
+from streameval.metrics.calibration import calibration_curve
 from streameval.metrics.curves import precision_recall_curve, roc_curve
 
 matplotlib.use("Agg")
@@ -51,10 +51,10 @@ def test_a_report_of_thresholded_scores_has_decisions_and_the_metrics_of_scores(
 
 
 def test_curves_are_drawn_as_they_are_read_with_bands_where_they_are_open():
-    sharp = scored("roc_auc").tables("curves")
-    coarse = scored("roc_auc", scores=np.tile(np.linspace(0.3, 0.3001, 500)[:, None], 3)).tables("curves")
+    sharp = scored("roc_auc")._view("curves", "this")
+    coarse = scored("roc_auc", scores=np.tile(np.linspace(0.3, 0.3001, 500)[:, None], 3))._view("curves", "this")
     whole, open_ = roc_curve(sharp), roc_curve(coarse, "b")
-    ax = plots.plot_roc({"all": whole, "b": open_}, background=[roc_curve(sharp, "a")])
+    ax = plots.plot_roc_curve({"all": whole, "b": open_}, background=[roc_curve(sharp, "a")])
     assert ax.lines[-2].get_xydata().tolist() == np.stack([whole.fpr, whole.tpr], axis=1).tolist()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all", "b"]
     assert len(ax.collections) == int(whole.mixed.any()) + 1
@@ -66,22 +66,24 @@ def test_curves_are_drawn_as_they_are_read_with_bands_where_they_are_open():
 def test_precision_is_drawn_where_recall_is_above_0():
     ev = se.Evaluator(["average_precision"])
     ev.update_many(np.array([[0], [1], [0], [1]]), np.array([[0.9], [0.8], [0.4], [0.3]]))
-    curve = precision_recall_curve(ev.tables("curves"), 0)
+    curve = precision_recall_curve(ev._view("curves", "this"), 0)
     assert curve.recall.tolist() == [1, 0.5, 0.5, 0, 0]
-    ax = plots.plot_precision_recall({"a": curve})
+    ax = plots.plot_precision_recall_curve({"a": curve})
     assert ax.lines[-1].get_xydata().tolist() == [[1, 0.5], [0.5, 1 / 3], [0.5, 0.5], [0, 0.5]]
     nothing = se.Evaluator(["average_precision"])
     nothing.update({}, {"a": 0.5})
-    plots.plot_precision_recall({"a": precision_recall_curve(nothing.tables("curves"))}).figure.canvas.draw()
+    plots.plot_precision_recall_curve(
+        {"a": precision_recall_curve(nothing._view("curves", "this"))}
+    ).figure.canvas.draw()
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 def test_buckets_of_a_reliability_diagram_lie_side_by_side_around_their_mean_scores(strategy):
-    found = reliability(scored("ece").tables("curves"), "b", buckets=8, strategy=strategy)
+    found = calibration_curve(scored("ece")._view("curves", "this"), "b", buckets=8, strategy=strategy)
     assert (found.low <= found.mean_score).all()
     assert (found.mean_score <= found.high).all()
     assert (found.high[:-1] <= found.low[1:]).all()
-    ax = plots.plot_reliability(found, name="b")
+    ax = plots.plot_calibration_curve(found, name="b")
     assert ax.lines[-1].get_xydata().tolist() == np.stack([found.mean_score, found.frequency], axis=1).tolist()
     bars = ax.child_axes[0].patches
     assert [bar.get_height() for bar in bars] == found.weight.tolist()
@@ -91,7 +93,7 @@ def test_buckets_of_a_reliability_diagram_lie_side_by_side_around_their_mean_sco
 def test_buckets_may_reach_to_the_greatest_score():
     ev = se.Evaluator(["ece"])
     ev.update_many(np.array([[0], [1]]), np.array([[0.0], [1.0]]))
-    found = reliability(ev.tables("curves"), buckets=2, strategy="quantile")
+    found = calibration_curve(ev._view("curves", "this"), buckets=2, strategy="quantile")
     assert found.low.tolist() == [0, 1]
     assert found.high.tolist() == pytest.approx([0, 1], abs=1e-3)
 
@@ -99,7 +101,7 @@ def test_buckets_may_reach_to_the_greatest_score():
 def test_a_sweep_is_drawn_from_a_precision_recall_curve():
     ev = se.Evaluator(["average_precision"])
     ev.update_many(np.array([[0], [1], [0], [1]]), np.array([[0.9], [0.8], [0.4], [0.3]]))
-    ax = plots.plot_thresholds(precision_recall_curve(ev.tables("curves"), 0), beta=2)
+    ax = plots.plot_thresholds(precision_recall_curve(ev._view("curves", "this"), 0), beta=2)
     precision, recall, f = (line.get_ydata().tolist() for line in ax.lines)
     assert precision == [0.5, 1 / 3, 0.5, 0]
     assert recall == [1, 0.5, 0.5, 0]
@@ -108,15 +110,15 @@ def test_a_sweep_is_drawn_from_a_precision_recall_curve():
 
 def test_without_matplotlib_a_plot_says_what_it_needs():
     calls = (
-        "plots.plot_roc(plots.Curve('a', [0, 1], [0, 1]))",
+        "plots.plot_roc_curve(plots.Curve('a', [0, 1], [0, 1]))",
         "plots.plot_thresholds([0.1], [1], [1], [1])",
-        "plots.plot_label_panels(['a'], [1], [1], [1], [1])",
-        "plots.plot_confusion(confusion_matrix(ev.tables('pairs')))",
+        "plots.plot_multilabel_confusion(['a'], [1], [1], [1], [1])",
+        "ev.plot('confusion_matrix')",
     )
     tries = (f"try:\n    {call}\nexcept se.DependencyError as error:\n    print(error)\n" for call in calls)
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "import streameval as se\nfrom streameval import plots\nfrom streameval.metrics.pairs import confusion_matrix\n"
+        "import streameval as se\nfrom streameval import plots\n"
         "ev = se.Evaluator(keep=['pairs']); ev.update({'a'}, {'b'})\n" + "".join(tries)
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

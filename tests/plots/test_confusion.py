@@ -13,8 +13,14 @@ import streameval as se
 from streameval.errors import InputError
 from streameval.metrics import pairs
 from streameval.plots import style as parts
-from streameval.plots.confusion import plot_confusion, plot_cooccurrence, plot_label_panels
-from streameval.plots.curves import Curve, plot_precision_recall, plot_reliability, plot_roc, plot_thresholds
+from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
+from streameval.plots.curves import (
+    Curve,
+    plot_calibration_curve,
+    plot_precision_recall_curve,
+    plot_roc_curve,
+    plot_thresholds,
+)
 from tests.states.test_pairs import Meant, fed
 
 
@@ -40,7 +46,7 @@ def drawn(ax: object) -> object:
 
 
 def test_a_confusion_matrix_names_its_labels_and_tells_its_shares():
-    ax = drawn(plot_confusion(matrix_of(["a", "b", "c"], SOME), title="A title"))
+    ax = drawn(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME), title="A title"))
     assert names(ax, "x") == names(ax, "y") == ["a", "b", "c", "none"]
     assert texts(ax) == {(0, 0): "67", (0, 1): "33", (1, 1): "50", (1, 3): "50", (2, 3): "100", (3, 2): "100"}
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left")) == ("predicted label", "true label", "A title")
@@ -55,7 +61,7 @@ def test_a_confusion_matrix_names_its_labels_and_tells_its_shares():
 
 
 def test_a_confusion_matrix_of_sums_is_not_in_per_cent():
-    ax = drawn(plot_confusion(matrix_of(["a", "b", "c"], SOME * 2), normalize=None))
+    ax = drawn(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME * 2), normalize=None))
     assert texts(ax)[0, 0] == "4"
     assert ax.figure.axes[-1].get_ylabel() == "examples"
     assert ax.images[0].get_clim() == (0, 4)
@@ -64,7 +70,7 @@ def test_a_confusion_matrix_of_sums_is_not_in_per_cent():
 @pytest.mark.parametrize("size", [17, 40, 150])
 def test_many_labels_are_drawn_without_numbers_and_names_do_not_touch(size: int):
     many = [f"a rather long name {number}" for number in range(size)]
-    ax = plot_confusion(matrix_of(many, [({many[0]}, {many[1]})]))
+    ax = plot_confusion_matrix(matrix_of(many, [({many[0]}, {many[1]})]))
     drawn(ax)
     assert not ax.texts
     for axis, side in (("y", 1), ("x", 0)):
@@ -72,13 +78,13 @@ def test_many_labels_are_drawn_without_numbers_and_names_do_not_touch(size: int)
         spans = sorted((box.p0[side], box.p1[side]) for box in boxes)
         assert all(one[1] <= other[0] + 0.5 for one, other in pairwise(spans))
     assert names(ax, "y")[-1] == names(ax, "x")[-1] == "none"
-    assert len(plot_confusion(matrix_of(many, []), numbers=True).texts) == 0  # nothing was counted
+    assert len(plot_confusion_matrix(matrix_of(many, []), numbers=True).texts) == 0  # nothing was counted
 
 
 def test_numbers_can_be_asked_for_and_declined():
     matrix = matrix_of([f"l{number}" for number in range(20)], [({"l3"}, {"l4"})])
-    assert len(plot_confusion(matrix, numbers=True).texts) == 1
-    assert len(plot_confusion(matrix_of(["a", "b", "c"], SOME), numbers=False).texts) == 0
+    assert len(plot_confusion_matrix(matrix, numbers=True).texts) == 1
+    assert len(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME), numbers=False).texts) == 0
 
 
 def test_cooccurrence_shows_the_lower_half_once_and_no_diagonal():
@@ -115,7 +121,7 @@ def test_association_of_both_signs_is_centred_and_says_what_grey_is():
 
 
 def test_panels_hold_the_counts_of_each_label():
-    figure = plot_label_panels(["cat", "dog"], tp=[3, 12000], fp=[1, 0], fn=[0, 7], tn=[96, 1], title="Both")
+    figure = plot_multilabel_confusion(["cat", "dog"], tp=[3, 12000], fp=[1, 0], fn=[0, 7], tn=[96, 1], title="Both")
     figure.canvas.draw()
     panels = [ax for ax in figure.axes if ax.images]
     assert [ax.get_title() for ax in panels] == ["cat", "dog"]
@@ -127,15 +133,15 @@ def test_panels_hold_the_counts_of_each_label():
 
 def test_panels_of_many_labels_are_those_of_the_most_frequent():
     size = 50
-    figure = plot_label_panels(list(range(size)), np.arange(size), [0] * size, [1] * size, [9] * size, limit=7)
+    figure = plot_multilabel_confusion(list(range(size)), np.arange(size), [0] * size, [1] * size, [9] * size, limit=7)
     panels = [ax for ax in figure.axes if ax.images]
     assert [ax.get_title() for ax in panels] == [str(label) for label in range(43, 50)]
     assert figure.get_suptitle() == "the 7 most frequent of 50 labels"
     with pytest.raises(InputError, match="limit"):
-        plot_label_panels([1], [1], [1], [1], [1], limit=0)
+        plot_multilabel_confusion([1], [1], [1], [1], [1], limit=0)
     with pytest.raises(InputError, match="one number for each of 2"):
-        plot_label_panels([1, 2], [1], [1], [1], [1])
-    assert not [ax for ax in plot_label_panels([], [], [], [], []).axes if ax.images]
+        plot_multilabel_confusion([1, 2], [1], [1], [1], [1])
+    assert not [ax for ax in plot_multilabel_confusion([], [], [], [], []).axes if ax.images]
 
 
 def test_pictures_are_drawn_where_asked_and_arguments_stay_as_they_are():
@@ -144,25 +150,25 @@ def test_pictures_are_drawn_where_asked_and_arguments_stay_as_they_are():
     state = fed("abc", ["cooccurrence"], [Meant(frozenset("ab"), frozenset("c"))])
     line = np.linspace(0, 1, 5)
     before = (matrix.num.tolist(), line.tolist())
-    assert plot_confusion(matrix, ax=axes[0, 0]) is axes[0, 0]
+    assert plot_confusion_matrix(matrix, ax=axes[0, 0]) is axes[0, 0]
     assert plot_cooccurrence(pairs.cooccurrence(state), ax=axes[0, 1]) is axes[0, 1]
-    assert plot_roc(Curve("x", line, line), ax=axes[0, 2]) is axes[0, 2]
-    assert plot_precision_recall(Curve("x", line, line), ax=axes[1, 0]) is axes[1, 0]
-    assert plot_reliability(line, line, line, ax=axes[1, 1]) is axes[1, 1]
+    assert plot_roc_curve(Curve("x", line, line), ax=axes[0, 2]) is axes[0, 2]
+    assert plot_precision_recall_curve(Curve("x", line, line), ax=axes[1, 0]) is axes[1, 0]
+    assert plot_calibration_curve(line, line, line, ax=axes[1, 1]) is axes[1, 1]
     assert plot_thresholds(line, line, line, line, ax=axes[1, 2]) is axes[1, 2]
     assert (matrix.num.tolist(), line.tolist()) == before
     part = figure.subfigures(1, 1)
-    assert plot_label_panels(["a"], [1], [1], [1], [1], fig=part) is part
+    assert plot_multilabel_confusion(["a"], [1], [1], [1], [1], fig=part) is part
     assert len(pyplot.get_fignums()) == 1
     figure.canvas.draw()
 
 
 def test_empty_and_odd_labels_are_drawn():
     odd = ["", "$x_1$", "a\nb", "\x01", "é" * 60, 7, -(2**70)]
-    ax = drawn(plot_confusion(matrix_of(odd, [({label}, {7}) for label in odd])))
+    ax = drawn(plot_confusion_matrix(matrix_of(odd, [({label}, {7}) for label in odd])))
     assert names(ax, "y")[:3] == ["''", r"\$x_1\$", "a b"]
     assert max(map(len, names(ax, "y"))) <= 26
-    drawn(plot_confusion(matrix_of([], [])))
+    drawn(plot_confusion_matrix(matrix_of([], [])))
     drawn(plot_cooccurrence(pairs.cooccurrence(fed("", ["cooccurrence"], []))))
     drawn(plot_cooccurrence(pairs.cooccurrence(fed("a", ["cooccurrence"], []))))
 
@@ -171,15 +177,17 @@ def test_an_evaluator_is_drawn_as_what_is_read_of_it():
     ev = se.Evaluator(["f1_macro"], labels=["a", "b", "c"], keep=["pairs", "contributions"])
     for true, pred in [*SOME, ({"a", "b"}, {"a", "c"}), ({"a", "b"}, {"a"})]:
         ev.update(true, pred)
-    table = ev.tables("pairs")
+    table = ev._view("pairs", "this")
 
     def same(one: object, other: object) -> bool:
         return texts(drawn(one)) == texts(drawn(other)) != {}
 
-    assert same(plot_confusion(ev), plot_confusion(pairs.confusion_matrix(table, values="shares")))
+    assert same(plot_confusion_matrix(ev), plot_confusion_matrix(pairs.confusion_matrix(table, values="shares")))
     for values in ("counts", "contributions"):
         expected = pairs.confusion_matrix(table, values=values)
-        assert same(plot_confusion(ev, values=values, normalize=None), plot_confusion(expected, normalize=None))
+        assert same(
+            plot_confusion_matrix(ev, values=values, normalize=None), plot_confusion_matrix(expected, normalize=None)
+        )
     assert same(plot_cooccurrence(ev), plot_cooccurrence(pairs.cooccurrence(table)))
     for side in ("pred", "both"):
         assert same(plot_cooccurrence(ev, side=side), plot_cooccurrence(pairs.cooccurrence(table, side=side)))
@@ -188,30 +196,30 @@ def test_an_evaluator_is_drawn_as_what_is_read_of_it():
     assert ax.figure.axes[-1].get_ylabel() == "jaccard"
     t = ev.per_label()
     for given in (ev, t):
-        figures = [plot_label_panels(given), plot_label_panels(t.labels, t.tp, t.fp, t.fn, t.tn)]
+        figures = [plot_multilabel_confusion(given), plot_multilabel_confusion(t.labels, t.tp, t.fp, t.fn, t.tn)]
         shown = [[(ax.get_title(), texts(ax)) for ax in figure.axes if ax.images] for figure in figures]
         assert shown[0] == shown[1]
         assert len(shown[0]) == 3
     single = se.metric("mlcm_f1")
     single.update({"a"}, {"b"})
-    drawn(plot_confusion(single))
+    drawn(plot_confusion_matrix(single))
 
 
 def test_what_is_drawn_is_said_once():
     ev = se.Evaluator(["f1_macro"], keep=["cooccurrence"])
     ev.update({"a"}, {"b"})
-    table = ev.tables("pairs")
+    table = ev._view("pairs", "this")
     with pytest.raises(se.MetricError, match=r"requires the 'confusions' part of pairs, .* keep=\['confusions'\]"):
-        plot_confusion(ev)
-    with pytest.raises(se.MetricError, match="requires the 'pairs' state"):
+        plot_confusion_matrix(ev)
+    with pytest.raises(se.MetricError, match="requires the 'cooccurrence' state"):
         plot_cooccurrence(se.Evaluator())
     for call, told in (
-        (lambda: plot_confusion(matrix_of(["a"], []), values="counts"), "values"),
+        (lambda: plot_confusion_matrix(matrix_of(["a"], []), values="counts"), "values"),
         (lambda: plot_cooccurrence(pairs.cooccurrence(table), side="pred"), "side"),
         (lambda: plot_cooccurrence(pairs.cooccurrence(table), measure="lift"), "measure"),
         (lambda: plot_cooccurrence(ev, measure="lift", side="both"), "one side"),
-        (lambda: plot_label_panels(ev, tp=[1, 2]), "leave tp"),
-        (lambda: plot_label_panels(["a"], [1], [1]), "give an evaluator"),
+        (lambda: plot_multilabel_confusion(ev, tp=[1, 2]), "leave tp"),
+        (lambda: plot_multilabel_confusion(["a"], [1], [1]), "give an evaluator"),
     ):
         with pytest.raises(InputError, match=told):
             call()

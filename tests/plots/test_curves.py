@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from streameval.errors import InputError
-from streameval.plots.curves import Curve, plot_precision_recall, plot_reliability, plot_roc, plot_thresholds
+from streameval.plots.curves import (
+    Curve,
+    plot_calibration_curve,
+    plot_precision_recall_curve,
+    plot_roc_curve,
+    plot_thresholds,
+)
 
 
 def drawn(ax: object) -> object:
@@ -19,7 +25,9 @@ def drawn(ax: object) -> object:
 def test_roc_curves_are_named_and_their_bands_filled():
     x, y = np.array([0, 0.2, 1]), np.array([0, 0.7, 1])
     band = (np.array([0, 0.2, 0.2, 1]), np.array([0, 0, 0.7, 0.7]), np.array([0.7, 0.7, 1, 1]))
-    ax = drawn(plot_roc([Curve("micro", x, y, band, "AUC 0.75"), Curve(7, x, y)], background=[Curve("c", x, y)] * 30))
+    ax = drawn(
+        plot_roc_curve([Curve("micro", x, y, band, "AUC 0.75"), Curve(7, x, y)], background=[Curve("c", x, y)] * 30)
+    )
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["micro  AUC 0.75", "7"]
     assert len(ax.lines) == 1 + 30 + 2  # guessing, behind, in front
@@ -34,32 +42,34 @@ def test_roc_curves_are_named_and_their_bands_filled():
 
 def test_precision_recall_is_drawn_in_steps():
     recall, precision = [1.0, 0.5, 0.0], [0.25, 0.5, 1.0]
-    ax = drawn(plot_precision_recall(Curve("a", recall, precision), prevalence=0.25))
+    ax = drawn(plot_precision_recall_curve(Curve("a", recall, precision), prevalence=0.25))
     assert ax.lines[-1].get_drawstyle() == "steps-post"
     assert set(ax.lines[0].get_ydata()) == {0.25}
     assert ax.lines[-1].get_xydata().tolist() == [[1, 0.25], [0.5, 0.5], [0, 1]]
 
 
 def test_points_that_are_no_numbers_are_left_out():
-    ax = drawn(plot_roc(Curve("a", [0, math.nan, 1], [0, 0.5, 1])))
+    ax = drawn(plot_roc_curve(Curve("a", [0, math.nan, 1], [0, 0.5, 1])))
     assert ax.lines[-1].get_xydata().tolist() == [[0, 0], [1, 1]]
-    assert len(drawn(plot_roc(Curve("a", [math.nan], [math.nan]))).lines[-1].get_xydata()) == 0
+    assert len(drawn(plot_roc_curve(Curve("a", [math.nan], [math.nan]))).lines[-1].get_xydata()) == 0
 
 
 def test_curves_that_cannot_be_drawn_are_refused():
     with pytest.raises(InputError, match="too many to distinguish"):
-        plot_roc([Curve(str(i), [0, 1], [0, 1]) for i in range(9)])
+        plot_roc_curve([Curve(str(i), [0, 1], [0, 1]) for i in range(9)])
     with pytest.raises(InputError, match="one length"):
-        plot_roc(Curve("a", [0, 1], [0]))
+        plot_roc_curve(Curve("a", [0, 1], [0]))
     with pytest.raises(InputError, match="per threshold"):
         plot_thresholds([0.1], [1.0, 1.0], [1.0], [1.0])
     with pytest.raises(InputError, match="per bin"):
-        plot_reliability([0.1], [0.1], [3], edges=[0, 0.5, 1])
+        plot_calibration_curve([0.1], [0.1], [3], edges=[0, 0.5, 1])
 
 
 def test_reliability_leaves_empty_bins_out_and_counts_all():
     predicted, observed = [0.1, math.nan, 0.9], [0.2, math.nan, 0.7]
-    ax = drawn(plot_reliability(predicted, observed, [1000, 0, 10], low=[0.1, 0, 0.5], high=[0.3, 0, 0.8], name="all"))
+    ax = drawn(
+        plot_calibration_curve(predicted, observed, [1000, 0, 10], low=[0.1, 0, 0.5], high=[0.3, 0, 0.8], name="all")
+    )
     assert ax.lines[-1].get_xydata().tolist() == [[0.1, 0.2], [0.9, 0.7]]
     assert [path.vertices.tolist() for path in ax.collections[0].get_paths()] == [
         [[0.1, 0.1], [0.1, 0.3]], [[0.9, 0.5], [0.9, 0.8]],
@@ -70,7 +80,7 @@ def test_reliability_leaves_empty_bins_out_and_counts_all():
     assert strip.get_xlabel() == "mean score"
     lowest = strip.xaxis.label.get_window_extent()
     assert lowest.y0 >= 0  # nothing is cut off
-    drawn(plot_reliability([math.nan], [math.nan], [0]))
+    drawn(plot_calibration_curve([math.nan], [math.nan], [0]))
 
 
 def test_a_sweep_draws_three_lines_in_the_order_of_thresholds_and_marks_one():

@@ -342,17 +342,15 @@ def test_metrics_of_states_that_are_not_kept_are_refused_by_name():
             ev.get(name)
         with pytest.raises(se.MetricError, match=r"keep=\['curves'\]"):
             ev.interval(name)
-    with pytest.raises(se.MetricError, match="pairs"):
-        ev.tables("pairs")
     plain = se.Evaluator()
-    for state in KEEP:
-        with pytest.raises(se.MetricError, match=state):
-            plain.tables(state)
+    for read, state in (
+        (ev.cooccurrence, "cooccurrence"), (plain.confusion_matrix, "confusions"), (plain.label_sets, "labelsets"),
+        (plain.roc_curve, "curves"), (plain.best_thresholds, "curves"), (plain.pcut, "curves"),
+    ):  # fmt: skip
+        with pytest.raises(se.MetricError, match=rf"{read.__name__}\(\) requires .* construct with keep=\['{state}'\]"):
+            read()
     with pytest.raises(se.MetricError, match=r"keep must hold .* not 'ranking'; did you mean 'rankings'"):
         se.Evaluator(keep=["ranking"])
-    for state in ("decisions", "labelsets", "pair"):
-        with pytest.raises(se.MetricError, match=rf"tables\(\) has {', '.join(map(repr, KEEP))}, not "):
-            ev.tables(state)
     for keep in (3, [3], None):
         with pytest.raises(se.MetricError, match="keep must"):
             se.Evaluator(keep=keep)
@@ -480,7 +478,7 @@ def test_without_decisions_the_chosen_metrics_alone_are_shown(metrics: list[str]
     if "ndcg" in metrics:
         assert "0.6309" in ev.report()
         assert "0.6309" in ev._repr_html_()
-    assert ev.tables("rankings") is not None
+    assert ev._view("rankings", "this") is not None
 
 
 def test_a_metric_that_the_scores_do_not_allow_does_not_stop_the_object_from_being_shown():

@@ -349,7 +349,7 @@ def test_a_fading_weighs_every_state_by_powers_of_two_between_whole_ones(half_li
     for name, value in window.get().items():
         assert value == pytest.approx(plain.get(name), rel=1e-12), name
     assert window.weight == pytest.approx(plain.weight, rel=1e-12)
-    assert window.snapshot().tables("pairs").content().examples == 60
+    assert window.snapshot()._view("pairs", "this").content().examples == 60
 
 
 # -- values -----------------------------------------------------------------------------------------------------------
@@ -386,7 +386,7 @@ def test_a_window_is_saved_loaded_and_read_as_its_evaluator(kind: str, tmp_path:
     held = window.snapshot()
     assert held.get("lrap") == window.get("lrap")
     assert window.report() == held.report()
-    assert repr(window.tables("curves").labels) == repr(held.tables("curves").labels)
+    assert repr(window._view("curves", "this").labels) == repr(held._view("curves", "this").labels)
     assert window.reads_scores
     with pytest.raises(se.FormatError, match=kind):
         se.Evaluator.from_bytes(window.to_bytes())
@@ -400,7 +400,7 @@ def test_a_window_is_saved_loaded_and_read_as_its_evaluator(kind: str, tmp_path:
     window.reset()
     assert window == KINDS[kind](joint())
     with pytest.raises(se.MetricError, match="rankings"):
-        KINDS[kind](se.F1()).tables("rankings")
+        KINDS[kind](se.F1())._view("rankings", "this")
 
 
 @pytest.mark.parametrize("kind", KINDS)

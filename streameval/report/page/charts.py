@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.report.model import cut
 from streameval.report.page.markup import MINUS, escaped
+from streameval.schema.text import cut
 
 Numbers: TypeAlias = Sequence[float] | FloatArray
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from html import escape
 
 from streameval.metrics.averaging import as_float
-from streameval.report.model import Kind, Table, cell_text, cut
+from streameval.report.model import Kind, Table, cell_text
 from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
+from streameval.schema.text import cut
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"

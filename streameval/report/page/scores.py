@@ -8,15 +8,15 @@ from collections.abc import Callable
 import numpy as np
 
 from streameval.errors import MetricError
-from streameval.metrics.calibration import reliability
+from streameval.metrics.calibration import calibration_curve
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
+from streameval.metrics.lines import curve_line, threshold_lines
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import Axis, Chart, nice_axis, unit_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, number_text
 from streameval.report.page.metrics import interval_text, metric_list
-from streameval.report.series import curve_line, threshold_lines
 from streameval.states.curve_view import CurveTables
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
@@ -100,7 +100,7 @@ def _thresholds(tables: CurveTables) -> str:
 
 def _reliability(tables: CurveTables) -> str:
     try:
-        bins = reliability(tables)
+        bins = calibration_curve(tables)
     except MetricError:  # scores that are no probabilities
         return ""
     if not len(bins.weight):

@@ -68,7 +68,7 @@ def test_subset_accuracy_and_hamming_loss_on_yeast_equal_scikit_learn(recorded):
     recorder, y_true, y_pred = recorded
     assert recorder.metric.get("subset_accuracy") == sk.accuracy_score(y_true, y_pred)
     assert recorder.metric.get("hamming_loss") == pytest.approx(sk.hamming_loss(y_true, y_pred), rel=1e-15)
-    matrices = recorder.metric.per_label().confusion_matrix()
+    matrices = recorder.metric.multilabel_confusion()
     assert (matrices == sk.multilabel_confusion_matrix(y_true, y_pred)).all()
 
 

@@ -1,0 +1,370 @@
+"""What can be read of counted examples besides metrics: outcomes per label, curves, thresholds, pairs of labels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
+
+from streameval.errors import InputError, MetricError
+from streameval.evaluation.guarding import reads
+from streameval.metrics.catalogue import build_spec, entry_of, evaluate, parse_spec
+from streameval.report.label_table import LabelTable
+from streameval.schema.labels import Label
+from streameval.schema.text import quoted, suggestion
+
+if TYPE_CHECKING:
+    from streameval.metrics.calibration import CalibrationCurve, Strategy
+    from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
+    from streameval.metrics.label_sets import Concurrence
+    from streameval.metrics.pairs import Association, Entries, Matrix, Side, Values
+    from streameval.metrics.thresholds import Choice, DecisionsAt, Objective, Thresholds
+
+Pooled = Literal["micro"]
+
+
+class Details:
+    """The methods that evaluators, metrics and windows share. Those of curves and of pairs require these states."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def copy(self) -> Self:
+        """An independent object with the same content."""
+
+    @abstractmethod
+    def _view(self, state: str, what: str, keep: str | None = None) -> Any:
+        """What formulas read of a state, or `MetricError` that ``what`` requires it, or ``keep=`` with this name."""
+
+    # -- outcomes ------------------------------------------------------------------------------------------------------
+
+    @reads
+    def per_label(self) -> LabelTable:
+        """The outcomes of each label: true and false positives and negatives, and what follows from them.
+
+        Raises
+        ------
+        MetricError
+            If scores are counted without a threshold, so that there are no binary predictions.
+        """
+        return LabelTable.of(self._view("decisions", "per_label()"))
+
+    def multilabel_confusion(self) -> Any:
+        """The 2x2 table of each label: an array of shape (labels, 2, 2), ``[[tn, fp], [fn, tp]]`` each.
+
+        As scikit-learn's ``multilabel_confusion_matrix``, in the order of ``labels``; of weighted examples float64.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> ev = se.Evaluator()
+        >>> ev.update_many([["cat", "dog"], ["cat"]], [["cat"], ["cat", "dog"]])
+        >>> ev.multilabel_confusion().tolist()
+        [[[0, 0], [0, 2]], [[0, 1], [1, 0]]]
+        """
+        return self.per_label().stacked()
+
+    # -- curves --------------------------------------------------------------------------------------------------------
+
+    @overload
+    def roc_curve(self, label: Label, average: None = None) -> RocCurve: ...
+    @overload
+    def roc_curve(self, label: None = None, *, average: Pooled) -> RocCurve: ...
+    @overload
+    def roc_curve(self, label: None = None, average: None = None) -> dict[Label, RocCurve]: ...
+    def roc_curve(self, label: Label | None = None, average: Pooled | None = None) -> object:
+        """The ROC curve of a label, of all labels pooled (``average="micro"``), or of each label by name.
+
+        Points and thresholds come in the order of scikit-learn; each point is exact. Requires the state ``"curves"``.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> ev = se.Evaluator(["roc_auc_macro"])
+        >>> ev.update_many([["cat"], [], ["cat"]], [{"cat": 0.75}, {"cat": 0.25}, {"cat": 0.25}])
+        >>> curve = ev.roc_curve("cat")
+        >>> curve.fpr.tolist(), curve.tpr.tolist(), curve.thresholds.tolist()
+        ([0.0, 0.0, 1.0], [0.0, 0.5, 1.0], [inf, 0.75, 0.25])
+        """
+        from streameval.metrics.curves import roc_curve  # only when asked, so that importing the package stays quick
+
+        return self._each("roc_curve()", roc_curve, label, average)
+
+    @overload
+    def precision_recall_curve(self, label: Label, average: None = None) -> PrecisionRecallCurve: ...
+    @overload
+    def precision_recall_curve(self, label: None = None, *, average: Pooled) -> PrecisionRecallCurve: ...
+    @overload
+    def precision_recall_curve(self, label: None = None, average: None = None) -> dict[Label, PrecisionRecallCurve]: ...
+    def precision_recall_curve(self, label: Label | None = None, average: Pooled | None = None) -> object:
+        """The precision-recall curve of a label, of all labels pooled, or of each label; see `roc_curve`."""
+        from streameval.metrics.curves import precision_recall_curve
+
+        return self._each("precision_recall_curve()", precision_recall_curve, label, average)
+
+    @overload
+    def calibration_curve(
+        self, label: Label, average: None = None, *, buckets: int = 15, strategy: Strategy = "uniform"
+    ) -> CalibrationCurve: ...
+    @overload
+    def calibration_curve(
+        self, label: None = None, *, average: Pooled, buckets: int = 15, strategy: Strategy = "uniform"
+    ) -> CalibrationCurve: ...
+    @overload
+    def calibration_curve(
+        self, label: None = None, average: None = None, *, buckets: int = 15, strategy: Strategy = "uniform"
+    ) -> dict[Label, CalibrationCurve]: ...
+    def calibration_curve(
+        self,
+        label: Label | None = None,
+        average: Pooled | None = None,
+        *,
+        buckets: int = 15,
+        strategy: Strategy = "uniform",
+    ) -> object:
+        """The reliability diagram of a label, of all labels pooled, or of each label; see `roc_curve`.
+
+        ``"uniform"`` buckets have equal widths, (0, 1/15], (1/15, 2/15] ...; ``"quantile"`` buckets hold about as many
+        scores each. Scores must be probabilities.
+        """
+        from streameval.metrics.calibration import calibration_curve
+
+        return self._each("calibration_curve()", calibration_curve, label, average, buckets=buckets, strategy=strategy)
+
+    @reads
+    def _each(
+        self, /, what: str, read: Callable[..., Any], label: Label | None, average: Pooled | None, **options: Any
+    ) -> Any:
+        """What a function reads of the curves of one label, of all pooled, or of each label."""
+        view = self._view("curves", what)
+        if average not in (None, "micro"):
+            raise MetricError(
+                f"average must be 'micro', all labels pooled, or None, one curve per label, not {quoted(average)}"
+            )
+        if label is not None and average is not None:
+            raise InputError(f"give a label or average={average!r}, not both")
+        if label is not None or average is not None:
+            return read(view, label, **options)
+        return {each: read(view, each, **options) for each in view.labels}
+
+    # -- thresholds ----------------------------------------------------------------------------------------------------
+
+    @reads
+    def best_thresholds(self, metric: str | Objective = "f1") -> dict[Label, Choice]:
+        """The best threshold of each label (SCut), for a metric of the label: together they are best for its mean.
+
+        Parameters
+        ----------
+        metric
+            ``"f1"``, ``"fbeta(beta=2)"``, ``"precision_at_recall(recall=0.9)"``,
+            ``"recall_at_precision(precision=0.9)"``, or an objective of
+            `streameval.metrics.thresholds`, such as ``Cost(false_negative=5)``.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> ev = se.Evaluator(["roc_auc_macro"])
+        >>> ev.update_many([["cat"], [], ["cat"]], [{"cat": 0.75}, {"cat": 0.25}, {"cat": 0.5}])
+        >>> ev.best_thresholds("f1")
+        {'cat': Choice(threshold=0.5, value=1.0, bound=1.0)}
+        """
+        from streameval.metrics import thresholds
+
+        objective, average = thresholds.objective_of(metric)
+        if average not in (None, "macro"):
+            raise MetricError(f"{metric} is of all labels together; best_threshold({metric!r}) chooses one threshold")
+        return thresholds.best_thresholds(self._view("curves", "best_thresholds()"), objective)
+
+    @reads
+    def best_threshold(self, metric: str | Objective = "f1_micro", *, average: str | None = None) -> Choice:
+        """The best single threshold for all labels: of the pooled cells (micro), or on the mean over labels (macro).
+
+        Parameters
+        ----------
+        metric
+            As for `best_thresholds`, with its average: ``"f1_micro"``, ``"fbeta_macro(beta=2)"``.
+        average
+            ``"micro"`` or ``"macro"``, for an objective, which has none; "micro" by default.
+        """
+        from streameval.metrics import thresholds
+
+        objective, named = thresholds.objective_of(metric)
+        view = self._view("curves", "best_threshold()")
+        return thresholds.best_threshold(view, objective, average=average or named or "micro")
+
+    @reads
+    def pcut(self, label: Label | None = None, average: Pooled | None = None) -> Choice | dict[Label, Choice]:
+        """The threshold with as many predictions as true labels (PCut): of a label, of all pooled, or of each label.
+
+        ``value`` is how many predictions there are too many (negative: too few), weighted.
+        """
+        from streameval.metrics.thresholds import pcut
+
+        return cast("Choice | dict[Label, Choice]", self._each("pcut()", pcut, label, average))
+
+    @reads
+    def rcut_size(self) -> int:
+        """How many labels an example has in the mean, rounded: the usual k of `streameval.metrics.thresholds.rcut`."""
+        from streameval.metrics.thresholds import rcut_size
+
+        return rcut_size(self._view("curves", "rcut_size()"))
+
+    @reads
+    def decisions_at(self, thresholds: Thresholds) -> DecisionsAt:
+        """The outcomes of each label if scores at or above a threshold had been predictions.
+
+        ``thresholds`` is one number, one per label in their order, or a mapping such as `best_thresholds` returns.
+        """
+        from streameval.metrics.thresholds import decisions_at
+
+        return decisions_at(self._view("curves", "decisions_at()"), thresholds)
+
+    # -- pairs of labels -----------------------------------------------------------------------------------------------
+
+    @reads
+    def confusion_matrix(self, *, values: Values = "counts") -> Matrix:
+        """The multi-label confusion matrix: rows are true labels, columns predicted ones, both end with "no label".
+
+        Of one example, call the labels that are true but not predicted M, those that are true and predicted B, and
+        those that are predicted but not true W. Its cells are
+
+        - (b, b) for every b in B;
+        - if M and W are not empty: (m, w) for every m in M and w in W;
+        - if only W is: (b, w) for every b in B and w in W, or (none, w) if nothing is true;
+        - if only M is: (m, none) for every m in M;
+        - (none, none) if nothing is true and nothing predicted.
+
+        Parameters
+        ----------
+        values
+            "counts": each cell counts 1, as in the paper; rows then sum to more than the examples that have the label.
+            "shares": a true label of an example has one unit, divided evenly over the cells that the example marks in
+            its row; an example without true labels has one unit in the row of no label. So the row of a label sums to
+            the number (or weight) of examples in which it is true.
+            "contributions": as Krstinić et al. 2020 divide the unit; if W is empty and B is not, a label in M is
+            divided over B, and if only M is empty, (b, b) gets ``|T| / |P|`` and (b, w) ``1 / |P|``. Rows sum to
+            the same.
+
+        References
+        ----------
+        Heydarian, Doyle & Samavi 2022, MLCM: Multi-label confusion matrix, IEEE Access 10. Their package ``mlcm`` 0.0.1
+        gives the same but where an example has a hit, a missed and several wrong labels: there, the wrong label in the
+        first column is taken for every missed one, and each further one for every true label.
+        Krstinić, Braović, Šerić & Božić-Štulić 2020, Multi-label classifier performance evaluation with confusion
+        matrix, SAIM. Their repository dkrst/Multi_Label_Confusion_Matrix implements both matrices in this way.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> ev = se.Evaluator(keep=["pairs"])
+        >>> ev.update_many([["cat"], ["dog"], ["fox"]], [["cat"], ["dog"], ["dog"]])
+        >>> matrix = ev.confusion_matrix()
+        >>> matrix.labels, matrix.dense().astype(int).tolist()[2]    # what became of fox
+        (('cat', 'dog', 'fox', None), [0, 1, 0, 0])
+        """
+        from streameval.metrics.pairs import confusion_matrix
+
+        return confusion_matrix(
+            self._view("pairs", "confusion_matrix()", "contributions" if values == "contributions" else "confusions"),
+            values=values,
+        )
+
+    @reads
+    def cooccurrence(self, *, side: Side = "true") -> Matrix:
+        """In how many examples two labels occur together.
+
+        ``side="true"``: both are true; "pred": both are predicted; "both": one is true and one predicted. The
+        diagonal says in how many examples a label is true, predicted, or both.
+        """
+        from streameval.metrics.pairs import cooccurrence
+
+        return cooccurrence(self._view("pairs", "cooccurrence()", "cooccurrence"), side=side)
+
+    @reads
+    def association(self, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
+        """How strongly two labels go together, with n_i and n_ij the examples that have one or both, of n.
+
+        - lift: n_ij n / (n_i n_j), 1 if independent (Brin, Motwani, Ullman & Tsur 1997)
+        - jaccard: n_ij / (n_i + n_j - n_ij)
+        - confidence: n_ij / n_i, the fraction of the examples with the row's label that have the column's (Agrawal
+          1993)
+        - phi: (n n_ij - n_i n_j) / sqrt(n_i (n - n_i) n_j (n - n_j)), the correlation
+        - pmi: log2 of the lift (Church & Hanks 1990)
+        - npmi: pmi / -log2(n_ij / n), in [-1, 1] (Bouma 2009); 1 where the two are in every example
+        """
+        from streameval.metrics.pairs import association
+
+        return association(self._view("pairs", "association()", "cooccurrence"), measure, side=side)
+
+    @reads
+    def label_sets(self) -> dict[tuple[Label, ...], float]:
+        """Every set of true labels, and how many examples have it (their weight): the most frequent first.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> ev = se.Evaluator(keep=["labelsets"])
+        >>> ev.update_many([["cat"], ["dog", "cat"], ["cat"]], [["cat"], ["dog"], ["dog"]])
+        >>> ev.label_sets()
+        {('cat',): 2, ('cat', 'dog'): 1}
+        """
+        from streameval.metrics.label_sets import label_sets
+
+        return label_sets(self._view("pairs", "label_sets()", "labelsets"))
+
+    @reads
+    def concurrence(self) -> Concurrence:
+        """Whether frequent and rare labels occur in the same examples, as mldr's ``concurrenceReport`` says.
+
+        Requires ``keep=["labelsets", "cooccurrence"]``.
+        """
+        from streameval.metrics.label_sets import concurrence
+
+        return concurrence(self._view("pairs", "concurrence()", "labelsets"))
+
+    # -- pictures ------------------------------------------------------------------------------------------------------
+
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
+        """Draw what was counted, with matplotlib, and return the axes.
+
+        Parameters
+        ----------
+        kind
+            A function of `streameval.plots` without its ``plot_``: ``"labels"``, ``"roc_curve"``,
+            ``"precision_recall_curve"``, ``"calibration_curve"``, ``"thresholds"``, ``"confusion_matrix"``,
+            ``"multilabel_confusion"`` (which returns a figure) or ``"cooccurrence"``. None draws F1 of each label, or
+            of scores without a threshold their ROC curves.
+        **options
+            Those of the function, such as ``ax=`` and ``title=``; for curves ``labels=[...]``.
+
+        Raises
+        ------
+        MetricError
+            If the picture requires a state that there is not.
+        DependencyError
+            If matplotlib is not installed.
+        """
+        from streameval import plots
+
+        kinds = [name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")]
+        if kind is None:
+            kind = "labels" if self._decides() else "roc_curve"
+        if kind not in kinds:
+            raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{suggestion(kind, kinds)}")
+        return getattr(plots, f"plot_{kind}")(getattr(self, "snapshot", self.copy)(), **options)  # of one moment
+
+    @reads
+    def _by_label(self, metric: str) -> dict[Label, float]:
+        """A metric of each label, whatever average its name has."""
+        spec = parse_spec(metric)
+        options: dict[str, Any] = {"empty": spec.empty, "parameters": dict(spec.parameters)}
+        each = build_spec(spec.name, average=None, zero_division=spec.zero_division, **options)
+        return cast("dict[Label, float]", evaluate(each, self._view(entry_of(spec.name).state, each.key)))
+
+    def _decides(self) -> bool:
+        """Whether there are binary predictions."""
+        try:
+            self._view("decisions", "plot()")
+        except MetricError:
+            return False
+        return True
