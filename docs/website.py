@@ -48,7 +48,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
 """Pages by section, in order. One that is not there is left out; the reference and the examples come by themselves."""
 
 REFERENCE: dict[str, tuple[str, ...]] = {
-    "Evaluators": ("evaluation", "report.label_table", "metrics.interval"),
+    "Evaluators": ("evaluation", "report.label_table", "metrics.bounds"),
     "Many examples and files": ("tabular", "inputs"),
     "Windows": ("windows",),
     "Slices": ("slices",),

@@ -29,7 +29,7 @@ def main() -> None:
     print(f"{ev.examples:,} examples\n")
     for name in METRICS:
         print(f"{name:32} {ev.get(name):.4f}")
-    area = ev.interval("roc_auc_macro")
+    area = ev.bounds("roc_auc_macro")
     print(f"{'roc_auc_macro':32} {area.value:.4f}, between {area.low:.6f} and {area.high:.6f} (guaranteed)\n")
 
     best = ev.best_thresholds("f1")

@@ -9,9 +9,9 @@ from streameval.evaluation.evaluator import Evaluator as Evaluator
 from streameval.evaluation.metric import Metric as Metric
 from streameval.evaluation.metric import metric as metric
 from streameval.inputs.readers import *  # noqa: F403  # the classes of forms of input
+from streameval.metrics.bounds import Bounds as Bounds
 from streameval.metrics.catalogue import Entry as Entry
 from streameval.metrics.catalogue import catalogue as catalogue
-from streameval.metrics.interval import Interval as Interval
 from streameval.metrics.spec import MetricSpec as MetricSpec
 from streameval.report.label_table import LabelTable as LabelTable
 

@@ -10,8 +10,8 @@ from streameval.errors import InputError, MetricError, public
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
+from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import evaluate, parse_spec
-from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import certified
 from streameval.report.model import PER_LABEL, Report
@@ -115,7 +115,7 @@ class Evaluator(Accumulator):
             return {spec.key: evaluate(spec, views.of(spec)) for spec in self._specs}
 
     @reads
-    def interval(self, metric: MetricLike) -> Interval | dict[Label, Interval]:
+    def bounds(self, metric: MetricLike) -> Bounds | dict[Label, Bounds]:
         """The value of a metric with bounds that contain the exact one.
 
         Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds

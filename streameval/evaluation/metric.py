@@ -11,8 +11,8 @@ from streameval.evaluation.counting import Accumulator, specs_named
 from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.kinds import KINDS, reads_scores
+from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import UNSET, Entry, build_spec, entry_of, evaluate
-from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Rows, Ties, Unknown
@@ -84,8 +84,8 @@ class Metric(Accumulator):
             return evaluate(self.spec, self._views().of(self.spec))
 
     @reads
-    def interval(self) -> Interval | dict[Label, Interval]:
-        """The value with bounds that contain the exact one, as `Evaluator.interval`."""
+    def bounds(self) -> Bounds | dict[Label, Bounds]:
+        """The value with bounds that contain the exact one, as `Evaluator.bounds`."""
         return certified(self.spec, self._views())
 
     @classmethod

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from streameval.kernel.types import IntArray
+from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import Reading, metric
-from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
 from streameval.states.curve_view import CurveTables, Path, Steps
@@ -31,10 +31,10 @@ _HIGH = 2
 curve = partial(metric, state="curves", averages=("micro", "macro", "weighted", None))
 """Enters a formula of curves into the catalogue."""
 
-Certified: TypeAlias = Interval | dict[Label, Interval]
+Certified: TypeAlias = Bounds | dict[Label, Bounds]
 
 
-class Bounds(NamedTuple):
+class Unrounded(NamedTuple):
     """The same before rounding."""
 
     low: Fraction | float
@@ -43,23 +43,23 @@ class Bounds(NamedTuple):
     exact: bool
 
     @classmethod
-    def certain(cls, value: Fraction | int) -> Bounds:
+    def certain(cls, value: Fraction | int) -> Unrounded:
         """Nothing is open."""
         return cls(Fraction(value), Fraction(value), Fraction(value), True)
 
-    def rounded(self) -> Interval:
+    def rounded(self) -> Bounds:
         """As floats, the bounds outwards."""
         low, high = float(self.low), float(self.high)
         low = math.nextafter(low, -math.inf) if low > self.low else low
         high = math.nextafter(high, math.inf) if high < self.high else high
-        return Interval(low, high, float(self.value), self.exact and high <= math.nextafter(low, math.inf))
+        return Bounds(low, high, float(self.value), self.exact and high <= math.nextafter(low, math.inf))
 
 
 def averaged(
-    tables: CurveTables, parts: Iterable[Bounds | None], support: Iterable[int], spec: MetricSpec
+    tables: CurveTables, parts: Iterable[Unrounded | None], support: Iterable[int], spec: MetricSpec
 ) -> Certified:
     """Each label by itself, the pool of all, or a mean over labels, weighted by ``support``; None is 0/0."""
-    instead = None if math.isnan(spec.zero_division) else Bounds.certain(Fraction(spec.zero_division))
+    instead = None if math.isnan(spec.zero_division) else Unrounded.certain(Fraction(spec.zero_division))
     known = [instead if part is None else part for part in parts]
     if spec.average is None:
         return {label: _rounded(part) for label, part in zip(tables.labels, known, strict=True)}
@@ -71,11 +71,11 @@ def averaged(
     low, value, high = (
         _mean([(part[side], weight) for part, weight in defined], up=side == _HIGH) for side in range(_HIGH + 1)
     )
-    return Bounds(low, value, high, low == math.inf or all(part.exact for part, _ in defined)).rounded()
+    return Unrounded(low, value, high, low == math.inf or all(part.exact for part, _ in defined)).rounded()
 
 
-def _rounded(part: Bounds | None) -> Interval:
-    return Interval(math.nan, math.nan, math.nan, True) if part is None else part.rounded()
+def _rounded(part: Unrounded | None) -> Bounds:
+    return Bounds(math.nan, math.nan, math.nan, True) if part is None else part.rounded()
 
 
 def _mean(terms: list[tuple[Fraction | float, int]], *, up: bool) -> Fraction | float:
@@ -97,7 +97,7 @@ Part = TypeVar("Part")
 
 
 def by_part(
-    parts_of: Callable[..., Iterable[Part]], support: Callable[[Part], int], formula: Callable[..., Bounds | None]
+    parts_of: Callable[..., Iterable[Part]], support: Callable[[Part], int], formula: Callable[..., Unrounded | None]
 ) -> Reading:
     """A formula of what `parts_of` makes of a label, or once of the pool, with the parameters of a metric."""
 
@@ -141,11 +141,11 @@ def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
     return averaged(tables, [_area(*row) for row in rows], [row[1] for row in rows], spec)
 
 
-def _area(neg: int, pos: int, least: int, tied: int, most: int) -> Bounds | None:
+def _area(neg: int, pos: int, least: int, tied: int, most: int) -> Unrounded | None:
     den = 2 * neg * pos
     if not den:
         return None
-    return Bounds(Fraction(least, den), Fraction(tied, den), Fraction(most, den), least == most)
+    return Unrounded(Fraction(least, den), Fraction(tied, den), Fraction(most, den), least == most)
 
 
 def _pairs(steps: Steps) -> list[tuple[int, int, int, int, int]]:
@@ -157,7 +157,7 @@ def _pairs(steps: Steps) -> list[tuple[int, int, int, int, int]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _partial(path: Path, limit: Fraction) -> Bounds | None:
+def _partial(path: Path, limit: Fraction) -> Unrounded | None:
     """The area up to a false positive rate. In a mixed bin the curve stays inside the rectangle of its step."""
     whole_fp, whole_tp = int(path.fp[-1]), int(path.tp[-1])
     if not whole_fp or not whole_tp:
@@ -180,7 +180,7 @@ def _partial(path: Path, limit: Fraction) -> Bounds | None:
         area = [part + more for part, more in zip(area, inside, strict=True)]
     least, most = limit * limit / 2, limit
     low, value, high = ((1 + (part / (whole_fp * whole_tp) - least) / (most - least)) / 2 for part in area)
-    return Bounds(low, value, high, low == high)
+    return Unrounded(low, value, high, low == high)
 
 
 @curve(
@@ -196,7 +196,7 @@ def average_precision(tables: CurveTables, spec: MetricSpec) -> Certified:
     return averaged(tables, _precisions(steps, support, weighted=tables.weighted), support, spec)
 
 
-def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bounds | None]:
+def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Unrounded | None]:
     """The average precision of each label.
 
     Let TP and FP stand above a mixed bin of P positives and N negatives. However its scores are ordered and tied, the
@@ -222,18 +222,18 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bou
     least, _ = _sums(*_worst(pos, top, fall, weighted=weighted), np.repeat(place, 2 * _BLOCKS), count)
     exact = np.bincount(place, minlength=count) == 0
     few = exact & (np.diff(starts) <= _FEW)  # their digits do not tell whether the mean with others is a float64
-    parts: list[Bounds | None] = []
+    parts: list[Unrounded | None] = []
     for label, whole in enumerate(support):
         if not whole:
             parts.append(None)
         elif few[label]:
             of = slice(*starts[label : label + 2])
             terms = map(Fraction, nums[of].tolist(), dens[of].tolist())
-            parts.append(Bounds.certain(sum(terms, Fraction(0)) / whole))
+            parts.append(Unrounded.certain(sum(terms, Fraction(0)) / whole))
         else:
             more = least[label], tied[label], slack[label] + above[label] + above_slack[label]
             low, value, high = (Fraction(certain[label] + part, whole * _UNIT) for part in more)
-            parts.append(Bounds(low, value, high, bool(exact[label])))
+            parts.append(Unrounded(low, value, high, bool(exact[label])))
     return parts
 
 

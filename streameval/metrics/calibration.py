@@ -21,7 +21,7 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.metrics.areas import Bounds, by_part, curve
+from streameval.metrics.areas import Unrounded, by_part, curve
 from streameval.metrics.curves import shares
 from streameval.metrics.logarithms import UNIT, minus_log
 from streameval.metrics.spec import Parameter
@@ -142,13 +142,13 @@ _by_bins = partial(by_part, _each, lambda held: int(held.weight[:, 1].sum()))
     "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1)",
     certify=_by_bins, bigger_is_better=False, aliases=("brier_score_loss",), reported=("micro",),
 )  # fmt: skip
-def brier_score(held: _Bins) -> Bounds | None:
+def brier_score(held: _Bins) -> Unrounded | None:
     """Scores must be probabilities. Undefined without scores."""
     one, whole, squares = held.one, held.whole, 0
     for side, _, upper, weight, first, second in held.sums(np.zeros((len(held.bins), 2), np.int64)):
         far = upper != side  # the truth is at the far end: the difference is 1 - magnitude
         squares += second + (one * (one * weight - 2 * first) if far else 0)
-    return Bounds.certain(Fraction(squares, whole * one**2)) if whole else None
+    return Unrounded.certain(Fraction(squares, whole * one**2)) if whole else None
 
 
 @curve(
@@ -157,7 +157,7 @@ def brier_score(held: _Bins) -> Bounds | None:
     parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)), high=math.inf,
     bigger_is_better=False, aliases=("cross_entropy",), reported=("micro",),
 )  # fmt: skip
-def log_loss(held: _Bins, eps: float, cap: float | None) -> Bounds | None:
+def log_loss(held: _Bins, eps: float, cap: float | None) -> Unrounded | None:
     """Natural logarithm of probabilities clipped to [eps, 1 - eps]: scikit-learn's for float64; 0 clips nothing.
 
     No cell costs more than ``cap``, if any (MEKA caps at the logarithm of the number of labels, or of examples). The
@@ -192,17 +192,17 @@ def log_loss(held: _Bins, eps: float, cap: float | None) -> Bounds | None:
     if settled[weighty].all() and not math.isinf(low):
         clipped = np.maximum(held.means, eps)[weighty]
         return _settled(clipped.tolist(), np.broadcast_to(near, cost.shape)[weighty].tolist(), weights.tolist(), limit)
-    return Bounds(low * _BELOW, value, high * _ABOVE, math.isinf(low))
+    return Unrounded(low * _BELOW, value, high * _ABOVE, math.isinf(low))
 
 
-def _settled(magnitudes: list[float], near: list[bool], weights: list[int], limit: float) -> Bounds:
+def _settled(magnitudes: list[float], near: list[bool], weights: list[int], limit: float) -> Unrounded:
     """The mean loss of scores that are known, with enough digits for one rounding at the end."""
     cap, whole = int(Fraction(min(limit, sys.float_info.max)) * UNIT), sum(weights) * UNIT
     low, high = (
         Fraction(sum(weight * min(cost, cap) for cost, weight in zip(costs, weights, strict=True)), whole)
         for costs in zip(*map(minus_log, magnitudes, near), strict=True)
     )
-    return Bounds(low, low, high, True)
+    return Unrounded(low, low, high, True)
 
 
 def _mean(losses: FloatArray, weights: Integers) -> Fraction | float:
@@ -296,7 +296,7 @@ def calibration_curve(
     certify=_by_bins, parameters=(Parameter("buckets", 15, 1, math.inf, whole=True), Parameter("strategy", "uniform",
     choices=("uniform", "quantile")),), bigger_is_better=False, aliases=("ece",), reported=("micro",),
 )  # fmt: skip
-def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Bounds | None:
+def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Unrounded | None:
     """The buckets are those of `Evaluator.calibration_curve`. Scores must be probabilities. Undefined without scores.
 
     Each score that may belong to the neighbouring bucket moves the value by at most twice its share.
@@ -307,7 +307,7 @@ def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) ->
     _, (_, hits, scores), moved = _buckets(held, buckets, strategy)
     value = Fraction(int(np.abs(hits * held.one - scores).sum()), whole * held.one)
     slack = Fraction(2 * moved, whole)
-    return Bounds(max(Fraction(0), value - slack), value, min(Fraction(1), value + slack), not moved)
+    return Unrounded(max(Fraction(0), value - slack), value, min(Fraction(1), value + slack), not moved)
 
 
 def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, Integers, int]:

@@ -127,7 +127,7 @@ def metric(
 ) -> Callable[[Formula], Formula]:
     """Enter a formula into the catalogue: the fields of its `Entry`; its docstring becomes the notes.
 
-    ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to an `Interval`.
+    ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to `Bounds`.
     """
 
     def register(function: Formula) -> Formula:

@@ -15,7 +15,7 @@ import numpy as np
 
 from streameval.errors import MetricError
 from streameval.kernel.types import Flags, FloatArray
-from streameval.metrics.areas import Bounds, by_path, curve
+from streameval.metrics.areas import Unrounded, by_path, curve
 from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
@@ -169,7 +169,7 @@ def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:
     all values and conditions grow with positives and fall with negatives. Undefined where no point is allowed.
     """
 
-    def best(path: Path, **parameters: float) -> Bounds | None:
+    def best(path: Path, **parameters: float) -> Unrounded | None:
         tp, fp, (least,) = path.tp.astype(object), path.fp.astype(object), map(Fraction, parameters.values())
 
         def of(tp_at: Integers, fp_at: Integers) -> tuple[int, Fraction] | None:
@@ -179,7 +179,7 @@ def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:
             return None
         low, corner = exact[1], of(tp[1:][path.mixed], fp[:-1][path.mixed])
         high = low if corner is None else max(low, corner[1])
-        return Bounds(low, low, high, low == high)
+        return Unrounded(low, low, high, low == high)
 
     return by_path(best)
 
@@ -219,7 +219,7 @@ _at(
     "equal_error_rate", "EqualErrorRate", "Where the rates of false positives and false negatives are equal.",
     "fpr = fnr", "torchmetrics, EER", certify=by_path, bigger_is_better=False, zero_division=math.nan, aliases=("eer",),
 )  # fmt: skip
-def equal_error_rate(path: Path) -> Bounds | None:
+def equal_error_rate(path: Path) -> Unrounded | None:
     """On a straight stretch of the ROC curve the point between its ends; in a mixed bin anywhere in its rectangle.
 
     Undefined without positives or without negatives.
@@ -231,12 +231,12 @@ def equal_error_rate(path: Path) -> Bounds | None:
     lead = path.fp.astype(object) * pos + path.tp.astype(object) * neg - pos * neg
     after = int(np.searchsorted(lead, 0, "left"))  # the first point at or beyond
     if lead[after] == 0:
-        return Bounds.certain(Fraction(int(path.fp[after]), neg))
+        return Unrounded.certain(Fraction(int(path.fp[after]), neg))
     fp0, fp1 = Fraction(int(path.fp[after - 1]), neg), Fraction(int(path.fp[after]), neg)
     fn0, fn1 = 1 - Fraction(int(path.tp[after - 1]), pos), 1 - Fraction(int(path.tp[after]), pos)
     along = Fraction(int(-lead[after - 1]), int(lead[after] - lead[after - 1]))
     value = fp0 + along * (fp1 - fp0)
     if not path.mixed[after - 1]:
-        return Bounds.certain(value)
+        return Unrounded.certain(value)
     low, high = max(fp0, fn1), min(fp1, fn0)
-    return Bounds(low, value, high, low == high)
+    return Unrounded(low, value, high, low == high)

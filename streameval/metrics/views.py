@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
+from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import entry_of, evaluate
-from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
@@ -23,16 +23,16 @@ def without_decisions(what: str) -> str:
     )
 
 
-def certified(spec: MetricSpec, views: Views) -> Interval | dict[Label, Interval]:
+def certified(spec: MetricSpec, views: Views) -> Bounds | dict[Label, Bounds]:
     """The value of a metric with bounds that contain the exact one."""
     tables, certify = views.of(spec), entry_of(spec.name).certify
     if certify is not None:
-        bounds: Interval | dict[Label, Interval] = certify(tables, spec)
+        bounds: Bounds | dict[Label, Bounds] = certify(tables, spec)
         return bounds
     value = evaluate(spec, tables)
     if isinstance(value, dict):
-        return {label: Interval(part, part, part, True) for label, part in value.items()}
-    return Interval(value, value, value, True)
+        return {label: Bounds(part, part, part, True) for label, part in value.items()}
+    return Bounds(value, value, value, True)
 
 
 class StateKind(Protocol):

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from streameval.errors import MetricError
 from streameval.metrics.averaging import as_float
+from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import Entry, build_spec, catalogue, entry_of, evaluate, parse_spec
-from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views, certified
 from streameval.report.label_table import LabelTable
@@ -130,10 +130,10 @@ class Report:
         """Those that are one number, or have none."""
         return [item for item in self.values(metrics, strict=strict) if item.number is not None or item.error]
 
-    def bounds(self, item: MetricValue) -> Interval | None:
+    def bounds(self, item: MetricValue) -> Bounds | None:
         """Between what the exact value of a single metric lies where scores were binned."""
-        interval = None if item.entry.certify is None or item.number is None else certified(item.spec, self.views)
-        return interval if isinstance(interval, Interval) else None
+        bounds = None if item.entry.certify is None or item.number is None else certified(item.spec, self.views)
+        return bounds if isinstance(bounds, Bounds) else None
 
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
         """Precision, recall and F1 by average."""

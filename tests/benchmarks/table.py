@@ -373,8 +373,8 @@ def curves_sklearn() -> Measured:
     def theirs() -> float:
         return float(roc_auc_score(y_true, scores, average="macro"))
 
-    bounds = mine().interval("roc_auc_macro")
-    assert isinstance(bounds, se.Interval)
+    bounds = mine().bounds("roc_auc_macro")
+    assert isinstance(bounds, se.Bounds)
     assert bounds.low - 1e-12 <= theirs() <= bounds.high + 1e-12
     assert bounds.width < 1e-4
     return in_turn(mine, theirs, least=3)

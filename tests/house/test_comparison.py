@@ -130,7 +130,7 @@ def test_the_area_is_bounded_here_approximate_in_river_and_exact_in_scikit_learn
     exact = sk.roc_auc_score(truth[:, 0], scores[:, 0])
     ours = se.Evaluator(["roc_auc_macro"], labels=["a"])
     ours.update_many(truth, scores)
-    area = ours.interval("roc_auc_macro")
+    area = ours.bounds("roc_auc_macro")
     assert area.low <= exact <= area.high
     assert area.width < 0.001
     theirs = river.ROCAUC()

@@ -95,7 +95,7 @@ COUNTS: Calls = {
 REPORTS: Calls = {
     "report": lambda held: held.report(),
     "to_dict": lambda held: repr(held.to_dict()),
-    "interval": lambda held: repr([held.interval(spec) for spec in held.metrics[:1]]),
+    "bounds": lambda held: repr([held.bounds(spec) for spec in held.metrics[:1]]),
 } | ({"to_html": lambda held: held.to_html()} if FULL else {})
 SNAPSHOT: Calls = {"snapshot": lambda held: held.snapshot().to_bytes()}
 

@@ -128,7 +128,7 @@ def test_scores_are_limited_by_label_and_bin_and_what_is_read_does_not_depend_on
     assert many.from_bytes(many.to_bytes()).get() == few.get()
     for name in ("brier_score", "log_loss", "roc_auc", "average_precision", "expected_calibration_error"):
         for average in ("micro", "per_label"):
-            assert many.interval(f"{name}_{average}") == few.interval(f"{name}_{average}")
+            assert many.bounds(f"{name}_{average}") == few.bounds(f"{name}_{average}")
     full = filled(HOLDERS["Evaluator"], KINDS["curves"], row_of(KINDS["curves"], {"a"}, {"a": 0.7}, weight))[1]
     for true, label, score in (({"a"}, "a", 0.8), (set(), "a", 0.7), ({"b"}, "b", 0.7)):
         full.update(true, {label: score}, weight=weight)

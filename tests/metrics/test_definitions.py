@@ -32,7 +32,7 @@ def test_every_average_and_parameter_gives_what_the_definition_says(entry: se.En
         values = ev.get()
         for spec in specs:
             if entry.certify is not None:
-                interval = ev.interval(spec)
+                interval = ev.bounds(spec)
                 assert bounds_of(entry, stream, spec)(interval), (spec.key, interval)
             else:
                 exact = expected(entry, stream, spec)

@@ -31,7 +31,7 @@ def test_values_and_bounds_hold_under_extreme_weights(entry: se.Entry):
         stream = replace(stream, examples=[replace(one, weight=draw.choice(EXTREMES)) for one in stream.examples])
         ev = evaluator_of(entry, stream, specs)
         for spec in specs:
-            value, exact, bounds = ev.get(spec), expected(entry, stream, spec), ev.interval(spec)
+            value, exact, bounds = ev.get(spec), expected(entry, stream, spec), ev.bounds(spec)
             if entry.certify is None:
                 wanted = (
                     {name: rounded(one) for name, one in exact.items()} if isinstance(exact, dict) else rounded(exact)
@@ -68,8 +68,8 @@ def test_the_log_loss_of_known_scores_is_exact_and_of_others_within_its_bounds(s
         ev = se.LogLoss(average="micro", cap=cap)
         for true, score, weight in cells:
             ev.update({"a"} if true else set(), {"a": score}, weight=weight)
-        exact, got = log_loss(cells, cap), ev.interval()
-        assert isinstance(got, se.Interval)
+        exact, got = log_loss(cells, cap), ev.bounds()
+        assert isinstance(got, se.Bounds)
         assert got.exact
         assert got.high <= math.nextafter(got.low, math.inf)
         assert Decimal(got.low) <= exact <= Decimal(got.high)
@@ -77,6 +77,6 @@ def test_the_log_loss_of_known_scores_is_exact_and_of_others_within_its_bounds(s
         close = [(True, scores[-3], 5e-324), (True, math.nextafter(scores[-3], 2.0), 5e-324)]
         for true, score, weight in close:
             ev.update({"a"} if true else set(), {"a": score}, weight=weight)
-        exact, got = log_loss([*cells, *close], cap), ev.interval()
-        assert isinstance(got, se.Interval)
+        exact, got = log_loss([*cells, *close], cap), ev.bounds()
+        assert isinstance(got, se.Bounds)
         assert Decimal(got.low) <= exact <= Decimal(got.high)

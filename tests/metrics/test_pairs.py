@@ -102,7 +102,7 @@ def test_scores_of_the_matrix_are_those_of_plain_loops(stream: tuple, values: st
     for score, averages in scores(cells, labels_of(declared, examples), zero).items():
         for average, expected in averages.items():
             name = f"mlcm_{score}_{average}(values={values}, zero_division={zero})"
-            found, bounds = ev.get(name), ev.interval(name)
+            found, bounds = ev.get(name), ev.bounds(name)
             if average == "per_label":
                 assert list(found) == list(expected)
                 assert all(close(found[label], expected[label]) for label in expected), name
@@ -219,7 +219,7 @@ def test_of_pairs_that_is_kept_which_is_asked_for(choices: dict, parts: list[str
         if part in parts:
             ev.get(entry.name)
         else:
-            for read in (ev.get, ev.interval):
+            for read in (ev.get, ev.bounds):
                 with pytest.raises(se.MetricError, match=rf"{entry.name}.* keep=\['{part}'\]"):
                     read(entry.name)
 

@@ -148,7 +148,7 @@ def test_calibration_does_not_depend_on_how_often_the_whole_stream_was_counted()
     names = ["brier_score_macro", "log_loss_micro", "expected_calibration_error_micro(buckets=7)"]
     evaluator = se.Evaluator(names, keep=["curves"], threshold=0.5)
     evaluator.update_many((scores > 0.3).astype(int), scores)
-    once = [evaluator.interval(name) for name in names]
+    once = [evaluator.bounds(name) for name in names]
     for _ in range(30):  # counts pass 2**27, and sums of residuals 64 bits
         evaluator.merge(evaluator.copy())
-    assert [evaluator.interval(name) for name in names] == once
+    assert [evaluator.bounds(name) for name in names] == once

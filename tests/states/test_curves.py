@@ -269,7 +269,7 @@ def random_case(seed: int) -> tuple[str, np.ndarray, np.ndarray, np.ndarray | No
     return kind, true, scores, weights
 
 
-def close(found: areas.Interval, expected: float, kind: str, *, tolerance: float = 1e-12) -> None:
+def close(found: areas.Bounds, expected: float, kind: str, *, tolerance: float = 1e-12) -> None:
     """scikit-learn sums floats, so its value may be off in the last digits."""
     assert found.low <= found.value <= found.high
     assert found.low - tolerance <= expected <= found.high + tolerance

@@ -20,7 +20,7 @@ import streameval as se
 from streameval.adapters.river import RiverMetric
 from streameval.evaluation.kinds import reads_scores
 from streameval.inputs.readers import TopK
-from streameval.metrics.interval import Interval
+from streameval.metrics.bounds import Bounds
 from tests.support.effort import cases
 from tests.support.kinds import KEEP
 
@@ -91,7 +91,7 @@ def streams() -> st.SearchStrategy[Stream]:
 
 def readings(ev: se.Evaluator) -> list[Any]:
     found: list[Any] = [repr(ev.get()), ev.examples, ev.weight, ev.labels, ev.report(), ev._repr_html_(), repr(ev)]
-    return [*found, *(repr(ev.interval(spec)) for spec in ev.metrics), repr(ev.per_label())]
+    return [*found, *(repr(ev.bounds(spec)) for spec in ev.metrics), repr(ev.per_label())]
 
 
 def alike(one: se.Evaluator, other: se.Evaluator) -> bool:
@@ -256,11 +256,11 @@ def test_values_are_those_of_scikit_learn(seed: int, weighted: bool):
             pred = {label: float(scores[place, label]) for label in order}
             ev.update({*np.flatnonzero(true[place]).tolist()}, pred, weight=weights[place] if weighted else 1.0)
         for name, expected in (ranked | decided).items():
-            bounds = ev.interval(name)
+            bounds = ev.bounds(name)
             assert ev.get(name) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
             assert bounds.low - 1e-12 <= expected <= bounds.high + 1e-12
         for (name, average), expected in areas.items():
-            found = ev.interval(f"{name}_{average or 'per_label'}")
+            found = ev.bounds(f"{name}_{average or 'per_label'}")
             bounds = [found] if average else [found[label] for label in labels]
             for interval, value in zip(bounds, np.atleast_1d(expected).tolist(), strict=True):
                 assert interval.low - 1e-12 <= value <= interval.high + 1e-12
@@ -293,8 +293,8 @@ def test_an_exact_interval_leaves_nothing_open_but_one_rounding(seed: int):
     ev.update_many(true, scores)
     for name in ("f1_macro", "lrap", "ndcg(k=2)", "coverage_error"):
         value = ev.get(name)
-        assert ev.interval(name) == Interval(value, value, value, exact=True)
-    label = ev.interval("roc_auc_per_label")["a"]
+        assert ev.bounds(name) == Bounds(value, value, value, exact=True)
+    label = ev.bounds("roc_auc_per_label")["a"]
     pos, neg = (scores[true[:, 0] == side, 0].astype(float).tolist() for side in (1, 0))
     exact = Fraction(sum(2 * (p > n) + (p == n) for p in pos for n in neg), 2 * len(pos) * len(neg))
     assert label.exact
@@ -330,7 +330,7 @@ def test_decisions_cannot_be_read_where_nothing_is_decided():
         se.Evaluator(["f1_macro"], keep=["curves"])
     ev = se.Evaluator(["ndcg"])
     ev.update({"a"}, {"a": 0.5})
-    for read in (lambda: ev.get("f1_macro"), lambda: ev.interval("f1_macro"), lambda: ev.per_label()):
+    for read in (lambda: ev.get("f1_macro"), lambda: ev.bounds("f1_macro"), lambda: ev.per_label()):
         with pytest.raises(se.MetricError, match=told):
             read()
 
@@ -341,7 +341,7 @@ def test_metrics_of_states_that_are_not_kept_are_refused_by_name():
         with pytest.raises(se.MetricError, match=r"keep=\['curves'\]"):
             ev.get(name)
         with pytest.raises(se.MetricError, match=r"keep=\['curves'\]"):
-            ev.interval(name)
+            ev.bounds(name)
     plain = se.Evaluator()
     for read, state in (
         (ev.cooccurrence, "cooccurrence"), (plain.confusion_matrix, "confusions"), (plain.label_sets, "labelsets"),
@@ -522,7 +522,7 @@ def test_single_metrics_of_scores_read_as_evaluators_do():
             target.update({1, 2}, pred)
             target.revert({1, 2}, pred)
         assert single.get() == ev.get(single.spec)
-        assert repr(single.interval()) == repr(ev.interval(single.spec))
+        assert repr(single.bounds()) == repr(ev.bounds(single.spec))
         assert str(single.examples) in repr(single)
         assert single.reads_scores == reads_scores(entry)
 

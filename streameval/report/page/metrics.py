@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from streameval.metrics.interval import Interval
+from streameval.metrics.bounds import Bounds
 from streameval.report.model import AVERAGES, PER_LABEL, Column, MetricValue, Report, Table
 from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text, table_html
 
@@ -44,17 +44,17 @@ def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
     if item.error is not None:
         return name, f'<span class="value">{NOTHING}</span>', direction, escaped(str(item.error))
     number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
-    interval = report.bounds(item)
-    return name, number, direction, "" if interval is None else interval_text(interval)
+    bounds = report.bounds(item)
+    return name, number, direction, "" if bounds is None else bounds_text(bounds)
 
 
-def interval_text(interval: Interval) -> str:
+def bounds_text(bounds: Bounds) -> str:
     """The guaranteed bounds of a value that was read from bins, rounded outwards."""
-    if math.isnan(interval.value):
+    if math.isnan(bounds.value):
         return "not defined"
-    if interval.exact or math.isinf(interval.high):
+    if bounds.exact or math.isinf(bounds.high):
         return "exact"
-    low, high = math.floor(interval.low * 1e5) / 1e5, math.ceil(interval.high * 1e5) / 1e5
+    low, high = math.floor(bounds.low * 1e5) / 1e5, math.ceil(bounds.high * 1e5) / 1e5
     return f"between {low:.5f} and {high:.5f} (guaranteed)"
 
 

@@ -16,7 +16,7 @@ from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import Axis, Chart, nice_axis, unit_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, number_text
-from streameval.report.page.metrics import interval_text, metric_list
+from streameval.report.page.metrics import bounds_text, metric_list
 from streameval.states.curve_view import CurveTables
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
@@ -60,10 +60,10 @@ def _curves(report: Report, tables: CurveTables, drawn: list[tuple[str, int]], *
         cells = tables.pooled.of(0)
         if positives := int(cells.tp[-1]):
             chart.level(positives / (positives + int(cells.fp[-1])))
-    interval, areas = report.bounds(report.value(f"{metric}_micro")), report.per_label(build_spec(metric, average=None))
+    bounds, areas = report.bounds(report.value(f"{metric}_micro")), report.per_label(build_spec(metric, average=None))
     value = "not defined"
-    if interval is not None and not math.isnan(interval.value):
-        value = f"{number_text(interval.value, 'fraction')} ({interval_text(interval)})"
+    if bounds is not None and not math.isnan(bounds.value):
+        value = f"{number_text(bounds.value, 'fraction')} ({bounds_text(bounds)})"
     chart.description += f" of {_ALL}, {area} {value}."
     chart.note = f"{area.capitalize()} of {_ALL} {value}.{chart.note}"
     for name, place in drawn:

@@ -67,8 +67,8 @@ def test_thresholds_and_metrics_of_scores_read_probabilities(model):
     assert list(got) == ["roc_auc_macro", "neg_ranking_loss"]
     bounds = se.Evaluator(["roc_auc_macro"])
     bounds.update_many(Y[80:], likely)
-    interval = bounds.interval("roc_auc_macro")
-    assert interval.low - 1e-12 <= roc_auc_score(Y[80:], likely, average="macro") <= interval.high + 1e-12
+    area = bounds.bounds("roc_auc_macro")
+    assert area.low - 1e-12 <= roc_auc_score(Y[80:], likely, average="macro") <= area.high + 1e-12
     assert got["roc_auc_macro"] == bounds.get("roc_auc_macro")
 
 

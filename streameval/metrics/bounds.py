@@ -9,7 +9,7 @@ from streameval.errors import public
 
 @public
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Bounds:
     """A value that is known to lie between two bounds.
 
     Attributes
