@@ -589,7 +589,7 @@ def test_scores_that_are_no_probabilities_are_refused_by_name():
         with pytest.raises(MetricError, match=r"needs probabilities, but scores from about -3\.2\d* to 8 were"):
             measure(tables)
     with pytest.raises(MetricError, match="buckets"):
-        calibration.reliability(counted(width=1), buckets=0)
+        calibration.calibration_curve(counted(width=1), buckets=0)
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
@@ -600,7 +600,7 @@ def test_reliability_sums_are_exact(seed: int, strategy: str):
     tables = counted(rows_of(true, scores, weights=weights), width=1)
     every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
     found = reading("expected_calibration_error")(tables, strategy=strategy)
-    diagram = calibration.reliability(tables, strategy=strategy)
+    diagram = calibration.calibration_curve(tables, strategy=strategy)
     assert math.fsum(diagram.weight) == float(sum(every))
     whole = sum(w * Fraction(s) for w, s in zip(every, scores[:, 0].tolist(), strict=True))
     assert math.fsum(diagram.weight * diagram.mean_score) == pytest.approx(float(whole), rel=1e-12)
