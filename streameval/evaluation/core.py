@@ -11,10 +11,12 @@ from streameval.errors import FormatError, StreamevalError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
 from streameval.inputs import Reader, checked_weight, read_many, read_one
+from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER
 from streameval.schema.batch import Batch, Example, Ragged
 from streameval.schema.config import Config
 from streameval.schema.labels import LabelIndex
+from streameval.schema.record import Record, record_of
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 
@@ -36,11 +38,13 @@ class Core:
         "weights",
     )  # fmt: skip
 
-    def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
+    def __init__(
+        self, config: Config, states: StateSet, known: LabelIndex | None = None, record: Record | None = None
+    ) -> None:
         self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
         self.table, self.weights = self.decisions.table, self.decisions.weights.cell
         self.table.weights = self.weights
-        self.reader = Reader(config, states.labels, known)
+        self.reader = Reader(config, states.labels, known, record)
         # Whether the kernel may place cells, or count them at once, and with which threshold.
         self._placed = config.rows != "indicator" and not isinstance(config.threshold, tuple)
         self.fast_path = self._placed and not config.options
@@ -54,13 +58,17 @@ class Core:
         labels.look = labels.look if before is None else before.look
         return cls(config, states_of(config, labels))
 
-    def scratch(self) -> Core:
-        """An empty core to gather examples in. Its cost does not depend on how many labels are known."""
+    def scratch(self, guard: commit.Guard | None = None) -> Core:
+        """An empty core to gather examples in, of the object of ``guard``, by default the one that counts with this.
+
+        Its cost does not depend on how many labels are known.
+        """
+        record = record_of(self.labels.guard if guard is None else guard, self.labels)
         if len(self.labels) > FEW and not self.config.options:  # other states need the order of the labels
-            core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
+            core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels, record)
         else:
             labels = self.labels.copy() if self.reader.grows else self.labels
-            core = Core(self.config, self.states.empty_like(labels))
+            core = Core(self.config, self.states.empty_like(labels), None, record)
         if core.labels is not self.labels:  # it is looked when they are merged
             core.labels.bound(None)
         return core
@@ -139,6 +147,7 @@ class Core:
             before, known = known, self._register(y_true, y_pred, most)
             # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
             if (most is None or known == before) and self.fast_count_many(y_true, y_pred):
+                self.reader.note()
                 return True
         return False
 

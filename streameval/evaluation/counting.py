@@ -11,7 +11,7 @@ from streameval.errors import FormatError, MetricError
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.guarding import Change, changes, combines, make_read, reads
+from streameval.evaluation.guarding import Change, changes, combines, copied, forget, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
@@ -119,8 +119,14 @@ class Accumulator(Details, Mergeable):
 
     def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
         """Count one example of any form, or take it back with sign -1."""
+        self._forget_gone()
         reading = self._read(y_true, y_pred, weight, mask)
         make_read((self, reading, sign), reading[0])
+
+    def _forget_gone(self) -> None:
+        """Remember nothing of examples of which none is left, since equal objects accept the same input."""
+        if not self._core.table.examples:
+            forget(self._guard)
 
     def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """Read one example, which may run code of the user."""
@@ -200,6 +206,7 @@ class Accumulator(Details, Mergeable):
         fast = core.fast_path and mask is None and weights is None
         if fast and core.fast_count_many(y_true, y_pred):
             return
+        self._forget_gone()
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
@@ -251,6 +258,7 @@ class Accumulator(Details, Mergeable):
     def reset(self) -> None:
         """Forget every example."""
         self._replace(Core.fresh(self._config, self._core.labels))
+        forget(self._guard)
 
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
@@ -302,7 +310,9 @@ class Accumulator(Details, Mergeable):
     @reads
     def copy(self) -> Self:
         """An independent object with the same content."""
-        return with_states(self, self._core.states.copy())
+        twin = with_states(self, self._core.states.copy())
+        twin._guard.notes = copied(self._guard).notes
+        return twin
 
     def _equals(self, other: Self) -> bool:
         mine, theirs = (self._config, self._specs, self._core.states), (other._config, other._specs, other._core.states)

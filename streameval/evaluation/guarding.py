@@ -83,10 +83,20 @@ def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
 
 def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
     """A method that changes the object by another one, which may be the same; both are held."""
+    merges = method.__name__ == "merge"
 
     def guarded(self: S, other: S) -> R:
-        with commit.Guards((self._guard,), guards_of(other)):  # type: ignore[attr-defined]
-            return method(self, other)
+        guard: commit.Guard = self._guard  # type: ignore[attr-defined]
+        with commit.Guards((guard,), guards_of(other)):
+            theirs = next(iter(guards_of(other)), guard).notes if merges else None
+            if guard.notes is not None and theirs is not None:
+                guard.notes.check_merge(theirs)
+            result = method(self, other)
+            if merges and guard.notes is not None:
+                guard.notes.merge(theirs)
+            elif theirs is not None:
+                guard.notes = theirs.copy()
+            return result
 
     return _first(method, guarded)
 
@@ -99,6 +109,19 @@ def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:
         return warning_first(guarded, *args, **keywords)
 
     return change
+
+
+def copied(guard: commit.Guard) -> commit.Guard:
+    """A guard for a copy of an object, with a copy of what it remembers of its input."""
+    twin = commit.Guard()
+    twin.notes = None if guard.notes is None else guard.notes.copy()
+    return twin
+
+
+def forget(guard: commit.Guard) -> None:
+    """Let an object that is reset remember no more than what it has warned of."""
+    if guard.notes is not None:
+        guard.notes.forget()
 
 
 def held(*holders: object) -> commit.Guards:

@@ -42,7 +42,7 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     for argument, example in zip(arguments, examples, strict=True):
         for column, bits in cells_in(example, argument):
             cells[column] = cells.get(column, 0) | bits
-    reader.check_label_types()
+    reader.note()
     cells.pop(IGNORED, None)
     fixed = reader.labels.fixed
     slots = [5 * column + min(MASK, bits) for column, bits in cells.items() if bits or column >= fixed]
@@ -90,6 +90,7 @@ def read_many(
             reader.check_label_types()
             part = part if weighted else None
             yield _dense(pieces, part, reader) or _ragged(pieces, part, reader)
+    reader.note()
 
 
 def _arguments(reader: Reader, mask: object, frame: list[object] | None = None, many: bool = True) -> list[Argument]:

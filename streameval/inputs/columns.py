@@ -14,6 +14,7 @@ from streameval.errors import InputError, LabelError
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config
 from streameval.schema.labels import Key, LabelIndex, distinct, is_unicode, key_of, normalise
+from streameval.schema.record import Record, record_of
 from streameval.schema.text import quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
@@ -28,12 +29,18 @@ class Reader:
     """Finds the columns and thresholds of labels, as a `Config` says."""
 
     __slots__ = (
-        "_known", "_positions", "_threshold", "_thresholds", "_unnamed", "config", "has_strings", "integers",
+        "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "config", "has_strings", "integers",
         "keeps_scores", "labels", "reads_scores",
     )  # fmt: skip
 
-    def __init__(self, config: Config, labels: LabelIndex, known: LabelIndex | None = None) -> None:
-        """``known`` holds the declared labels if ``labels`` does not: it then registers those that occur."""
+    def __init__(
+        self, config: Config, labels: LabelIndex, known: LabelIndex | None = None, record: Record | None = None
+    ) -> None:
+        """``known`` holds the declared labels if ``labels`` does not: it then registers those that occur.
+
+        ``record`` is that of the object, by default of the one that counts in the columns of ``labels``.
+        """
+        self._record = record
         self.config, self.labels, self._known = config, labels, labels if known is None else known
         self.reset()
         self.keeps_scores = bool(config.options) and config.scored  # for a state that reads the scores themselves
@@ -42,6 +49,11 @@ class Reader:
         of_keys = {key_of(label): value for label, value in bound} if isinstance(bound, tuple) else None
         self._thresholds: dict[Key, float] | None = of_keys
         self._threshold: float = 0.0 if bound is None or isinstance(bound, tuple) else bound
+
+    @property
+    def record(self) -> Record:
+        """What the object has met."""
+        return record_of(self.labels.guard, self.labels) if self._record is None else self._record
 
     @property
     def drops_nan(self) -> bool:
@@ -64,6 +76,7 @@ class Reader:
             return known
         name, declared = normalise(label), self.config.labels
         if declared is None or self.config.unknown == "add" or key_of(name) in self._known.columns:
+            self._check_unnamed(has_strings=isinstance(name, str))
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
@@ -112,7 +125,9 @@ class Reader:
         """Register those of many plain labels that have no column yet."""
         names = distinct(labels)
         new = [name for name, known in zip(names, self.labels.columns_of(names), strict=True) if known is None]
-        if self.grows and is_unicode("".join([label for label in new if type(label) is str])):
+        strings = [label for label in new if type(label) is str]
+        self._check_unnamed(has_strings=bool(strings))
+        if self.grows and is_unicode("".join(strings)):
             self.labels.register(new)
         else:
             for label in new:
@@ -127,10 +142,36 @@ class Reader:
 
     def check_label_types(self) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
-        name = next(iter(self._unnamed), self.integers)
-        if name is not None and self.has_strings:
+        if self.config.labels is not None:
+            return
+        name, record = next(iter(self._unnamed), self.integers), self.record
+        if name is not None and (self.has_strings or record.strings):
             unnamed = f"{name} has columns without names, but the labels are strings"
             raise InputError(f"{unnamed}; construct with labels=[...]")
+        self._check_unnamed(has_strings=self.has_strings)
+        width = max(self._unnamed.values(), default=0)
+        if width < (record.width or 0) and self._unnamed:
+            record.warn(
+                "width",
+                f"{name} has {width} columns without names, but rows before had {record.width}: labels from {width} on "
+                "are not in these examples; construct with labels=[...], so that each row must name or have all",
+            )
+
+    def _check_unnamed(self, *, has_strings: bool) -> None:
+        """Raise if labels are strings where columns without names were counted, before the first of them is new."""
+        if has_strings and self.config.labels is None and self.record.width is not None:
+            unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
+            raise LabelError(f"{unnamed}; construct with labels=[...]")
+
+    def note(self) -> None:
+        """Remember what was read of the call, which is not refused."""
+        self.check_label_types()
+        if self.config.labels is None and (self.has_strings or self._unnamed or self.integers):
+            record = self.record
+            if self.has_strings:
+                record.strings = True
+            else:
+                record.width = max(record.width or 0, *self._unnamed.values(), 0)
 
     def positions(self, width: int, name: str) -> IntArray:
         """The columns of a row or matrix that does not name its labels; the same array for all of one call."""
@@ -146,6 +187,9 @@ class Reader:
                 self._positions = self.labels.order()[:width] if fixed else np.array(self.columns(declared), np.int64)
             return self._positions
         for other, columns in self._unnamed.items():
+            if columns != width and other == name:
+                rows = f"{name} has rows of {columns} columns and of {width}"
+                raise InputError(f"{rows}; an array is one row of indicators: for labels give lists or sets")
             if columns != width:
                 raise InputError(f"{other} has {columns} columns and {name} has {width}; give one column per label")
         self._unnamed[name] = width

@@ -10,6 +10,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.evaluation.counting import Accumulator, core_of, with_states
 from streameval.kernel import backend
+from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Ragged, concatenate
 from streameval.states.state_set import StateSet
@@ -24,9 +25,11 @@ labels in lists take about a hundred megabytes."""
 class Gathered(Generic[A]):
     """Many examples, read once; built as ``like``."""
 
-    def __init__(self, like: A, y_true: object, y_pred: object, mask: object, weights: object, groups: int) -> None:
+    def __init__(
+        self, like: A, guard: commit.Guard, y_true: object, y_pred: object, mask: object, weights: object, groups: int
+    ) -> None:
         """Read examples, which may run code of the user; ``groups`` is about how many there will be."""
-        self._like, self._core = like, core_of(like).scratch()
+        self._like, self._core = like, core_of(like).scratch(guard)
         least = min(_MOST, _EACH * groups)
         self._batches = list(_gathered(self._core.read_many(y_true, y_pred, weights, mask), least))
 

@@ -13,7 +13,7 @@ from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import Accumulator, core_of, saved_empty
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import MetricLike
-from streameval.evaluation.guarding import Declined, changes, combines, make, reads
+from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, make, reads
 from streameval.evaluation.holding import Answer, answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
@@ -122,6 +122,7 @@ class Sliced(Mergeable, Generic[A]):
         self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in made))
         for group in () if replaced is None else replaced.value:
             group.retire()
+        forget(self._guard)
 
     @property
     def _slices(self) -> tuple[AxisSlices[A], ...]:
@@ -242,7 +243,7 @@ class Sliced(Mergeable, Generic[A]):
         groupings = self._grouped(by_axis)
         like = next(iter(self._slices[0].slices.values()), self._empty)  # whose labels have columns already
         groups = max(len(keys) + 1 for _, keys in groupings)
-        examples = Gathered(like, y_true, y_pred, mask, weights, groups)
+        examples = Gathered(like, self._guard, y_true, y_pred, mask, weights, groups)
         while True:  # again only where slices have gone meanwhile
             parts, before = examples.counted([(codes, len(keys) + 1) for codes, keys in groupings]), groupings
             groupings = self._add_counted(parts, before, by_axis)
@@ -464,7 +465,7 @@ class Sliced(Mergeable, Generic[A]):
     def copy(self) -> Self:
         """An independent object with the same content."""
         twin = type(self).__new__(type(self))
-        twin._guard = commit.Guard()
+        twin._guard = copied(self._guard)
         twin._empty, twin._by, twin._cross = self._empty, self._by, self._cross
         twin._most, twin._declared = self._most, self._declared
         twin._cell = commit.Root().cell(tuple(group.copy().belong(twin._guard) for group in self._slices))

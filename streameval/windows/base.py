@@ -10,7 +10,7 @@ from streameval.evaluation.counting import Accumulator, saved_empty
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
-from streameval.evaluation.guarding import reads
+from streameval.evaluation.guarding import copied, reads
 from streameval.evaluation.holding import answer_of, saved_template
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
@@ -137,7 +137,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         for name in (name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())):
             if hasattr(self, name):
                 setattr(twin, name, getattr(self, name))
-        twin._guard = commit.Guard()
+        twin._guard = copied(self._guard)
         return twin
 
     def _differences(self, other: Self) -> list[str]:

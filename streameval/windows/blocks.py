@@ -13,7 +13,7 @@ from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import compacted, core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
-from streameval.evaluation.guarding import Change, Declined, changes, combines, make_read, reads
+from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray, IntArray
@@ -92,6 +92,7 @@ class Blocks(Window[A]):
         replaced = getattr(self, "_cell", None)
         self._cell = commit.Root().cell(WindowState(None if self.timed else 0, {}))
         self._own({}, {} if replaced is None else replaced.value.blocks)
+        forget(self._guard)
 
     def _own(self, blocks: dict[int, A], replaced: Mapping[int, A]) -> None:
         """Guard blocks as a part of this window, and let nothing be counted in those that are no part any more."""
@@ -228,7 +229,8 @@ class Blocks(Window[A]):
 
     def _reading(self, block: A | None, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """Read an example, probably of this block."""
-        return core_of(self._template.copy() if block is None else block).read(y_true, y_pred, weight, mask)
+        counting = self._owned(self._template.copy()) if block is None else block
+        return core_of(counting).read(y_true, y_pred, weight, mask)
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         """Prepare an unweighted example that runs no code of the user, or raise `Declined`; the guard is held."""
@@ -286,7 +288,7 @@ class Blocks(Window[A]):
         if (times is None) is clock.timed:
             raise self._wrong_time("times")
         time = None if times is None else clock.keys(times)
-        gathered = core_of(self._template).scratch()
+        gathered = core_of(self._template).scratch(self._guard)
         batches = list(gathered.read_many(y_true, y_pred, weights, mask))
         self._extend(gathered, batches, *(time or (None, None)))
 

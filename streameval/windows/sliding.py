@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import core_of, with_states
-from streameval.evaluation.guarding import Change, Declined, changes, combines, make_read, reads
+from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
@@ -150,6 +150,7 @@ class _Recent(Window[A]):
     def reset(self) -> None:
         """Forget every example, and the time."""
         self._adopt(Recording.empty(core_of(self._template).config.labels or ()))
+        forget(self._guard)
 
     @reads
     def copy(self) -> Self:

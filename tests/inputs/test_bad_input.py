@@ -45,6 +45,12 @@ def numbers() -> se.Evaluator:
     return ev
 
 
+def integers() -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro"])
+    ev.update_many([{0}, {1}, {2}], [{0, 1, 2}] * 3)
+    return ev
+
+
 def declared() -> se.Evaluator:
     ev = se.Evaluator(["f1_macro"], labels=["bird", "cat", "dog"])
     ev.update({"cat", "bird"}, {"cat"})
@@ -483,7 +489,7 @@ def label_calls(label: object) -> dict[str, Call]:
 
 
 @pytest.mark.parametrize("kind", BAD_LABELS)
-@pytest.mark.parametrize("make", [words, numbers, declared, scored])
+@pytest.mark.parametrize("make", [words, integers, declared, scored])
 def test_labels_that_are_neither_str_nor_int_are_refused_everywhere(kind: str, make: Callable[[], se.Evaluator]):
     label, told = BAD_LABELS[kind]
     for name, call in label_calls(label).items():

@@ -3,6 +3,7 @@ cdef class Guard:
     cdef unsigned long forks
     cdef Py_ssize_t depth
     cdef readonly unsigned long long version
+    cdef public object notes
 
     cdef bint start(self) noexcept
     cdef int wait(self, bint changes) except -1

@@ -56,16 +56,17 @@ class Guard:
     be interrupted. The same thread may read again, also within a change, since that shows nothing before its commit;
     a change within a change or a read, which only a signal handler or a finaliser can try, is an error. What a fork
     cuts off has changed nothing, so guards that threads of the parent held are free in the child. ``version`` counts
-    the changes.
+    the changes; ``notes`` are the object's.
     """
 
-    __slots__ = ("_held", "_reads", "version")
+    __slots__ = ("_held", "_reads", "notes", "version")
 
     def __init__(self) -> None:
         # Empty, or the frame, thread and forks of the call that holds it: to enter it if there is none is one step.
         self._held: dict[str, tuple[FrameType, int, int]] = {}
         self._reads = 0  # of that thread, within that call
         self.version = 0
+        self.notes: Any = None
 
     def begin(self, frame: FrameType | None = None) -> bool:
         """Hold the guard for a frame, or the caller's, unless it is held; whether that was possible."""

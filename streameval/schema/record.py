@@ -1,0 +1,75 @@
+"""What an object remembers of its input beside its counts: in no bytes, no equality and no merge check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streameval.errors import MergeError, warn
+from streameval.schema.labels import LabelIndex
+
+
+class Record:
+    """What readers met over the life of one object, with its windows and slices, whose guard holds it.
+
+    Attributes
+    ----------
+    width
+        Of the widest row that did not name its labels, where none were declared: it counted as the labels 0, 1, 2 ...
+        0 if only indices did; None if there was neither.
+    strings
+        Whether a label was a string; None if that is for the labels to say, after they were merged.
+    warnings
+        The warnings that were issued, by what they are about. Copies of an object share them.
+    """
+
+    __slots__ = ("strings", "warnings", "width")
+
+    def __init__(self, warnings: dict[str, str] | None = None) -> None:
+        self.warnings = {} if warnings is None else warnings
+        self.forget()
+
+    def forget(self) -> None:
+        """Be the record of an object that has counted nothing, but has warned."""
+        self.width: int | None = None
+        self.strings: bool | None = False
+
+    def copy(self) -> Record:
+        """The record of a copy of the object."""
+        twin = Record(self.warnings)
+        twin.width, twin.strings = self.width, self.strings
+        return twin
+
+    def warn(self, about: str, message: str) -> None:
+        """Issue a `DataWarning`, unless there was one about the same."""
+        if about not in self.warnings:
+            self.warnings[about] = message  # first, so that the same call goes on where warnings are errors
+            warn(message)
+
+    def check_merge(self, other: Record) -> None:
+        """Raise `MergeError` if labels of one object are strings, and those of the other columns without names."""
+        for one, two in ((self, other), (other, self)):
+            if one.width is not None and two.strings:
+                raise MergeError(
+                    "cannot merge: one has counted columns without names, and labels of the other are strings; "
+                    "construct both with labels=[...]"
+                )
+
+    def merge(self, other: Record | None) -> None:
+        """Take over what another object remembers, or with None that it remembers nothing of what it has counted."""
+        if other is None:
+            self.strings = self.strings or None
+            return
+        widths = {self.width, other.width} - {None}
+        self.width = max(widths, default=None)  # type: ignore[type-var]  # None is not among them
+        self.strings = self.strings or (None if other.strings is None else other.strings or self.strings)
+
+
+def record_of(guard: Any, labels: LabelIndex | None = None) -> Record:
+    """The record of the object that a guard belongs to; of ``labels`` are those that it was read with from bytes."""
+    record: Record | None = guard.notes
+    if record is None:
+        record = guard.notes = Record()
+        record.strings = None
+    if record.strings is None and labels is not None:
+        record.strings = any(isinstance(label, str) for label in labels.labels[labels.fixed :])
+    return record

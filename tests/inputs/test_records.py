@@ -1,0 +1,144 @@
+"""What an object remembers of its input: how wide rows without names were, and whether labels were strings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import streameval as se
+
+ROW, NARROW, WIDE = np.array([1, 0, 1]), np.array([1, 0]), np.array([1, 0, 1, 0])
+
+
+def updates(example: Any) -> Callable[[Any], None]:
+    return lambda ev: ev.update(example, example)
+
+
+def batches(example: Any) -> Callable[[Any], None]:
+    return lambda ev: ev.update_many([example] * 2, [example] * 2)
+
+
+def matrices(example: Any) -> Callable[[Any], None]:
+    return lambda ev: ev.update_many(np.stack([example] * 2), np.stack([example] * 2))
+
+
+def sparse_matrices(example: Any) -> Callable[[Any], None]:
+    return lambda ev: ev.update_many(sparse.csr_array(np.stack([example])), sparse.csr_array(np.stack([example])))
+
+
+class BySlice(se.Sliced):
+    """Slices whose examples take turns, so that each is the first of its slice."""
+
+    def update(self, y_true: Any, y_pred: Any, **_: Any) -> None:
+        super().update(y_true, y_pred, where={"n": self.total().examples})
+
+    def update_many(self, y_true: Any, y_pred: Any, **_: Any) -> None:
+        first, examples = self.total().examples, getattr(y_true, "shape", [2])[0]
+        super().update_many(y_true, y_pred, where={"n": list(range(first, first + examples))})
+
+
+HOLDERS: dict[str, Callable[[], Any]] = {
+    "evaluator": se.Evaluator,
+    "metric": se.F1,
+    "rolling": lambda: se.Rolling(se.Evaluator(), size=2),
+    "tumbling": lambda: se.Tumbling(se.Evaluator(), size=1, keep=9),
+    "sliced": lambda: BySlice(se.Evaluator(), by="n"),
+}
+READS = [updates, batches, matrices, sparse_matrices]
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.mark.parametrize("make", HOLDERS.values(), ids=list(HOLDERS))
+@pytest.mark.parametrize("read", READS)
+def test_between_calls_wider_rows_add_labels_and_narrower_ones_are_warned_of_once(make: Any, read: Any):
+    holder = make()
+    with silent():
+        read(ROW)(holder)
+        read(WIDE)(holder)
+    before = holder.to_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", se.DataWarning)
+        with pytest.raises(se.DataWarning, match="has 2 columns without names, but rows before had 4"):
+            read(NARROW)(holder)
+        assert holder.to_bytes() == before
+        read(NARROW)(holder)
+        read(ROW)(holder)
+        read(NARROW)(holder.copy())
+    assert holder.to_bytes() != before
+
+
+@pytest.mark.parametrize("make", HOLDERS.values(), ids=list(HOLDERS))
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("name", [updates, batches])
+def test_rows_without_names_and_labels_that_are_strings_exclude_each_other(make: Any, read: Any, name: Any):
+    for first, second in ((read(ROW), name({"a", 1})), (name({"a", 1}), read(ROW))):
+        holder = make()
+        first(holder)
+        before = holder.to_bytes()
+        for one in (holder, holder, holder.copy()):
+            with pytest.raises(se.InputError, match=r"strings, but|but the labels are strings"):
+                second(one)
+        assert holder.to_bytes() == before
+        first(holder)
+        holder.reset()
+        second(holder)
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_row_is_refused_also_where_strings_were_loaded_or_merged(read: Any):
+    names = se.Evaluator()
+    names.update({"a", 0, 1, 2}, {"a"})
+    loaded, merged, late = se.Evaluator.from_bytes(names.to_bytes()), se.Evaluator(), se.Evaluator()
+    merged.merge(loaded)
+    late.update({0}, {1})
+    late.merge(names)
+    for ev in (loaded, merged, late):
+        with pytest.raises(se.InputError, match="but the labels are strings"):
+            read(ROW)(ev)
+    rows = se.Evaluator()
+    read(ROW)(rows)
+    for one, two in ((rows, names), (names, rows), (rows.copy(), names.copy())):
+        with pytest.raises(se.MergeError, match="columns without names"):
+            one.merge(two)
+    merged = se.Evaluator()
+    merged.merge(rows)
+    with pytest.raises(se.InputError, match="strings, but"):
+        merged.update({"a"}, {"a"})
+
+
+def test_sets_mix_strings_and_integers_and_declared_labels_have_their_width():
+    with silent():
+        ev = se.Evaluator()
+        for example in ({0, 1}, {"a"}, {0: True, "b": False}, [3, "a"]):
+            ev.update(example, example)
+            ev.update_many([example], [example])
+        rows = se.Evaluator()
+        rows.update(ROW, {3, 7})
+        rows.update({3}, {0})
+    declared = se.Evaluator(labels=["a", "b", "c"])
+    declared.update(ROW, {"a"})
+    for row in (NARROW, WIDE):
+        with pytest.raises(se.InputError, match="3 labels are declared"):
+            declared.update(row, row)
+
+
+def test_rows_of_different_width_are_refused_within_a_call_and_named():
+    ev = se.Evaluator()
+    with pytest.raises(se.InputError, match=r"y_true has rows of 3 columns and of 2; an array is one row"):
+        ev.update_many([ROW, NARROW], [ROW, NARROW])
+    with pytest.raises(se.InputError, match="y_true has 3 columns and y_pred has 2"):
+        ev.update(ROW, NARROW)
+    ev.update({"a"}, {"a"})
+    assert ev.labels == ("a",)
