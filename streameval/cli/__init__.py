@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from streameval.errors import StreamevalError
+from streameval.errors import DataWarning, StreamevalError
 
 __all__ = ["main"]
 
@@ -40,7 +42,10 @@ def main(args: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
     words = sys.argv[1:] if args is None else list(args)
     try:
-        code = app(args=words or ["--help"], prog_name="streameval", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warned
+            warnings.simplefilter("always", DataWarning)
+            code = app(args=words or ["--help"], prog_name="streameval", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:  # the reader of a pipe, such as head, has seen enough
         if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):  # completion of shells
@@ -71,5 +76,28 @@ def _forget_output() -> None:
 
 
 def _failed(text: str) -> int:
-    sys.stderr.write(f"streameval: {' '.join(text.split())}\n")
+    sys.stderr.write(f"streameval: {' '.join(in_options(text).split())}\n")
     return 2
+
+
+def _warned(message: Warning | str, *_: object, **__: object) -> None:
+    sys.stderr.write(f"warning: {' '.join(in_options(str(message)).split())}\n")
+
+
+_PHRASES = {
+    r"for indicators give .* rows='labels'": "for indicators give --rows indicator, for labels --rows labels",
+    r", or declare the labels.*": "",  # with an argument that is no option
+    r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
+    r"\b(null|rows|sep|labels|unknown|threshold|label_limit)=\.\.\.": r"--\1",
+    r"""\b(null|rows|sep|labels|unknown|threshold|label_limit)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
+    r"\b(label_limit|sep) (?=is|must)": r"--\1 ",
+    "--label_limit": "--label-limit",
+}
+"""How messages of the library that name its arguments speak of the options of the command."""
+
+
+def in_options(text: str) -> str:
+    """A message in the words of the command."""
+    for argument, option in _PHRASES.items():
+        text = re.sub(argument, option, text)
+    return text

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import streameval
-from streameval.cli.counting import Counting, count
+from streameval.cli.counting import count
 from streameval.cli.demo import demonstrate
 from streameval.cli.options import RowsOption, counting_of, names_of, specs_of
 from streameval.cli.outputs import check_outputs, identity, write_output
@@ -23,6 +23,7 @@ from streameval.kernel import BACKEND
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
+from streameval.tabular.blocks import Counting
 
 app = typer.Typer(
     name="streameval", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -30,7 +31,7 @@ app = typer.Typer(
 )  # fmt: skip
 
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; patterns; - is stdin.")
+    list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; folders, patterns; - is stdin.")
 ]
 States = Annotated[list[Path], typer.Argument(metavar="STATE...", help="Files that --save wrote.")]
 Actual = Annotated[str, typer.Option("--actual", "-a", metavar="COLUMN", help="The true labels.")]
@@ -56,7 +57,7 @@ Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many la
 Save = Annotated[Path | None, typer.Option("--save", metavar="STATE", help="Save the state, to merge or show it.")]
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write the page of the report.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that streameval did not write.")]
-Sep = Annotated[str, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell of CSV.")]
+Sep = Annotated[str | None, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell; in CSV |.")]
 Rows = Annotated[
     RowsOption | None, typer.Option("--rows", help="What lists such as [1, 0, 1] are: labels, or an indicator row.")
 ]
@@ -99,13 +100,13 @@ def evaluate(
     save: Save = None,
     report: Report = None,
     force: Force = False,
-    sep: Sep = "|",
+    sep: Sep = None,
     skip_bad: SkipBad = False,
     rows: Rows = None,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
     sources = sources_of(files)
-    inputs = [source.file for source in sources] + ([threshold] if threshold else [])
+    inputs = [file for source in sources for file in source.files] + ([threshold] if threshold else [])
     check_outputs({"--save": save, "--report": report}, inputs, force)
     columns = {"actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask}
     read = {**columns, "by": names_of(by)}
@@ -265,7 +266,7 @@ def thresholds(
         Path | None, typer.Option("--save", metavar="FILE.json", help="Write them, for evaluate --threshold.")
     ] = None,
     force: Force = False,
-    sep: Sep = "|",
+    sep: Sep = None,
     skip_bad: SkipBad = False,
     rows: Rows = None,
 ) -> int:
@@ -273,7 +274,7 @@ def thresholds(
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
     sources = sources_of(files) if actual is not None else []
-    check_outputs({"--save": save}, [source.file for source in sources] or files, force)
+    check_outputs({"--save": save}, [file for source in sources for file in source.files] or files, force)
     stopped = False
     if actual is None and scores is None:
         if len(files) > 1:

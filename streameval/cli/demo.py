@@ -49,7 +49,7 @@ def demonstrate(number: int, write: Path | None, report: Path | None, force: boo
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=500)
     pause = _SECONDS / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
-    with watched([Source("demo", None)], lambda: Result.of(state, (), window)) as advance:
+    with watched([Source("demo", (), None)], lambda: Result.of(state, (), window)) as advance:
         for start in range(0, len(rows), _STEP):
             block = rows[start : start + _STEP]
             examples = [row["tags"] for row in block], [row["scores"] for row in block]

@@ -10,13 +10,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.counting import Counting
 from streameval.cli.reading import UserError
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.tabular.blocks import Counting
 from streameval.tabular.job import Job
 from streameval.windows.sliding import Rolling
 
@@ -82,7 +82,7 @@ def counting_of(
     beta: float | None = None,
     threshold: str | None = None,
     zero_division: float | None = None,
-    sep: str = "|",
+    sep: str | None = None,
     skip_bad: bool = False,
     size: int | None = None,
     label_limit: int | None = None,
@@ -90,8 +90,6 @@ def counting_of(
 ) -> Counting:
     """What counts the rows, whose columns are named as `Job.of` does, and the last ``size`` of them."""
     scored, by = columns["scores"] is not None, columns["by"]
-    if not sep:
-        raise UserError("--sep must be at least one character")
     if not scored and threshold is not None:
         raise UserError("--threshold is for scores; name their column with --scores")
     if not scored and columns["predicted"] is None:
@@ -109,6 +107,5 @@ def counting_of(
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
     lists: Any = None if rows is None else rows.value
     empty = Evaluator(specs, threshold=_threshold(threshold), label_limit=label_limit, rows=lists)
-    job = Job.of(empty, **columns)
     window = None if size is None else Rolling(empty, size=size)
-    return Counting(job.fresh(), job.columns, sep, window=window, skip=skip_bad)
+    return Counting(Job.of(empty, **columns, sep=sep), window=window, skip=skip_bad)

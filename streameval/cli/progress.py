@@ -28,7 +28,7 @@ def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractCont
     if not sys.stderr.isatty():
         return nullcontext(lambda _: None)
     if any(source.size is None for source in sources):
-        return _live(result, reads_stdin=any(source.file == STDIN for source in sources))
+        return _live(result, reads_stdin=any(source.path == STDIN for source in sources))
     return _bar(sum(source.size or 0 for source in sources))
 
 

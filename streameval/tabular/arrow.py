@@ -8,6 +8,7 @@ import numpy as np
 
 from streameval.errors import DependencyError, InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars
+from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns
@@ -15,27 +16,41 @@ from streameval.tabular.columns import Columns
 try:
     import pyarrow as pa
     import pyarrow.compute as pc
+
+    from streameval.tabular import cells
 except ImportError:
     raise DependencyError("tables are read through pyarrow, which is not installed; pip install pyarrow") from None
 
 ArrowError = pa.ArrowException
 
 
-def read_table(batch: object, columns: Columns) -> dict[str, Any] | None:
-    """The arguments of ``update_many`` that say what a batch holds; None if it has no rows."""
-    table = _table_of(batch, columns)
-    arguments: dict[str, Any] = {"y_true": _plain_lists(table, columns.actual, columns)}
+def read_table(batch: object, columns: Columns, sep: str | None = None) -> dict[str, Any] | None:
+    """The arguments of ``update_many`` that say what a batch holds; None if it has no rows.
+
+    ``sep`` is what is between labels in a cell of text where ``columns`` does not say it.
+    """
+    table = table_of(batch, columns)
+    sep = columns.sep or sep
+    arguments: dict[str, Any] = {"y_true": _labels(table, "actual", columns, sep)}
     if columns.scores is not None:
-        arguments["y_pred"] = _scores(table, columns)
+        arguments["y_pred"] = _scores(table, columns, sep)
     elif columns.predicted is not None:
-        arguments["y_pred"] = _plain_lists(table, columns.predicted, columns)
+        arguments["y_pred"] = _labels(table, "predicted", columns, sep)
     if columns.mask is not None:
-        arguments["mask"] = _plain_lists(table, columns.mask, columns)
+        arguments["mask"] = _labels(table, "mask", columns, sep)
     if columns.weight is not None:
-        arguments["weights"] = _numbers(table.column(columns.weight), columns.weight)
+        arguments["weights"] = _numbers(table.column(columns.weight), columns.weight, sep)
     if columns.by:
         arguments["where"] = {name: table.column(name) for name in columns.by}
     return arguments if table.num_rows else None
+
+
+def check_cells(table: Any, columns: Columns, sep: str | None) -> None:
+    """Warn of cells with labels that are probably misread."""
+    if (between := columns.sep or sep) is not None:
+        for name, role in columns.roles:
+            if role in ("actual", "predicted", "mask") and cells.is_string(table.column(name).type):
+                cells.check_cells(table.column(name), between, name, chosen=columns.sep is not None)
 
 
 def without_rows(schema: Any) -> Any:
@@ -43,7 +58,7 @@ def without_rows(schema: Any) -> Any:
     return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
-def _table_of(batch: object, columns: Columns) -> Any:
+def table_of(batch: object, columns: Columns) -> Any:
     """The columns that matter of a record batch, a table or a data frame, as Arrow."""
     if isinstance(batch, pa.RecordBatch | pa.Table):
         columns.check_names(batch.schema.names)
@@ -73,17 +88,28 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
     return pa.Table.from_arrays([*lists.values(), *plain.columns], [*lists, *plain.column_names])
 
 
-def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
-    """A column of lists of labels, without nulls, as lists or large lists; or booleans as the rows of an array."""
+def _labels(table: Any, role: str, columns: Columns, sep: str | None) -> Any:
+    """What names the labels of rows, as ``update_many`` reads it: a column of one type without nulls, or an array."""
+    name: str = getattr(columns, role)
     column = table.column(name)
     kind = column.type
-    is_list = isinstance(kind, pa.ListType | pa.LargeListType)
     if pa.types.is_null(kind) and (columns.null == "empty" or not len(column)):
         return pa.array([[]] * len(column), pa.list_(pa.string()))
-    if not is_list and not isinstance(kind, pa.FixedSizeListType | pa.ListViewType | pa.LargeListViewType):
-        advice = "wrap each label in a list" if _is_label(kind) else "give a list of labels in every row"
-        raise InputError(f"column {name!r} holds {kind}, not lists of labels; {advice}")
     columns.check_nulls(name, column.null_count, "lists without labels")
+    if cells.is_string(kind) and sep is not None:
+        return cells.lists_of(column, sep)
+    if pa.types.is_struct(kind):
+        return [row or {} for row in column.to_pylist()]
+    if pa.types.is_map(kind):
+        return [mapping_of(row or (), f"column {name!r}") for row in column.to_pylist()]
+    is_list = isinstance(kind, pa.ListType | pa.LargeListType)
+    if not is_list and not isinstance(kind, pa.FixedSizeListType | pa.ListViewType | pa.LargeListViewType):
+        advice = "give a list of labels in every row"
+        if _is_label(kind):
+            advice = "wrap each label in a list"
+        if cells.is_string(kind):
+            advice = f"split them with sep=',' or what else is between labels, or {advice}"
+        raise InputError(f"column {name!r} holds {kind}, not lists of labels; {advice}")
     inner = kind.value_type
     if pa.types.is_boolean(inner):
         return _rows(column, name)
@@ -92,6 +118,8 @@ def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
             f"column {name!r} holds {kind}, which may be labels or decisions; cast it to a list of {inner} if these "
             "are labels, or to a list of booleans if they are decisions in the order of the declared labels"
         )
+    if pa.types.is_floating(inner):  # which update_many takes for rows
+        return [row or () for row in column.to_pylist()]
     if not _is_label(inner) and not pa.types.is_null(inner):
         raise LabelError(f"column {name!r} holds lists of {inner}; labels are strings or integers: cast them")
     if is_list and not column.null_count and not pa.types.is_null(inner):
@@ -101,8 +129,7 @@ def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
 
 
 def _is_label(kind: Any) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.types.is_integer(kind) or kind in (pa.string(), pa.large_string(), pa.string_view())
+    return pa.types.is_integer(kind.value_type if pa.types.is_dictionary(kind) else kind) or cells.is_string(kind)
 
 
 def _rebuilt(chunk: Any) -> Any:
@@ -128,7 +155,12 @@ def _rows(column: Any, name: str) -> np.ndarray[Any, Any]:
     return values.to_numpy().reshape(len(lengths), lengths[0] if len(lengths) else 0)  # type: ignore[no-any-return]
 
 
-def _numbers(column: Any, name: str) -> np.ndarray[Any, Any]:
+def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
+    if cells.is_string(column.type) and sep is not None:
+        try:
+            column = column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            raise InputError(f"column {name!r} must hold numbers, not {quoted(column[0].as_py())}") from None
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(f"column {name!r} holds {kind}; weights are numbers: cast them in the query")
@@ -137,18 +169,22 @@ def _numbers(column: Any, name: str) -> np.ndarray[Any, Any]:
     return column.to_numpy()  # type: ignore[no-any-return]  # Arrow has no types
 
 
-def _scores(table: Any, columns: Columns) -> Any:
+def _scores(table: Any, columns: Columns, sep: str | None) -> Any:
     name = str(columns.scores)
     column = table.column(name)
-    kind = column.type
     columns.check_nulls(name, column.null_count, "rows without scores")
+    if cells.is_string(column.type) and sep is not None:
+        column = cells.scores_of(column, sep, name, labelled=columns.predicted is None)
+        if isinstance(column, list) and columns.predicted is None:
+            return column
     if columns.predicted is not None:
-        labels = _plain_lists(table, columns.predicted, columns)
-        if isinstance(labels, np.ndarray) or not hasattr(kind, "value_type"):
+        labels = _labels(table, "predicted", columns, sep)
+        if isinstance(labels, np.ndarray) or not (isinstance(column, list) or hasattr(column.type, "value_type")):
             both = f"columns {columns.predicted!r} and {name!r}"
-            raise InputError(f"{both} must hold lists of labels and lists of their scores, not {kind}")
-        lists = zip(labels.to_pylist(), column.to_pylist(), strict=True)
-        return [columns.pair(names, scores or ()) for names, scores in lists]
+            raise InputError(f"{both} must hold lists of labels and lists of their scores, not {column.type}")
+        lists = (part if isinstance(part, list) else part.to_pylist() for part in (labels, column))
+        return [columns.pair(names, scores or ()) for names, scores in zip(*lists, strict=True)]
+    kind = column.type
     if pa.types.is_struct(kind):
         if column.null_count:
             raise InputError(f"column {name!r} holds null structs, which have no scores; drop those rows")

@@ -43,6 +43,9 @@ class Columns:
         The columns whose values slice the rows.
     null
         What a null list means: ``"error"``, or ``"empty"``: a list without labels.
+    sep
+        What is between labels in columns of strings, such as ``","``; a cell may also be a list as JSON, Python, numpy
+        or Postgres write it. None is ``"|"`` in files of CSV, and refuses strings elsewhere.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Columns:
     mask: str | None = None
     by: tuple[str, ...] = ()
     null: Null = "error"
+    sep: str | None = None
 
     def __post_init__(self) -> None:
         names: object = self.by
@@ -72,6 +76,9 @@ class Columns:
             raise InputError("neither predicted nor scores names a column; say which holds the predictions")
         if self.null not in ("error", "empty"):
             raise InputError(f"null must be 'error' or 'empty', not {quoted(self.null)}")
+        sep: object = self.sep
+        if sep is not None and (not isinstance(sep, str) or not sep):
+            raise InputError(f"sep must be a string of at least one character, not {quoted(self.sep)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,7 +111,7 @@ class Columns:
     def check_nulls(self, name: str, count: int, meaning: str) -> None:
         """Raise `InputError` if there are nulls in a column of lists, unless they stand for empty ones."""
         if count and self.null == "error":
-            advice = f"drop those rows, or say with null='empty' that they are {meaning}"
+            advice = f"drop those rows, or say null='empty', if they are {meaning}"
             raise InputError(f"column {name!r} holds {count} nulls; {advice}")
 
     def describe(self, message: str) -> str:

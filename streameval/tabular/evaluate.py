@@ -1,4 +1,4 @@
-"""Tables on one machine, larger than memory: files of Parquet and Arrow, queries, lazy frames, data frames."""
+"""Tables on one machine, larger than memory: files, queries, lazy frames, data frames."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Unpack
 from streameval.errors import InputError
 from streameval.report.progress import with_bar
 from streameval.schema.text import check_number, quoted
+from streameval.tabular.blocks import Counting
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 _ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of
@@ -29,13 +30,15 @@ def evaluate(
     Parameters
     ----------
     source
-        A path, a pattern such as ``"predictions/*.parquet"``, a folder, or a list of paths: files of Parquet or Arrow
-        (Feather). Or a table, record batch, reader or dataset of Arrow; a data frame of pandas or polars; a lazy frame
-        of polars; a relation of DuckDB; anything else with an Arrow stream; an iterable of record batches.
+        A path, a pattern such as ``"predictions/*.parquet"``, a folder, or a list of paths: files of Parquet, Arrow
+        (Feather, streams, datasets that Hugging Face saved), CSV or JSON Lines, the last two also compressed by gzip.
+        Or a table, record batch, reader or dataset of Arrow; a data frame of pandas or polars; a lazy frame of polars;
+        a relation of DuckDB; a dataset of Hugging Face; anything else with an Arrow stream; an iterable of record
+        batches, or of rows: mappings, or objects that have the columns as attributes.
     actual, predicted, metrics
         The columns of true and predicted labels, and what is read of them: as for `Job.of`.
     **options
-        ``scores``, ``weight``, ``mask``, ``by``, ``null``, ``threshold`` and ``rows``, as for `Job.of`.
+        ``scores``, ``weight``, ``mask``, ``by``, ``null``, ``sep``, ``threshold`` and ``rows``, as for `Job.of`.
     batch_size
         How many rows are read at a time, at most.
     progress
@@ -73,11 +76,13 @@ def count_rows(job: Job, source: object, *, batch_size: int | None = None, progr
     table = open_source(source, job.columns, batch_size or _ROWS)
     if table.schema is not None:  # so that columns are looked at even if there are no rows
         job.check(table.schema)
-    state = job.fresh()
-    batches = with_bar(table.batches, table.rows(), " rows", size=len) if progress else table.batches
+    counting = Counting(job)
+    blocks = table.blocks
+    if progress:
+        blocks = with_bar(blocks, table.rows(), " rows", size=lambda block: len(block.rows))
     try:
-        for batch in batches:
-            job.add(state, batch)
+        for block in blocks:
+            counting.add(block)
     except (ArrowError, OSError) as error:
         raise InputError(f"the table cannot be read: {error}") from error
-    return state
+    return counting.state

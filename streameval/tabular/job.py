@@ -30,6 +30,7 @@ class RowOptions(TypedDict, total=False):
     weight: str | None
     mask: str | None
     null: Null
+    sep: str | None
     threshold: Threshold
     rows: Rows | None
 
@@ -79,6 +80,7 @@ class Job:
         mask: str | None = None,
         by: str | Iterable[str] | None = None,
         null: Null = "error",
+        sep: str | None = None,
         threshold: Threshold = None,
         rows: Rows | None = None,
     ) -> Job:
@@ -92,7 +94,7 @@ class Job:
             Labels scoring at or above it are predicted; not with an object in ``metrics``, which has its own.
         rows
             What lists of integers or strings are, as for `Evaluator`; not with an object either.
-        actual, predicted, scores, weight, mask, by, null
+        actual, predicted, scores, weight, mask, by, null, sep
             As for `Columns`. With ``by``, rows are counted by the values of these columns, in a `Sliced`; a `Sliced`
             names them itself.
 
@@ -102,7 +104,7 @@ class Job:
             If an argument cannot be understood, or they do not fit together.
         """
         by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
-        columns = Columns(actual, predicted, scores, weight, mask, by, null)
+        columns = Columns(actual, predicted, scores, weight, mask, by, null, sep)
         state = _built(metrics, threshold, rows)
         if isinstance(state, Sliced):
             if by and by != state.by:

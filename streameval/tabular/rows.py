@@ -86,7 +86,16 @@ def _value(row: Any, name: str, role: str) -> Any:
 def _lists(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]:
     """What each row has in a column of lists; nothing for a null, where that is allowed."""
     values = _column(rows, name, role)
-    if type(None) not in set(map(type, values)):
+    kinds = set(map(type, values))
+    if str in kinds and role != "scores":
+        if columns.sep is None:
+            number, string = next(pair for pair in enumerate(values) if isinstance(pair[1], str))
+            advice = "split strings with sep=',' or what else is between labels, or give lists"
+            raise InputError(f"column {name!r} (row {number} of the batch) is the string {quoted(string)}; {advice}")
+        from streameval.tabular.cells import list_of
+
+        values = [list_of(value, columns.sep) if isinstance(value, str) else value for value in values]
+    if type(None) not in kinds:
         return values
     columns.check_nulls(name, sum(value is None for value in values), "rows without labels")
     return [() if value is None else value for value in values]

@@ -1,12 +1,14 @@
-"""Whatever can be evaluated as a table, as batches of its rows; files of Parquet and Arrow, and which a path names."""
+"""Whatever can be evaluated as a table, in blocks of its rows; files of Parquet and Arrow, and which a path names."""
 
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from functools import partial
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
@@ -16,21 +18,29 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.text import quoted, suggestion
+from streameval.tabular.blocks import Block
 from streameval.tabular.columns import Columns
+from streameval.tabular.rows import is_table
+from streameval.tabular.text import read_text, sized
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-_FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc"}
 _VALUES = 2**21  # of all columns together in a batch of a Parquet file
 _UNCODED = 2**12  # rows of a batch where strings are not read as codes, so that nobody knows how long they get
 _PART = 2**12  # A part of a table with at least as many rows is a batch of its own
+STDIN = "standard input"
+_STREAM = b"\xff\xff\xff\xff"
+_FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc", _STREAM: "stream"}
+_MAGIC = re.compile(r"[*?\[]")
+_OBJECTS = 2**12  # rows that are objects in a block
+_NAMES = (".parquet", ".pq", ".arrow", ".feather")  # of files that are no text
 
 
 class Source(NamedTuple):
-    """Batches, how many rows they have if it is known beforehand, and what their columns are."""
+    """Blocks of rows, how many rows they have if it is known beforehand, and what their columns are."""
 
-    batches: Iterator[Any]
-    rows: Callable[[], int | None]
+    blocks: Iterator[Block]
+    rows: Callable[[], int | None] = lambda: None
     schema: Any = None
 
 
@@ -55,41 +65,75 @@ def matches_of(path: PathLike) -> list[Path]:
 
 
 def open_source(source: Any, columns: Columns, size: int) -> Source:
-    """The batches of whatever `evaluate` takes, of at most ``size`` rows."""
+    """The rows of whatever `evaluate` takes, in blocks of at most ``size``."""
     paths = [source] if isinstance(source, str | os.PathLike) else source
     if are_paths(paths):
         return open_files(paths, columns, size)
+    if hasattr(source, "peek") and hasattr(source, "read1"):  # a stream of bytes, such as standard input
+        return _stream(source, columns, size)
     if hasattr(source, "get_fragments"):  # a dataset of Arrow
         columns.check_names(source.schema.names)
         schema = pa.schema([source.schema.field(name) for name in columns.names])
         files = _parquet_files(source)
-        scans = (_parquet_batches(file, schema, columns, size) for file in files)
-        batches = chain.from_iterable(scans) if files else source.to_batches(columns=schema.names, batch_size=size)
+        scans = (_blocks(_parquet_batches(file, schema, columns, size), file.path, 1) for file in files)
+        batches = chain.from_iterable(scans) if files else _rows(source.to_batches(schema.names, batch_size=size))
         return Source(batches, source.count_rows, schema)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         columns.check_names(source.schema.names)
         chosen = source.select(list(columns.names))
-        return Source(iter(chosen.to_batches(max_chunksize=size)), lambda: source.num_rows, chosen.schema)
+        return Source(_rows(chosen.to_batches(max_chunksize=size)), lambda: source.num_rows, chosen.schema)
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         columns.check_names(list(source.columns))
         starts = range(0, len(source), size) or (0,)
-        return Source((source.iloc[start : start + size] for start in starts), lambda: len(source))
+        return Source(_rows(source.iloc[start : start + size] for start in starts), lambda: len(source))
     if hasattr(source, "collect_schema") and hasattr(source, "collect"):
         return _polars(source, columns, size)
     if hasattr(source, "to_arrow_reader") or hasattr(source, "fetch_arrow_reader"):  # DuckDB
         columns.check_names(source.columns)
         chosen = source.project(", ".join('"' + name.replace('"', '""') + '"' for name in columns.names))
         reader = (chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader)(size)
-        return Source(iter(reader), lambda: None, reader.schema)
+        return Source(_rows(reader), schema=reader.schema)
+    if hasattr(source, "with_format") and hasattr(source, "iter") and hasattr(source, "column_names"):  # Hugging Face
+        columns.check_names(source.column_names)
+        return Source(_rows(source.with_format("arrow").select_columns([*columns.names]).iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
         source = pa.RecordBatchReader.from_stream(source)
     if isinstance(source, pa.RecordBatchReader):
-        return Source(_cut(source, size), lambda: None, source.schema)
+        return Source(_rows(_cut(source, size)), schema=source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
-        return Source(iter(source), lambda: None)
-    raise InputError(f"source must be a path, a table, a query or an iterable of record batches, not {quoted(source)}")
+        return Source(_items(iter(source)))
+    raise InputError(f"source must be a path, a table, a query or an iterable of rows or batches, not {quoted(source)}")
+
+
+def _blocks(batches: Iterable[Any], name: str, start: int, bytes_per_row: float = 0.0) -> Iterator[Block]:
+    """Batches with the numbers of their rows, which begin with ``start``; without a name these are of all rows."""
+    first = 0
+    for batch in batches:
+        stop = first + len(batch)
+        yield Block(batch, partial(_place, name, first + start), int(bytes_per_row * stop) - int(bytes_per_row * first))
+        first = stop
+
+
+def _place(name: str, first: int, row: int) -> str:
+    return f"{name}: row {first + row:,}".removeprefix(": ")
+
+
+def _rows(batches: Iterable[Any]) -> Iterator[Block]:
+    """Batches of what is in memory, whose rows Python counts from 0."""
+    return _blocks(batches, "", 0)
+
+
+def _items(items: Iterator[Any]) -> Iterator[Block]:
+    """Rows that are objects, and tables of many rows."""
+    first = 0
+    while block := list(islice(items, _OBJECTS)):
+        for tables, group in groupby(block, is_table):
+            part = [*group]
+            for rows in part if tables else [part]:
+                yield Block(rows, partial(_place, "", first))
+                first += len(rows)
 
 
 def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
@@ -112,44 +156,106 @@ def _polars(frame: Any, columns: Columns, size: int) -> Source:
     schema = arrow_of_polars(chosen.head(0).collect()).schema
     if not hasattr(chosen, "collect_batches"):
         table = arrow_of_polars(chosen.collect(engine="streaming"))
-        return Source(iter(table.to_batches(max_chunksize=size)), lambda: table.num_rows, schema)
+        return Source(_rows(table.to_batches(max_chunksize=size)), lambda: table.num_rows, schema)
     parts = chosen.collect_batches(chunk_size=size, maintain_order=False)
-    return Source(_uncut(map(arrow_of_polars, parts)), lambda: None, schema)
+    return Source(_rows(_uncut(map(arrow_of_polars, parts))), schema=schema)
 
 
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
     """The rows of files; where the types of columns differ among files, each is read with its own."""
     import pyarrow.dataset as ds  # imported late, since it imports pandas
 
-    datasets = []
-    for place in (match for path in paths for match in matches_of(path)):
-        options: Any = {"partitioning": "hive", "partition_base_dir": str(place)} if place.is_dir() else {}
+    datasets, blocks = list[Any](), list[Iterator[Block]]()
+    for path, place in [(each, match) for each in paths for match in matches_of(each)]:
+        # Folders that a pattern or a folder stands for may say columns, such as region=eu.
+        base = Path(_MAGIC.split(os.fspath(path), maxsplit=1)[0] + "?").parent if Path(path) != place else place
+        hive: Any = {"partitioning": "hive", "partition_base_dir": str(base)} if base != place or place.is_dir() else {}
         by_format: dict[str, list[str]] = {}
-        for file in _within(place) if place.is_dir() else [place]:
+        for file in _within(place):
             by_format.setdefault(_format(file), []).append(str(file))
         for name, files in by_format.items():
+            if name in ("text", "stream"):
+                keys = [_keys(file, base) if hive else {} for file in files]
+                blocks += [_opened(*each, columns, size, name == "stream") for each in zip(files, keys, strict=True)]
+                continue
             try:
                 coded = _strings(pq.ParquetFile(files[0]), columns) if name == "parquet" else None
                 form = name if coded is None else ds.ParquetFileFormat(dictionary_columns=coded)
-                datasets.append(ds.dataset(files, format=form, **options))
+                datasets.append(ds.dataset(files, format=form, **hive))
             except (pa.ArrowException, OSError) as error:
-                raise InputError(f"{files[0]} cannot be read: {error}; it may be damaged or incomplete") from None
-    names = list(columns.names)
-    scans = [scan for dataset in datasets for scan in _scans(dataset, columns)]
+                raise _damaged(files[0], error) from None
+            blocks += [_scanned(*scan, columns, size) for scan in _scans(datasets[-1], columns)]
+    if not datasets:
+        return Source(chain.from_iterable(blocks))
+    schema = pa.schema([datasets[0].schema.field(name) for name in columns.names])
+    return Source(chain.from_iterable(blocks), lambda: sum(dataset.count_rows() for dataset in datasets), schema)
 
-    def batches() -> Iterator[Any]:
-        for scan, schema in scans:
-            if scan.format.default_extname == "parquet":
-                yield from _parquet_batches(scan, schema, columns, size)
-            else:
-                yield from scan.to_batches(columns=names, batch_size=size, schema=schema)
 
-    schema = pa.schema([datasets[0].schema.field(name) for name in names])
-    return Source(batches(), lambda: sum(dataset.count_rows() for dataset in datasets), schema)
+def _keys(file: str, base: Path) -> dict[str, str]:
+    """The columns that the names of folders below a base say."""
+    folders = Path(file).relative_to(base).parts[:-1]
+    return dict(folder.split("=", 1) for folder in folders if "=" in folder)
+
+
+def _scanned(fragment: Any, schema: Any, columns: Columns, size: int) -> Iterator[Block]:
+    """The rows of a file of a dataset."""
+    file = fragment.path
+    try:
+        per_row = Path(file).stat().st_size / max(1, fragment.count_rows())
+        if fragment.format.default_extname == "parquet":
+            batches = _parquet_batches(fragment, schema, columns, size)
+        else:
+            batches = fragment.to_batches(columns=schema.names, batch_size=size, schema=schema)
+        yield from _blocks(batches, file, 1, per_row)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(file, error) from None
+
+
+def _opened(file: str, keys: dict[str, str], columns: Columns, size: int, is_arrow: bool) -> Iterator[Block]:
+    """The rows of a file of text, or of an Arrow stream."""
+    with Path(file).open("rb") as stream:
+        yield from _arrow_stream(stream, file, columns, size) if is_arrow else read_text(stream, file, columns, keys)
+
+
+def _arrow_stream(stream: Any, name: str, columns: Columns, size: int) -> Iterator[Block]:
+    try:
+        with pa.ipc.open_stream(stream) as reader:
+            columns.check_names(reader.schema.names)
+            batches = (batch.select([*columns.names]) for batch in _cut(reader, size))
+            yield from sized(stream, _blocks(batches, name, 1))
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(name, error) from None
+
+
+def _stream(stream: Any, columns: Columns, size: int) -> Source:
+    """The rows of a stream of bytes."""
+    start = stream.peek(16)[:4]
+    if start == _STREAM:
+        return Source(_arrow_stream(stream, STDIN, columns, size))
+    if start in _FORMATS:
+        raise InputError(f"{STDIN} is Parquet or Arrow; give the path of a file")
+    return Source(read_text(stream, STDIN, columns, {}))
+
+
+def _damaged(file: str, error: Exception) -> InputError:
+    return InputError(f"{file} cannot be read: {' '.join(str(error).split())}; it may be damaged or incomplete")
+
+
+def files_of(path: PathLike) -> list[Path]:
+    """All files that a path or pattern names."""
+    return [file for place in matches_of(path) for file in _within(place)]
 
 
 def _within(folder: Path) -> list[Path]:
-    """The files in a folder and below it, but for hidden ones."""
+    """The files in a folder and below it, but for hidden ones; a file is the only one in itself."""
+    if not folder.is_dir():
+        return [folder]
+    if (folder / "dataset_dict.json").exists():
+        splits = json.loads((folder / "dataset_dict.json").read_text(encoding="utf-8"))["splits"]
+        raise InputError(f"the folder {quoted(str(folder), 300)} holds datasets; give one of {', '.join(splits)} in it")
+    if (folder / "dataset_info.json").exists() and (folder / "state.json").exists():  # as Hugging Face saves one
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        return [folder / file["filename"] for file in state["_data_files"]]
     files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
     files = [file for file in files if not re.search(r"(^|/)[_.]", file.relative_to(folder).as_posix())]
     if not files:
@@ -230,8 +336,10 @@ def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
 
 
 def _format(file: Path) -> str:
+    if not file.is_file():  # such as a pipe, from which every byte comes once
+        return "text"
     with file.open("rb") as opened:
         start = opened.read(4)
-    if start not in _FORMATS:
+    if start not in _FORMATS and file.suffix.lower() in _NAMES:
         raise InputError(f"{file} is neither Parquet nor Arrow: it starts with {start!r}; give a table of it")
-    return _FORMATS[start]
+    return _FORMATS.get(start, "text")

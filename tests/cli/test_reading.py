@@ -19,11 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval.cli import counting, reading
-from streameval.cli.counting import Counting, deferred_interrupts
-from streameval.cli.reading import read_jsonl
+from streameval.cli.counting import deferred_interrupts
 from streameval.inputs.lists import EITHER
-from streameval.tabular.columns import Columns
+from streameval.tabular import text as reading
+from streameval.tabular.blocks import Counting
+from streameval.tabular.evaluate import count_rows
 from tests.support.effort import cases
 
 ROWS = [
@@ -174,10 +174,8 @@ LABELS = st.one_of(
 def test_lines_are_read_as_the_library_reads_their_lists(pairs, escaped):
     rows = [{"tags": true, "guess": guess} for true, guess in pairs]
     text = "".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in rows).encode()
-    counts = Counting(se.Evaluator(), Columns("tags", "guess"))
-    for each in read_jsonl(io.BytesIO(text), "f", counts.columns):
-        counts.add(each)
-    assert counts.state == library(rows)
+    job = se.Job.of(actual="tags", predicted="guess")
+    assert count_rows(job, io.BufferedReader(io.BytesIO(text))) == library(rows)
 
 
 def test_table_markdown_csv_and_json_tell_the_same_value(run, tmp_path):
@@ -219,7 +217,7 @@ def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)  # while counting: it must wait until the block is counted
         first(self, block)
 
-    monkeypatch.setattr(counting.Counting, "add", add)
+    monkeypatch.setattr(Counting, "add", add)
     ran = run("evaluate", "r.jsonl", "r.csv", *COLUMNS, "--save", "state", "--window", "2")
     assert ran.code == 130
     assert "interrupted" in ran.err
@@ -253,3 +251,26 @@ def test_rows_of_0_and_1_are_refused_until_the_command_says_what_they_are(run, t
     assert "for indicators give --rows indicator, for labels --rows labels" in refused.err
     assert json.loads(run(*command, "--rows", "indicator").out)["metrics"]["f1_micro"] == 0.75
     assert json.loads(run(*command, "--rows", "labels").out)["metrics"]["f1_micro"] == 6 / 7
+
+
+def test_folders_and_what_their_names_say_are_read_as_in_python(run, tmp_path):
+    for region in ("eu", "us"):
+        (tmp_path / "d" / f"region={region}").mkdir(parents=True)
+        rows = [{name: row[name] for name in ("tags", "guess")} for row in ROWS]
+        write(tmp_path / "d" / f"region={region}", rows)
+    for place in ("d", "d/*/*"):
+        assert run("evaluate", place, *COLUMNS, "--by", "region", "--save", "state").code == 0
+        assert se.load("state") == se.evaluate(place, actual="tags", predicted="guess", by="region")
+        assert se.load("state")["eu"] == library(ROWS * 4)
+    ran = run("evaluate", "d", *COLUMNS, "--save", "d/region=eu/r.csv")
+    assert (ran.code, "is a file that is read" in ran.err) == (2, True)
+
+
+def test_cells_that_are_probably_misread_are_warned_of_on_stderr(run, tmp_path):
+    (tmp_path / "r.csv").write_text("tags,guess\n" + '"cat,dog",cat\ncat,dog\ndog,cat\n')
+    ran = run("evaluate", "r.csv", *COLUMNS, "--save", "state")
+    assert ran.code == 0
+    assert ran.err.startswith("warning: no cell of column 'tags' holds the separator '|', but some hold ','")
+    assert ran.err.endswith("give --sep ','\n")
+    assert run("evaluate", "r.csv", *COLUMNS, "--sep", ",", "--save", "state").err == ""
+    assert se.load("state").labels == ("cat", "dog")

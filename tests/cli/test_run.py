@@ -29,13 +29,21 @@ def refused(ran, *told: str) -> None:
     ("t.jsonl", OK + b'{"a":["\xff"],"p":["x"]}\n', "t.jsonl:2:8: the byte ff is not UTF-8"),
     ("t.jsonl", OK + b'{"a":["\\ud800"],"p":["x"]}\n', "t.jsonl:2:"),
     ("t.jsonl", OK + b'{"a":["x"],"P":["x"]}\n', "t.jsonl:2: there is no column 'p' (predicted)"),
-    ("t.jsonl", OK + b'{"a":"x","p":["x"]}\n', "t.jsonl:2: 'a' must be a list of labels, not 'x'"),
-    ("t.jsonl", OK + b'{"a":null,"p":["x"]}\n', "t.jsonl:2: 'a' must be a list of labels, not None"),
+    ("t.jsonl", OK + b'{"a":"x","p":["x"]}\n', "t.jsonl:2: column 'a' is the string 'x'; split strings with --sep ','"),
+    ("t.jsonl", OK + b'{"a":null,"p":["x"]}\n', "t.jsonl:2: column 'a' holds 1 nulls; drop those rows, or say --null "),
     ("t.jsonl", OK + b'{"a":[1.5],"p":["x"]}\n', "t.jsonl:2: column 'a'"),
-    ("t.jsonl", OK + b"[1]\n", "t.jsonl:2: a line holds one object"),
-    ("t.jsonl", b"null\n", "t.jsonl:1: a line holds one object"),
-    ("t.jsonl", OK + b"null\n" * 2, "t.jsonl:2: a line holds one object"),
-    ("t.json", b'[{"a":["x"],\n"p":["x"]}]\n', "t.json:1: this is a list"),
+    ("t.jsonl", OK + b"[1]\n", "t.jsonl:2: a row is an object"),
+    ("t.jsonl", b"null\n", "t.jsonl:1: a row is an object"),
+    ("t.jsonl", OK + b"null\n" * 2, "t.jsonl:2: a row is an object"),
+    ("t.json", b'[{"a":["x"],\n"p":["x"]},\n\n7]\n', "t.json:4: a row is an object"),
+    ("t.json", b'[{"a":["x"],\n"p":["x"]},\n{"a" 7}]\n', "t.json:3:6: not JSON: Expecting ':'"),
+    ("t.json", b'[{"a":["x"],"p":["x"]},\n{"a":["x"],"a":[]}]\n', "t.json:2: the key 'a' is given twice"),
+    ("t.json", b'[{"a":["x"],"p":["x"]},\n', "t.json:1: this array has no end"),
+    ("t.jsonl", OK + b'{"a":["x"],"p":["x"],"a":["y"]}\n', "t.jsonl:2: the key 'a' is given twice"),
+    ("t.jsonl", OK + b'{"a":["x"],"p":{"x":1,"y":0,"x":0}}\n', "t.jsonl:2: the key 'x' is given twice"),
+    ("t.jsonl", OK + b'{"a":["x"],"p":["x"],"\\u0061":["y"]}\n', "t.jsonl:2: the key 'a' is given twice"),
+    ("t.jsonl", OK + b'{"a":[18446744073709551616],"p":[7]}\n', "t.jsonl:2: the integer 18446744073709551616 needs"),
+    ("t.jsonl", OK + b'{"a":[-9223372036854775809],"p":[7]}\n', "t.jsonl:2: the integer -9223372036854775809 needs"),
     ("t.jsonl", b"", "t.jsonl is empty"),
     ("t.csv", b"a,p\nx,y\nx,y,z\n", "t.csv:3: 3 cells where the header has 2"),
     ("t.csv", b"a,p\nx,y\nx\n", "t.csv:3: 1 cells where the header has 2"),
@@ -43,7 +51,13 @@ def refused(ran, *told: str) -> None:
     ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
     ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (predicted)"),
     ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
-    ("t.gz", b"\x1f\x8b\x08", "t.gz is compressed"),
+    ("t.csv", b"a;p\nx;y\nx\n", "t.csv:3: 1 cells where the header has 2"),
+    ("t.gz", b"\x1f\x8b\x08", "t.gz cannot be read"),
+    ("t.csv", b"\x28\xb5\x2f\xfd", "t.csv is compressed by zstd; give zstdcat t.csv |"),
+    ("t.csv", b"\xff\xfea\x00", "t.csv is UTF-16"),
+    ("t.xlsx", b"PK\x03\x04", "t.xlsx is an Excel file or an archive; save the table as CSV"),
+    ("t.npy", b"\x93NUMPY", "t.npy is an array of numpy"),
+    ("t.pkl", b"\x80\x05x", "t.pkl is a pickle; save the table as CSV or Parquet"),
     ("t.parquet", b"PAR1 and no more", "t.parquet"),
 ])  # fmt: skip
 def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, told):
@@ -54,7 +68,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
 
 @pytest.mark.parametrize(("args", "told"), [
     (["t.jsnl", *COLUMNS], "there is no file 't.jsnl'; did you mean 't.jsonl'?"),
-    ([".", *COLUMNS], ". is a folder"),
+    (["empty", *COLUMNS], "the folder 'empty' holds no files"),
     (["no*.jsonl", *COLUMNS], "no file matches 'no*.jsonl'"),
     (["-", "-", *COLUMNS], "give - once"),
     (["t.jsonl"], "--actual"),
@@ -67,7 +81,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--zero-division", "x"], "--zero-division"),
     (["t.jsonl", *COLUMNS, "--window", "0"], "--window"),
     (["t.jsonl", *COLUMNS, "--format", "xml"], "--format"),
-    (["t.jsonl", *COLUMNS, "--sep", ""], "--sep"),
+    (["t.jsonl", *COLUMNS, "--sep", ""], "--sep must be a string of at least one character"),
     (["t.jsonl", *COLUMNS, "--by", "a,a"], "a"),
     (["t.jsonl", *COLUMNS, "--save", "no/state"], "there is no folder no"),
     (["t.jsonl", *COLUMNS, "--report", "."], ". is a folder"),
@@ -77,6 +91,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
 def test_options_that_cannot_be_are_refused(run, tmp_path, args, told):
     (tmp_path / "t.jsonl").write_bytes(OK)
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "empty").mkdir()
     refused(run("evaluate", *args, stdin=OK), told)
 
 

@@ -89,7 +89,7 @@ def test_lists_of_booleans_are_decisions_in_the_order_of_the_labels(kind: pa.Dat
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.list_view(pa.string()), pa.list_(pa.string(), 1)])
 def test_null_lists_are_refused_unless_they_are_said_to_be_empty(kind: pa.DataType):
     table = pa.table({"actual": pa.array([["a"], None, ["b"]], kind), "predicted": pa.array([None, None, ["b"]], kind)})
-    with pytest.raises(se.InputError, match="column 'actual' holds 1 nulls; drop those rows, or say with null='em"):
+    with pytest.raises(se.InputError, match="column 'actual' holds 1 nulls; drop those rows, or say null='em"):
         job().state([table])
     empty = job(null="empty")
     assert empty.merged([empty.state([table])]) == reference([["a"], [], ["b"]], [[], [], ["b"]])
@@ -206,10 +206,10 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"actual": ["a"], "predicted": [["a"]]}, "column 'actual' holds string, not lists of labels; wrap each label"),
+        ({"actual": ["a"], "predicted": [["a"]]}, "column 'actual' holds string, not lists of labels; split them"),
         ({"actual": [["a"]], "predicted": [1]}, "column 'predicted' holds int64, not lists"),
-        ({"actual": [["a"]], "predicted": [{"x": 1}]}, "column 'predicted' holds struct<.*give a list of labels"),
-        ({"actual": [["a"]], "predicted": [[0.5]]}, "column 'predicted' holds lists of double; labels are strings"),
+        ({"actual": [["a"]], "predicted": [{"x": 2}]}, r"column 'predicted' \(row 0 of the batch\) is 2 for label 'x'"),
+        ({"actual": [["a"]], "predicted": [[0.5]]}, "column 'predicted' has columns without names"),
         ({"actual": [["a"]], "predicted": [[b"x"]]}, "column 'predicted' holds lists of binary"),
         ({"actual": [["a"]], "predicted": [["a", None]]}, "column 'predicted' holds null labels"),
         ({"actual": [["a"]], "predict": [["a"]]}, r"no column 'predicted' \(predicted\); did you mean 'predict'"),
@@ -217,7 +217,7 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
         ({"actual": pa.array([[0, 1]], pa.list_(pa.int8(), 2)), "predicted": [["a"]]}, "may be labels or decisions"),
         ({"actual": [[True], [True, False]], "predicted": [["a"], ["b"]]}, "of different lengths"),
         ({"actual": [[True, None]], "predicted": [["a"]]}, "null values within its lists"),
-        ({"actual": pa.nulls(1), "predicted": [["a"]]}, "column 'actual' holds null, not lists"),
+        ({"actual": pa.nulls(1), "predicted": [["a"]]}, "column 'actual' holds 1 nulls"),
     ],
 )  # fmt: skip
 def test_columns_that_hold_something_else_are_named(columns: dict[str, Any], message: str):

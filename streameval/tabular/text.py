@@ -1,0 +1,361 @@
+"""Files of text, plain or compressed by gzip, in blocks of whole rows: CSV by pyarrow, JSON by pyarrow or orjson."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import json as arrow_json
+
+from streameval.errors import InputError, imported
+from streameval.schema.text import quoted
+from streameval.tabular.blocks import Block, RowError
+from streameval.tabular.cells import STRICT
+from streameval.tabular.columns import Columns
+
+BLOCK = 2**23  # bytes read at a time: enough for the cost of a call not to show, and no memory to speak of
+SEP = "|"
+_LONGEST = 2**26
+_PART = 2**21  # bytes that Arrow parses at a time
+_PATIENCE = 2
+_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_JSON = (".jsonl", ".ndjson", ".json")
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_OTHERS = {
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; give zstdcat {0} | streameval evaluate - ..., or the file that it holds",
+    b"BZh": "compressed by bzip2; give bzcat {0} | streameval evaluate - ..., or the file that it holds",
+    b"\xfd7zX": "compressed by xz; give xzcat {0} | streameval evaluate - ..., or the file that it holds",
+    b"PK\x03\x04": "an Excel file or an archive; save the table as CSV",
+    b"\xd0\xcf\x11\xe0": "an Excel file; save the table as CSV",
+    b"\xff\xfe": "UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8",
+    b"\xfe\xff": "UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8",
+    b"\x93NUMPY": "an array of numpy; load it with numpy.load and give the array to streameval.score",
+    b"\x80\x02": "a pickle", b"\x80\x03": "a pickle", b"\x80\x04": "a pickle", b"\x80\x05": "a pickle",
+}  # fmt: skip
+
+_Rows: TypeAlias = tuple[Any, Callable[[int], int], int]
+"""Rows of a block, the line of each, and how many bytes they take."""
+
+_KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+def read_text(
+    stream: Any, name: str, columns: Columns, keys: Mapping[str, str], suffix: str | None = None
+) -> Iterator[Block]:
+    """The rows of a file, whose columns ``keys`` are the same in all of them; by default the name tells its format."""
+    suffix = PurePath(name).suffix.lower() if suffix is None else suffix
+    start = stream.peek(16)
+    if start.startswith(b"\x1f\x8b"):
+        inner: Any = gzip.GzipFile(fileobj=stream)
+        try:
+            inner.peek(1)
+            yield from sized(stream, read_text(inner, name, columns, keys, PurePath(name).with_suffix("").suffix))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{name} cannot be read: {error}; it may be damaged or incomplete") from None
+        return
+    if not start:
+        raise InputError(f"{name} is empty")
+    for magic, kind in _OTHERS.items():
+        if start.startswith(magic):
+            advice = "; save the table as CSV or Parquet" if kind == "a pickle" else ""
+            raise InputError(f"{name} is {kind.format(name)}{advice}")
+    first = start.removeprefix(_MARK).lstrip()[:1]
+    if suffix in _JSON or (suffix not in _DELIMITERS and first in (b"{", b"[", b"")):
+        blocks = _read_array(stream, name) if first == b"[" else _read_lines(stream, name, columns)
+        sep = None
+    else:
+        blocks, sep = _read_csv(stream, name, columns, _DELIMITERS.get(suffix, ","), keys), SEP
+    for rows, line, size in blocks:
+        yield Block(_with_keys(rows, keys), partial(_place, name, line), size, sep)
+
+
+def _place(name: str, line: Callable[[int], int], row: int) -> str:
+    return f"{name}:{line(row)}"
+
+
+def sized(stream: Any, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Blocks with the sizes that they have in a file, such as a compressed one."""
+    seekable, before = stream.seekable(), 0
+    for block in blocks:
+        now = stream.tell() if seekable else 0
+        yield Block(block.rows, block.place, now - before, block.sep)
+        before = now
+
+
+def _with_keys(rows: Any, keys: Mapping[str, str]) -> Any:
+    if isinstance(rows, list):
+        return [row if isinstance(row, RowError) else {**row, **keys} for row in rows] if keys else rows
+    for key, value in keys.items():
+        rows = rows.append_column(key, pa.repeat(pa.scalar(value), len(rows)))
+    return rows
+
+
+def _lines(
+    stream: Any, name: str, complete: Callable[[bytes], bool] = lambda _: True
+) -> Iterator[tuple[int, bytes, int]]:
+    """The number of the first line, the lines, and how many bytes were read for them.
+
+    ``complete`` says whether lines may be cut after these, which a quoted line break in CSV forbids.
+    """
+    parts: list[bytes] = []
+    waiting, line = 0, 1
+    while chunk := stream.read1(BLOCK):
+        end = chunk.rfind(b"\n") + 1
+        waiting += len(chunk)
+        if end and complete(data := b"".join([*parts, memoryview(chunk)[:end]])):
+            yield line, data.removeprefix(_MARK) if line == 1 else data, waiting
+            line += data.count(b"\n")
+            parts, waiting = [chunk[end:]], 0
+        else:
+            parts.append(chunk)
+            if waiting > _LONGEST + BLOCK:
+                most = f"is longer than {_LONGEST >> 20} MiB"
+                raise InputError(f"{name}:{line}: this row {most}; is a quotation mark or a line break missing?")
+    if data := b"".join(parts):
+        yield line, data.removeprefix(_MARK) if line == 1 else data, waiting
+
+
+# -- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
+    """Objects, each on a line."""
+    parser = _Json(columns)
+    for first, data, size in _lines(stream, name):
+        yield parser.rows(data), partial(_line, first, data), size
+
+
+def _line(first: int, data: bytes, row: int) -> int:
+    """The line of a row, of those that are not blank."""
+    lines = (number for number, line in enumerate(data.split(b"\n"), first) if line.strip())
+    return next(islice(lines, row, None))
+
+
+def _read_array(stream: Any, name: str) -> Iterator[_Rows]:
+    """The objects of an array, which is read whole."""
+    data = stream.read()
+    rows, lines = list[Any](), list[int]()
+    try:
+        text = data.decode("utf-8-sig")
+        at, line = text.index("[") + 1, 1
+        while (start := _BETWEEN.match(text, at).end()) < len(text) and text[start] != "]":  # type: ignore[union-attr]  # it matches anything
+            line += text.count("\n", at, start)
+            value, at = STRICT.raw_decode(text, start)
+            rows.append(_object(value))
+            lines.append(line)
+            line += text.count("\n", start, at)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: the byte {data[error.start]:02x} is not UTF-8; convert the file") from None
+    except InputError as error:
+        raise InputError(f"{name}:{line}: {error}") from None
+    if text[start + 1 :].strip() or start == len(text):
+        raise InputError(f"{name}:{line}: this array has no end, or something follows it; write one object per line")
+    yield rows, lines.__getitem__, len(data)
+
+
+def _object(value: Any) -> Any:
+    """An object as it is; anything else as an error."""
+    if type(value) is dict:
+        return value
+    return RowError(f'a row is an object such as {{"actual": ["cat"], "predicted": ["dog"]}}, not {quoted(value)}')
+
+
+class _Json:
+    """How lines become rows: by Arrow where lists of one type are all there is, which takes half of the time."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns, self.orjson = columns, imported("orjson", "reading JSON Lines")
+        self.failures = 0 if columns.scores is None and columns.sep is None else _PATIENCE
+        self.parsing: Any = None
+
+    def rows(self, data: bytes) -> Any:
+        """A table of the objects on some lines, or a list of them."""
+        if self.failures < _PATIENCE and (table := self._table(data)) is not None:
+            return table
+        lines = [*filter(bytes.strip, data.split(b"\n"))]
+        try:
+            rows = list(map(self.orjson.loads, lines))
+        except ValueError:
+            return [*map(self._row, lines)]
+        # orjson keeps the last of equal keys, without the colon of the first, and makes floats of long integers.
+        digits = data.translate(_DIGITS)
+        plain = b"\\u003" not in data and b"0" * 20 not in digits and b"-" + b"0" * 19 not in digits
+        if plain and self.orjson.dumps(rows).count(b":") == data.count(b":"):
+            return [*map(_object, rows)] if {*map(type, rows)} - {dict} else rows
+        return [*map(self._row, lines)]
+
+    def _table(self, data: bytes) -> Any:
+        """The same where nothing in the lines could mean something else to Arrow; otherwise None."""
+        # Halves of surrogate pairs, which Arrow accepts. A search for one byte is ten times as fast as for three.
+        if b"\\" in data and (b"\\ud" in data or b"\\uD" in data):
+            return None
+        if data[:1] != b"{" or b"\nnull" in data:  # lines of nothing but null crash Arrow 26
+            return None
+        try:
+            if not data.isascii():
+                data.decode()
+            parsing = self.parsing = self.parsing or self._types(data[: data.find(b"\n") + 1 or None])
+            reading = arrow_json.ReadOptions(block_size=_PART)
+            table = arrow_json.read_json(pa.BufferReader(data), read_options=reading, parse_options=parsing)
+        except (pa.ArrowException, ValueError, KeyError, TypeError):
+            self.failures += 1
+            return None
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        # A null may be a null or a key that is not there.
+        nulls = any(table.column(name).null_count for name in table.column_names)
+        return None if nulls or len(table) != lines else table
+
+    def _types(self, line: bytes) -> Any:
+        """What Arrow is to expect, from the first line; `KeyError` if this is not for Arrow."""
+        row, kinds = self.orjson.loads(line), dict[str, Any]()
+        for name, role in self.columns.roles:
+            value = row[name]
+            parts = {*map(type, value if isinstance(value, list) else (value,))} or {str}
+            kinds[name] = pa.float64() if role == "weight" else _KINDS[parts.pop()]
+            if parts or isinstance(value, list) == (role in ("weight", "by")):
+                raise KeyError(name)
+            kinds[name] = pa.list_(kinds[name]) if isinstance(value, list) else kinds[name]
+        schema = pa.schema(kinds.items())
+        return arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+
+    def _row(self, line: bytes) -> Any:
+        """The object on a line, or what is wrong with it."""
+        try:
+            text = line.decode()
+            self.orjson.loads(line)
+            return _object(STRICT.decode(text.strip()))
+        except UnicodeDecodeError as wrong:
+            column = len(line[: wrong.start].decode()) + 1
+            return RowError(f"the byte {line[wrong.start]:02x} is not UTF-8; convert the file", column)
+        except self.orjson.JSONDecodeError as error:
+            return RowError(f"not JSON: {error.msg}", error.colno)
+        except InputError as error:
+            return RowError(str(error))
+
+
+# -- CSV --------------------------------------------------------------------------------------------------------------
+
+
+def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Mapping[str, str]) -> Iterator[_Rows]:
+    """The rows of a file, all cells as strings."""
+    parser = _Csv(columns, delimiter)
+    for first, data, size in _lines(stream, name, lambda data: data.count(b'"') % 2 == 0):
+        if first == 1:
+            parser.read_header(data, name, keys)
+        table = parser.table(data, header=first == 1)
+        if table is not None:
+            yield table, partial(parser.line, first, data), size
+            continue
+        for rows, lines in parser.runs(data, first):
+            yield rows, lines.__getitem__, 0
+        yield [], lambda row: row, size
+
+
+class _Csv:
+    def __init__(self, columns: Columns, delimiter: str) -> None:
+        self.columns, self.delimiter = columns, delimiter
+        self.width, self.places = 0, dict[str, int]()  # of the columns that are read
+
+    def records(self, data: bytes, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
+        """How many lines come before each row, and its cells."""
+        lines = io.StringIO(data.decode(errors="surrogateescape"), newline="")
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        while True:
+            before = reader.line_num
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield before, error
+                continue
+            if cells:
+                yield before, cells
+
+    def read_header(self, data: bytes, name: str, keys: Mapping[str, str]) -> None:
+        """Find the columns in the first row; with another delimiter, or without spaces, if they are found so."""
+        wrong: str | None = None
+        for delimiter in dict.fromkeys((self.delimiter, *",;\t|")):
+            before, cells = next(self.records(data, delimiter), (0, []))
+            if isinstance(cells, csv.Error):
+                wrong = wrong or f"{name}:{1 + before}: not CSV: {cells}"
+                continue
+            for names in (cells, [*map(str.strip, cells)]):
+                try:
+                    self.columns.check_names([*names, *keys])
+                except InputError as error:
+                    wrong = wrong or f"{name}:{1 + before}: {error}"
+                else:
+                    self.delimiter, self.width = delimiter, len(names)
+                    self.places = {name: names.index(name) for name in self.columns.names if name not in keys}
+                    return
+        raise InputError(str(wrong))
+
+    def table(self, data: bytes, *, header: bool) -> Any:
+        """All rows, read by Arrow; None if one of them needs a closer look."""
+        if data.count(b'"') % 2:
+            return None
+        try:
+            read = arrow_csv.read_csv(
+                pa.BufferReader(data.lstrip(b"\r\n") if header else data),
+                arrow_csv.ReadOptions(
+                    column_names=[*map(str, range(self.width))], skip_rows_after_names=int(header),
+                    block_size=len(data) + 1, use_threads=False,
+                ),
+                arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in data),
+                arrow_csv.ConvertOptions(
+                    column_types={str(place): pa.string() for place in self.places.values()},
+                    include_columns=[*map(str, self.places.values())], strings_can_be_null=False,
+                ),
+            )  # fmt: skip
+        except pa.ArrowException:
+            return None
+        return read.rename_columns([*self.places])
+
+    def line(self, first: int, data: bytes, row: int) -> int:
+        """The line of a row."""
+        records = self.records(data, self.delimiter)
+        return first + next(islice(records, row + (first == 1), None))[0]
+
+    def runs(self, data: bytes, first: int) -> Iterator[tuple[Any, list[int]]]:
+        """Rows that can be read, as tables, and the others, one by one; each with their lines."""
+        good, lines = list[list[str]](), list[int]()
+        for before, cells in islice(self.records(data, self.delimiter), int(first == 1), None):
+            error = self._error(cells)
+            if error is None and isinstance(cells, list):
+                good.append(cells)
+                lines.append(first + before)
+                continue
+            yield self._strings(good), lines
+            yield [error], [first + before]
+            good, lines = [], []
+        yield self._strings(good), lines
+
+    def _strings(self, rows: list[list[str]]) -> Any:
+        cells = {name: pa.array([row[place] for row in rows], pa.string()) for name, place in self.places.items()}
+        return pa.table(cells)
+
+    def _error(self, cells: list[str] | csv.Error) -> RowError | None:
+        if isinstance(cells, csv.Error):
+            return RowError(f"not CSV: {cells}")
+        if len(cells) != self.width:
+            return RowError(f"{len(cells)} cells where the header has {self.width}")
+        for number, cell in enumerate(cells, 1):
+            if not cell.isascii() and any("\udc80" <= mark <= "\udcff" for mark in cell):
+                return RowError(f"cell {number} is not UTF-8; convert the file")
+        return None

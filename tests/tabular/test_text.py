@@ -1,0 +1,242 @@
+"""CSV and JSON are read in Python as in the shell, and cells as whoever wrote them meant them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import streameval as se
+
+ROWS = [
+    {"tags": ["cat", "bird"], "guess": ["cat", "dog"], "w": 2.0, "region": "eu"},
+    {"tags": ["dog"], "guess": [], "w": 1.0, "region": "us"},
+    {"tags": ["a b", "c,d"], "guess": ["c,d"], "w": 0.5, "region": "eu"},
+]
+LISTS = [["cat", "bird"], ["dog"], [], ["cat", "a 'b'", 'c "d"']]
+
+
+def expected(rows: list[dict[str, Any]] = ROWS, **options: Any) -> se.Evaluator:
+    ev = se.Evaluator(**options)
+    ev.update_many([row["tags"] for row in rows], [row["guess"] for row in rows])
+    return ev
+
+
+def evaluated(source: object, **options: Any) -> Any:
+    return se.evaluate(source, actual="tags", predicted="guess", **options)
+
+
+def lines(rows: list[dict[str, Any]] = ROWS) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def cells(rows: list[dict[str, Any]] = ROWS, delimiter: str = ",") -> str:
+    text = [["|".join(value) if isinstance(value, list) else str(value) for value in row.values()] for row in rows]
+    quote = '"{}"'.format
+    return "\n".join(delimiter.join(map(quote, line)) for line in [[*rows[0]], *text]) + "\n"
+
+
+FILES = {
+    "a.jsonl": lines(), "a.ndjson": lines(), "lines.json": lines(), "array.json": json.dumps(ROWS, indent=1),
+    "marked.json": "\ufeff" + json.dumps(ROWS), "a.csv": cells(), "a.tsv": cells(delimiter="\t"),
+    "semicolons.csv": cells(delimiter=";"), "tabs.txt": cells(delimiter="\t"), "marked.csv": "\ufeff" + cells(),
+    "spaces.csv": cells().replace('","', '", "', 1).replace('"tags", "guess"', "tags, guess", 1),
+    "blank.csv": "\n" + cells().replace("\n", "\r\n\r\n"), "a.jsonl.gz": lines(), "a.csv.gz": cells(),
+}  # fmt: skip
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = text.encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_text_are_read_by_their_names_and_beginnings(name: str, tmp_path: Path):
+    path = written(tmp_path, name, FILES[name])
+    assert evaluated(path) == expected()
+    weighted = se.Evaluator()
+    weighted.update_many([r["tags"] for r in ROWS], [r["guess"] for r in ROWS], weights=[r["w"] for r in ROWS])
+    assert evaluated(str(path), weight="w", by="region").total() == weighted
+
+
+def test_folders_say_columns_of_text_too(tmp_path: Path):
+    for region in ("eu", "us"):
+        rows = [{name: value for name, value in row.items() if name != "region"} for row in ROWS]
+        written(tmp_path, f"region={region}/a.csv", cells(rows))
+        written(tmp_path, f"region={region}/b.jsonl", lines(rows))
+    for source in (tmp_path, os.fspath(tmp_path / "*" / "*"), os.fspath(tmp_path / "region=*")):
+        result = evaluated(source, by="region")
+        assert result["eu"] == result["us"] == expected(ROWS * 2)
+
+
+def test_rows_are_objects_of_python_or_tables():
+    table = pa.Table.from_pylist(ROWS)
+    for source in (ROWS, iter(ROWS), [*ROWS[:1], table[1:2], ROWS[2]], table.to_batches(max_chunksize=1)):
+        assert evaluated(source) == expected()
+    with pytest.raises(se.InputError, match=r"^row 1: column 'guess' is the string 'a'"):
+        evaluated([ROWS[0], {"tags": ["a"], "guess": "a"}])
+    with pytest.raises(se.InputError, match=r"^row 3: column 'w': weight must be finite and not negative, not -1.0"):
+        evaluated([table, {**ROWS[0], "w": -1.0}], weight="w")
+
+
+def test_arrow_streams_are_read_from_files_and_from_what_hugging_face_saves(tmp_path: Path):
+    table = pa.Table.from_pylist(ROWS)
+    folder = tmp_path / "saved" / "train"
+    folder.mkdir(parents=True)
+    for number in range(2):
+        with pa.ipc.new_stream(folder / f"data-{number:05}-of-00002.arrow", table.schema) as writer:
+            writer.write_table(table[number : number + 1])
+    files = [{"filename": f"data-{number:05}-of-00002.arrow"} for number in range(2)]
+    (folder / "state.json").write_text(json.dumps({"_data_files": files}))
+    (folder / "dataset_info.json").write_text("{}")
+    assert evaluated(folder / "data-00000-of-00002.arrow") == expected(ROWS[:1])
+    assert evaluated(folder, by="region").total() == expected(ROWS[:2])
+    (tmp_path / "saved" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    with pytest.raises(se.InputError, match="holds datasets; give one of train, test in it"):
+        evaluated(tmp_path / "saved")
+    with pa.ipc.new_stream(tmp_path / "w.arrow", table.schema) as writer:
+        writer.write_table(pa.Table.from_pylist([{**ROWS[0], "w": -1.0}], table.schema))
+    with pytest.raises(se.InputError, match=r"w.arrow: row 1: column 'w' must be finite"):
+        evaluated(tmp_path / "w.arrow", weight="w")
+
+
+class Dataset:
+    """What a dataset of Hugging Face has."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table, self.column_names = table, table.column_names
+
+    def with_format(self, form: str) -> Dataset:
+        assert form == "arrow"
+        return self
+
+    def select_columns(self, names: list[str]) -> Dataset:
+        return Dataset(self.table.select(names))
+
+    def iter(self, batch_size: int) -> Any:
+        return (self.table[start : start + batch_size] for start in range(0, len(self.table), batch_size))
+
+
+def test_a_dataset_of_hugging_face_is_read_in_batches():
+    assert evaluated(Dataset(pa.Table.from_pylist(ROWS)), batch_size=2) == expected()
+
+
+# -- cells ------------------------------------------------------------------------------------------------------------
+
+WRITTEN = {
+    "pandas": (str, LISTS),
+    "JSON": (json.dumps, LISTS),
+    "numpy": (lambda row: str(np.array(row, object)), LISTS),
+    "Postgres": (lambda row: "{" + ",".join(map(json.dumps, row)) + "}", LISTS),
+    "Postgres, plain": (lambda row: "{" + ",".join(row) + "}", [["cat", "a-b"], ["dog"], []]),
+    "numbers of JSON": (json.dumps, [[1, 2], [7], [], [0]]),
+    "numbers of numpy": (lambda row: str(np.array(row, int)), [[1, 2], [7], [], [0]]),
+}
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+def test_cells_that_write_a_list_out_are_lists(form: str, tmp_path: Path):
+    write, lists = WRITTEN[form]
+    table = pa.table({"tags": [write(row) for row in lists], "guess": [write(row) for row in lists[::-1]]})
+    pa.csv.write_csv(table, tmp_path / "a.csv")
+    rows = [{"tags": true, "guess": guess} for true, guess in zip(lists, lists[::-1], strict=True)]
+    assert evaluated(tmp_path / "a.csv") == expected(rows)
+    for sep in (",", "|"):
+        assert evaluated(table, sep=sep) == expected(rows)
+        assert evaluated(table.to_pylist(), sep=sep) == expected(rows)
+
+
+@pytest.mark.parametrize(
+    "cell", ["[a, b]", "[1 ... 9]", "{a:1}", "[1, 2", "['a', None]", "{a,NULL}", "{a b}", "['a' 1"]
+)
+def test_cells_that_write_no_list_out_are_refused_or_labels(cell: str, tmp_path: Path):
+    pa.csv.write_csv(pa.table({"tags": ["b", cell], "guess": ["a", "b"]}), tmp_path / "a.csv")
+    if cell[-1] in "]}":
+        with pytest.raises(se.InputError, match=r"a.csv:3: (the cell .* is no list|column 'tags')"):
+            evaluated(tmp_path / "a.csv")
+    else:
+        assert cell in evaluated(tmp_path / "a.csv").labels
+
+
+@pytest.mark.parametrize(
+    "write", [str, json.dumps, lambda row: str(np.array(row)), lambda row: "|".join(map(str, row))]
+)
+def test_cells_of_0_and_1_are_refused_as_lists_are(write: Any, tmp_path: Path):
+    table = pa.table({"tags": [write([1, 0, 1]), write([0, 1, 1])], "guess": [write([1, 1, 1])] * 2})
+    pa.csv.write_csv(table, tmp_path / "a.csv")
+    with pytest.raises(se.InputError, match=r"a.csv:2: column 'tags' is \['?1'?, '?0'?, '?1'?\], which may be indic"):
+        evaluated(tmp_path / "a.csv")
+    indicators = se.Evaluator()
+    indicators.update_many(np.array([[1, 0, 1], [0, 1, 1]]), np.ones((2, 3)))
+    assert evaluated(tmp_path / "a.csv", rows="indicator") == indicators
+
+
+def test_scores_and_flags_may_stand_in_cells(tmp_path: Path):
+    scores = [{"cat": 0.9, "dog": 0.2}, {"cat": 0.1, "a:b": 0.7}]
+    forms = [
+        lambda row: "|".join(f"{label}:{value}" for label, value in row.items()), json.dumps, str,
+        lambda row: json.dumps([*row.items()]), lambda row: str([*row.items()]),
+    ]  # fmt: skip
+    own = se.Evaluator(["f1_micro"], threshold=0.5, keep=["curves"])
+    own.update_many([{"cat"}, {"a:b"}], scores)
+    for form in forms:
+        pa.csv.write_csv(pa.table({"tags": ["cat", "a:b"], "p": [form(row) for row in scores]}), tmp_path / "a.csv")
+        empty = se.Evaluator(["f1_micro"], threshold=0.5, keep=["curves"])
+        assert se.evaluate(tmp_path / "a.csv", actual="tags", scores="p", metrics=empty) == own
+    pa.csv.write_csv(pa.table({"tags": ["{'cat': 1, 'dog': 0}"], "guess": ['{"cat": true}']}), tmp_path / "a.csv")
+    assert evaluated(tmp_path / "a.csv") == expected([{"tags": {"cat": 1, "dog": 0}, "guess": {"cat": True}}])
+    written(tmp_path, "a.csv", "tags,p\ncat,cat:0.9\ncat,cat\n")
+    with pytest.raises(se.InputError, match=r"a.csv:3: column 'p' must hold scores like cat:0.9\|dog:0.2, not 'cat'"):
+        se.evaluate(tmp_path / "a.csv", actual="tags", scores="p", threshold=0.5)
+
+
+def test_strings_of_other_tables_are_split_where_sep_says_so():
+    table = pa.table({"tags": ["cat, bird", "dog", None], "guess": ["cat,dog", "", "dog"]})
+    rows = [{"tags": ["cat", "bird"], "guess": ["cat", "dog"]}, {"tags": ["dog"], "guess": []}]
+    rows += [{"tags": [], "guess": ["dog"]}]
+    for source in (table, table.to_pandas(), table.to_pylist(), table.cast(pa.schema(
+        [(name, pa.dictionary(pa.int32(), pa.string())) for name in table.column_names]))):  # fmt: skip
+        assert evaluated(source, sep=",", null="empty") == expected(rows)
+        with pytest.raises(se.InputError, match=r"column 'tags'.* split (them|strings) with sep=','"):
+            evaluated(source, null="empty")
+
+
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        (
+            ["cat,dog", "cat", "dog"],
+            "no cell of column 'tags' holds the separator '|', but some hold ',', such as 'cat",
+        ),
+        (["cat dog", "dog cat", ""], "but some hold ' '"),
+        (["cat; dog", "dog", "cat"], "but some hold ';'"),
+        (["cat|None", "dog"], "column 'tags' holds the label 'None', which may stand for no label"),
+        (["nan", "dog"], "holds the label 'nan'"),
+    ],
+)
+def test_cells_that_are_probably_misread_are_warned_of_once(tags: list[str], message: str, tmp_path: Path):
+    pa.csv.write_csv(pa.table({"tags": tags * 2, "guess": ["dog"] * 2 * len(tags)}), tmp_path / "a.csv")
+    with pytest.warns(se.DataWarning) as caught:
+        evaluated(tmp_path / "a.csv", batch_size=1)
+    assert [message in str(one.message) for one in caught] == [True]
+
+
+def test_labels_that_hold_commas_and_slashes_are_not_warned_of(tmp_path: Path):
+    labels = [f"{first} and more, {second}/{first * second}" for first in range(1, 30) for second in range(30)]
+    tags = labels * 12
+    pa.csv.write_csv(pa.table({"tags": tags, "guess": tags[::-1]}), tmp_path / "a.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert evaluated(tmp_path / "a.csv").examples == len(tags)
+        pa.csv.write_csv(pa.table({"tags": ["New York", "New Haven"], "guess": ["York", "Haven"]}), tmp_path / "a.csv")
+        assert evaluated(tmp_path / "a.csv", sep="|").examples == 2
