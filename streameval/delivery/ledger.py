@@ -22,7 +22,7 @@ from streameval.progressive.states import (
     without_limit,
 )
 from streameval.schema.labels import Label, in_order, normalise
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import number_of, quoted, suggestion
 from streameval.wire.envelope import LEDGER
 
 
@@ -262,7 +262,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
     @reads
     def __repr__(self) -> str:
-        return f"<Ledger of {len(self)} shards: {self._read()!r}>" if self._template else "<Ledger of 0 shards>"
+        return f"Ledger({number_of(len(self), 'shard')}{f'; {self._read()!r}' if self._template else ''})"
 
     def _read(self) -> AnyState:
         if self._template is None:

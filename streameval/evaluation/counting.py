@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 
 from streameval.errors import FormatError, MetricError
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
@@ -16,12 +16,13 @@ from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
 from streameval.metrics.averaging import as_float
-from streameval.metrics.catalogue import Entry, parse_spec
+from streameval.metrics.catalogue import Entry, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.schema.config import Config, Nan, Rows, StateOptions, Ties, Unknown
+from streameval.schema.keywords import forgiving, meant_weights
 from streameval.schema.labels import Label
-from streameval.schema.text import check_number, quoted
+from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
@@ -177,8 +178,16 @@ class Accumulator(Details, Mergeable):
             self._until_compaction -= len(self._core.labels) - known
             raise
 
+    @forgiving
     def update_many(
-        self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None, threads: int = 1
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        weights: ArrayLike | None = None,
+        mask: object = None,
+        threads: int = 1,
+        **mistaken: Never,
     ) -> None:
         """Count many examples: all of them, or none if anything is wrong.
 
@@ -201,6 +210,8 @@ class Accumulator(Details, Mergeable):
             If an argument cannot be understood or lengths differ. Nothing has changed then, also where an iterable
             raises half-way.
         """
+        if mistaken:
+            weights = meant_weights(self.update_many, weights, mistaken)
         check_number("threads", threads, 1)
         core = self._core
         fast = core.fast_path and mask is None and weights is None
@@ -304,6 +315,19 @@ class Accumulator(Details, Mergeable):
 
     def _views(self) -> Views:
         return Views(self._config, self._tables(), self._core.states.states, KINDS)
+
+    def _described(self, size: str = "") -> str:
+        """What it is, for ``repr``: how much was counted, and the values; before the first example only their names."""
+        values = ", ".join(spec.key + (f"={self._number(spec)}" if self.examples else "") for spec in self._specs)
+        size = number_of(self.examples, "example") + (size if self.examples else "")
+        return f"{type(self).__name__}({size}; {values or 'no metrics'})"
+
+    def _number(self, spec: MetricSpec) -> str:
+        try:
+            value = evaluate(spec, self._views().of(spec))
+        except MetricError:  # such as log loss of scores that are no probabilities
+            return "?"
+        return f"{value:.6g}" if isinstance(value, float) else f"<{number_of(len(value), 'label')}>"
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 

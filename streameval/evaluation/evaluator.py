@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import TYPE_CHECKING, Never, TypeAlias, overload
 
 from streameval.errors import InputError, MetricError, public
 from streameval.evaluation.counting import Accumulator
@@ -16,8 +16,9 @@ from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import certified
 from streameval.report.model import PER_LABEL, Report
 from streameval.schema.config import Nan, Rows, Ties, Unknown
+from streameval.schema.keywords import forgiving, refuse_mistaken
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Evaluator(Accumulator):
 
     __slots__ = ()
 
+    @forgiving
     def __init__(
         self,
         metrics: Iterable[MetricLike] = DEFAULT_METRICS,
@@ -92,7 +94,9 @@ class Evaluator(Accumulator):
         inverse_propensities: Mapping[Label, float] | None = None,
         label_limit: int | None = None,
         rows: Rows | None = None,
+        **mistaken: Never,
     ) -> None:
+        refuse_mistaken(Evaluator, mistaken)
         specs = specs_of(metrics)
         self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities, label_limit, rows)
 
@@ -105,8 +109,11 @@ class Evaluator(Accumulator):
     def get(self) -> dict[str, float | dict[Label, float]]: ...
     @overload
     def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
-    def get(self, metric: MetricLike | None = None) -> object:
+    @forgiving
+    def get(self, metric: MetricLike | None = None, **mistaken: Never) -> object:
         """The value of one metric, or of all by name. Metrics without average give one value per label."""
+        if mistaken:
+            refuse_mistaken(self.get, mistaken)
         chosen = None if metric is None else _spec_of(metric)
         with self._guard.reading:
             views = self._views()
@@ -252,15 +259,7 @@ class Evaluator(Accumulator):
 
     @reads
     def __repr__(self) -> str:
-        values = ", ".join(f"{spec.key}={self._number(spec)}" for spec in self._specs)
-        return f"<Evaluator of {self.examples} examples, {len(self.labels)} labels: {values or 'no metrics'}>"
-
-    def _number(self, spec: MetricSpec) -> str:
-        try:
-            value = self.get(spec)
-        except MetricError:  # such as log loss of scores that are no probabilities
-            return "?"
-        return "..." if isinstance(value, dict) else f"{value:.4g}"
+        return self._described(f", {number_of(len(self.labels), 'label')}")
 
     @reads
     def _repr_html_(self) -> str:

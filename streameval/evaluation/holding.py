@@ -31,7 +31,8 @@ def template_of(evaluator: A, name: str) -> A:
 
 def saved_template(saved: Saved) -> Any:
     """The object that bytes hold, which has counted nothing."""
-    return (Metric if saved.holder == METRIC else Evaluator)._from_saved(saved)
+    kind: type[Metric | Evaluator] = Metric if saved.holder == METRIC else Evaluator
+    return kind._from_saved(saved)
 
 
 def answer_of(holder: Accumulator, metric: MetricLike | None, what: str) -> Answer:

@@ -6,14 +6,14 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self, cast
 
-from streameval.errors import MetricError, public
+from streameval.errors import public
 from streameval.evaluation.counting import Accumulator, specs_named
 from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.bounds import Bounds
-from streameval.metrics.catalogue import UNSET, Entry, build_spec, entry_of, evaluate
-from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
+from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate
+from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
 from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label
@@ -97,12 +97,7 @@ class Metric(Accumulator):
 
     @reads
     def __repr__(self) -> str:
-        try:
-            value = self.get()
-        except MetricError:  # such as log loss of scores that are no probabilities
-            return f"<{self.spec.key}: ?, {self.examples} examples>"
-        answer = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
-        return f"<{self.spec.key}: {answer}, {self.examples} examples>"
+        return self._described()
 
 
 def metric(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Literal, Never, TypeAlias, cast, overload
 
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike, report_of
@@ -11,6 +11,7 @@ from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Rows, Ties, Unknown
+from streameval.schema.keywords import forgiving, meant_weights
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
 
@@ -24,23 +25,27 @@ Scores: TypeAlias = dict[str, float | dict[Label, float]]
 @overload
 def score(  # type: ignore[overload-overlap]  # a string is one metric, not a list of letters
     y_true: object, y_pred: object, metrics: MetricLike, *, weights: ArrayLike | None = None,
-    mask: object = None, labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None,
-    nan: Nan = "error", ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None,
-    label_limit: int | None = None, rows: Rows | None = None, threads: int = 1,
+    sample_weight: ArrayLike | None = None, mask: object = None, labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error", ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
+    threads: int = 1,
 ) -> float | dict[Label, float]: ...  # fmt: skip
 @overload
 def score(
     y_true: object, y_pred: object, metrics: Iterable[MetricLike] | None = None, *, weights: ArrayLike | None = None,
-    mask: object = None, labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None,
-    nan: Nan = "error", ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None,
-    label_limit: int | None = None, rows: Rows | None = None, threads: int = 1,
+    sample_weight: ArrayLike | None = None, mask: object = None, labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error", ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
+    threads: int = 1,
 ) -> Scores: ...  # fmt: skip
+@forgiving
 def score(
     y_true: object,
     y_pred: object,
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
     weights: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     mask: object = None,
     labels: Iterable[Label] | None = None,
     unknown: Unknown = "error",
@@ -51,14 +56,15 @@ def score(
     label_limit: int | None = None,
     rows: Rows | None = None,
     threads: int = 1,
+    **mistaken: Never,
 ) -> object:
     """Metrics of examples that are all at hand, as a fresh `Evaluator` finds them.
 
     Parameters
     ----------
-    y_true, y_pred, weights, mask, threads
+    y_true, y_pred, weights, sample_weight, mask, threads
         As for `Evaluator.update_many`: 0/1 arrays, sparse matrices or data frames, examples x labels; lists of labels
-        per example; for ``y_pred`` also scores.
+        per example; for ``y_pred`` also scores. ``sample_weight`` is scikit-learn's name of ``weights``.
     metrics
         One metric, as a name such as ``"f1_macro"``, a spec or a metric object, or several of them. None for those
         that an `Evaluator` has by itself.
@@ -90,6 +96,7 @@ def score(
     >>> score(y_true, np.array([[0.9, 0.2, 0.4], [0.3, 0.8, 0.1]]), "ranking_loss")
     0.0
     """
+    weights = meant_weights(score, weights, {"sample_weight": sample_weight, **mistaken})
     single = isinstance(metrics, str | MetricSpec | Metric)
     chosen = DEFAULT_METRICS if metrics is None else [metrics] if single else metrics
     counts = Evaluator(
@@ -102,30 +109,35 @@ def score(
 
 @overload
 def classification_report(
-    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, labels: Iterable[Label] | None = None,
-    threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2, output_dict: Literal[False] = False,
+    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2,
+    output_dict: Literal[False] = False,
 ) -> str: ...  # fmt: skip
 @overload
 def classification_report(
-    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, labels: Iterable[Label] | None = None,
-    threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2, output_dict: Literal[True],
+    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2,
+    output_dict: Literal[True],
 ) -> dict[str, dict[str, float]]: ...  # fmt: skip
+@forgiving
 def classification_report(
     y_true: object,
     y_pred: object,
     *,
     weights: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     labels: Iterable[Label] | None = None,
     threshold: Threshold = None,
     zero_division: float = 0.0,
     digits: int = 2,
     output_dict: bool = False,
+    **mistaken: Never,
 ) -> str | dict[str, dict[str, float]]:
     """Precision, recall, F1 and support of every label and in every average, as scikit-learn's function of this name.
 
     Parameters
     ----------
-    y_true, y_pred, weights
+    y_true, y_pred, weights, sample_weight
         As for `score`.
     labels
         The names of the columns, in order (scikit-learn's ``target_names``).
@@ -160,6 +172,7 @@ def classification_report(
     >>> classification_report([["cat"]], [["cat", "dog"]], output_dict=True)["micro avg"]
     {'precision': 0.5, 'recall': 1.0, 'f1-score': 0.6666666666666666, 'support': 1.0}
     """
+    weights = meant_weights(classification_report, weights, {"sample_weight": sample_weight, **mistaken})
     if type(digits) is not int or not 0 <= digits <= 100:
         raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
     counts = Evaluator([], labels=labels, threshold=threshold)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -132,9 +131,8 @@ def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
     below 1 the area up to this false positive rate, standardised so that chance is 0.5 (McClish 1989, Analyzing a
     portion of the ROC curve).
     """
-    limit = Fraction(spec.parameter("max_fpr"))
-    if limit < 1:
-        partial_area: Certified = by_path(partial(_partial, limit=limit))(tables, replace(spec, parameters=()))
+    if spec.parameter("max_fpr") < 1:
+        partial_area: Certified = by_path(_partial)(tables, spec)
         return partial_area
     pooled = spec.average == "micro"
     rows = _pairs(tables.pooled if pooled else tables.steps) if pooled or tables.weighted else tables.pairs

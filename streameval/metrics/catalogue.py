@@ -15,15 +15,24 @@ from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 from streameval.errors import MetricError, public
 from streameval.metrics.averaging import as_float
-from streameval.metrics.spec import AVERAGES, Average, Choice, Empty, MetricSpec, Parameter, choice_text, number_text
+from streameval.metrics.spec import (
+    AVERAGES,
+    COMPLETE,
+    UNSET,
+    Average,
+    Choice,
+    Empty,
+    MetricSpec,
+    Parameter,
+    choice_text,
+    number_text,
+)
+from streameval.schema.keywords import advice_on
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted, suggestion
 
 FAMILIES = ("decisions", "rankings", "rankings_at", "areas", "curves", "calibration", "pairs", "label_sets")
 """The modules of this folder that stand first in the catalogue, in its order."""
-
-UNSET = "default"
-"""Stands for the default average, since None is an average of its own."""
 
 Reading: TypeAlias = Callable[[Any, MetricSpec], Any]
 """A metric as a function of the view of a state."""
@@ -227,12 +236,23 @@ def build_spec(
 
     A name may say choices itself, as in `parse_spec`; of two averages it is not known which is meant.
     """
+    return MetricSpec(name, average, zero_division, empty, parameters or ())  # type: ignore[arg-type]  # each is checked
+
+
+def _completed(
+    name: str, average: str | None, zero_division: float | None, empty: str, parameters: Mapping[str, object]
+) -> tuple[object, ...]:
+    """The fields of the spec of a metric."""
     entry, named, choices = _read(name)
     if average == UNSET:
         average = named
     elif named not in (UNSET, average):
         raise MetricError(f"{quoted(name)} names an average, and average is {quoted(average)}; give one of them")
-    choices = {"zero_division": zero_division, "empty": empty, **(parameters or {}), **choices}
+    try:
+        chosen_by_name = dict(parameters)
+    except (TypeError, ValueError):
+        raise MetricError(f"parameters must be a mapping name -> value, not {quoted(parameters)}") from None
+    choices = {"zero_division": zero_division, "empty": empty, **chosen_by_name, **choices}
     zero_division, empty = choices.pop("zero_division"), choices.pop("empty")
     chosen: Average = entry.default
     if average != UNSET:
@@ -251,11 +271,12 @@ def build_spec(
         wrong = next(iter(choices))
         known = [p.name for p in entry.parameters]
         offer = f"it has {', '.join(known)}" if known else "it has none"
-        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {offer}{suggestion(wrong, known)}")
+        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {offer}{advice_on(wrong, known, of_metric=True)}")
     undefined = entry.zero_division if zero_division is None else _undefined(zero_division)
-    return MetricSpec(
-        entry.name, chosen, undefined, cast("Empty", empty), values, _key(entry, chosen, undefined, empty, values)
-    )
+    return entry.name, chosen, undefined, empty, values, _key(entry, chosen, undefined, empty, values)
+
+
+COMPLETE.append(_completed)
 
 
 @lru_cache(maxsize=1024)

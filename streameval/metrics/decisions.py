@@ -6,7 +6,6 @@ A formula takes `Counts` (of labels, of examples, or pooled; wide where it multi
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
@@ -229,7 +228,7 @@ def alpha_evaluation(c: Counts, *, alpha: float, beta: float, gamma: float) -> R
 def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Value]:
     """Precision and recall are averaged first, each with its own 0/0."""
     square = Fraction(spec.parameter("beta")) ** 2
-    p, r = (by_formula(part)(view, replace(spec, parameters=())) for part in (precision, recall))
+    p, r = (by_formula(lambda counts, part=part, **_: part(counts))(view, spec) for part in (precision, recall))
     if not isinstance(p, Fraction) or not isinstance(r, Fraction):
         return None
     den = square * p + r

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from streameval.errors import public
+from streameval.errors import MetricError, public
+from streameval.schema.text import quoted
 
 Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
 Empty: TypeAlias = Literal["zero_division", "zero", "one", "nan", "drop"]
 
 Choice: TypeAlias = float | int | str | bool | None
 """The value of a parameter."""
+
+UNSET = "default"
+"""Stands for the default average, since None is an average of its own."""
+
+COMPLETE: list[Callable[[str, Any, Any, Any, Any], tuple[Any, ...]]] = []
+"""What checks and completes the fields of every spec: the catalogue, which knows the metrics, enters it."""
 
 AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples", None)
 
@@ -21,6 +29,9 @@ AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples", None)
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
     """One metric with all its choices made. Equal specs give equal values for equal states.
+
+    ``MetricSpec("fbeta", "micro", parameters={"beta": 2})`` is checked like the name ``"fbeta_micro(beta=2)"``; what is
+    left out has its default.
 
     Attributes
     ----------
@@ -34,15 +45,30 @@ class MetricSpec:
     parameters
         The parameters of the entry, by name, in the order of the entry.
     key
-        The name under which values are reported, and from which the spec can be built again.
+        The name under which values are reported, and from which the spec can be built again. It follows from the rest.
+
+    Raises
+    ------
+    MetricError
+        If there is no such metric, average or parameter, or the key is that of another spec.
     """
 
     name: str
-    average: Average
-    zero_division: float
-    empty: Empty
-    parameters: tuple[tuple[str, Any], ...]
-    key: str
+    average: Average = UNSET  # type: ignore[assignment]  # each field is completed
+    zero_division: float = None  # type: ignore[assignment]
+    empty: Empty = "zero_division"
+    parameters: tuple[tuple[str, Any], ...] = ()
+    key: str = ""
+
+    def __post_init__(self) -> None:
+        key = self.key
+        fields = COMPLETE[0](self.name, self.average, self.zero_division, self.empty, self.parameters)
+        for name, value in zip(self.__slots__, fields, strict=True):
+            object.__setattr__(self, name, value)
+        if key not in ("", self.key):
+            raise MetricError(
+                f"key must be {self.key!r}, which follows from the rest, or be left out, not {quoted(key)}"
+            )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MetricSpec) and self.key == other.key

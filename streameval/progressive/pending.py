@@ -370,7 +370,8 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @reads
     def __repr__(self) -> str:
-        return f"<Pending: {self.pending} wait, {self.late} late, evicted {self.evicted}; {self.evaluator!r}>"
+        evicted = sum(self.evicted.values())
+        return f"Pending({self.pending} waiting, {evicted} evicted, {self.late} late; {self.evaluator!r})"
 
     @reads
     def __deepcopy__(self, memo: dict[int, object]) -> Self:

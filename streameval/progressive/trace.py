@@ -20,7 +20,7 @@ from streameval.progressive.holder import Holder
 from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label, ascending
-from streameval.schema.text import check_number, quoted
+from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
 from streameval.wire.envelope import TRACE
 from streameval.wire.fields import Sink, Source, require, varint
@@ -331,7 +331,7 @@ class Trace(Holder):
 
     @reads
     def __repr__(self) -> str:
-        return f"<Trace of {self.examples} examples, {len(self)} rows, every {self._every}>"
+        return f"Trace({number_of(self.examples, 'example')}, {number_of(len(self), 'row')}, every {self._every})"
 
     def _held(self) -> Mapping[str, Target]:
         return self._targets

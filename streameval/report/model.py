@@ -16,6 +16,7 @@ from streameval.metrics.views import Views, certified
 from streameval.report.label_table import LabelTable
 from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
+from streameval.schema.text import number_of
 
 PER_LABEL = ("precision", "recall", "f1")
 """The metrics that a report has of every label and in every average."""
@@ -103,9 +104,8 @@ class Report:
     @property
     def headline(self) -> str:
         """How much was evaluated."""
-        examples, labels = self.tables.examples, len(self.labels)
         weight = f", total weight {self.weight:g}" if self.tables.weighted else ""
-        return f"{examples:,} example{'s' * (examples != 1)}{weight}, {labels:,} label{'s' * (labels != 1)}"
+        return f"{number_of(self.tables.examples, 'example')}{weight}, {number_of(len(self.labels), 'label')}"
 
     def value(self, metric: MetricSpec | str, *, strict: bool = False) -> MetricValue:
         """One metric; what cannot be read has its error in place of a value, or raises it if ``strict``."""

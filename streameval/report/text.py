@@ -26,6 +26,8 @@ def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = re
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     """Every label and the averages, then the chosen metrics; of scores without a threshold only these."""
+    if not report.tables.examples:
+        return f"{report.headline}; metrics: {', '.join(spec.key for spec in report.specs) or 'none'}"
     single = report.single(strict=True)
     names = [item.spec.key for item in single]
     if not report.has_decisions:
@@ -87,6 +89,8 @@ def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: in
 
 def notebook_report(report: Report) -> str:
     """The chosen metrics, averages, and the labels with the largest support; without decisions only the metrics."""
+    if not report.tables.examples:
+        return f"<div><p><b>streameval</b>: {escape(text_report(report, digits=4, max_labels=0))}</p></div>"
     metrics = "".join(_row(item.spec.key, [cell_text(item.value)]) for item in report.single() if item.error is None)
     top = f"<div><p><b>streameval</b>: {report.headline}</p><table><tbody>{metrics}</tbody></table>"
     if not report.has_decisions:

@@ -64,3 +64,8 @@ def suggestion(word: object, known: Iterable[str], most: int = 1, cutoff: float 
 def cut(name: str, width: int) -> str:
     """A name in no more than so many characters."""
     return name if len(name) <= width else name[: width - 1] + "…"
+
+
+def number_of(count: int, noun: str) -> str:
+    """How many of something, in words: "no examples", "1 example", "1,234 examples"."""
+    return f"{count:,} {noun}{'s' * (count != 1)}" if count else f"no {noun}s"

@@ -18,7 +18,7 @@ from streameval.evaluation.holding import Answer, answer_of, saved_template, tem
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
-from streameval.schema.text import check_number, quoted, suggestion
+from streameval.schema.text import check_number, number_of, quoted, suggestion
 from streameval.slices.arguments import ANSWERS, Where, combinations_of, declared_of, names_of, value_of
 from streameval.slices.axis import Axis, AxisSlices
 from streameval.slices.coding import Coded, coded, crossed
@@ -505,7 +505,7 @@ class Sliced(Mergeable, Generic[A]):
     @reads
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)
-        return f"<Sliced of {self.examples} examples, {sizes}: {self._empty!r}>"
+        return f"Sliced({number_of(self.examples, 'example')}, {sizes}; {self._empty!r})"
 
 
 def _grouped(group: AxisSlices[Any], columns: list[Coded]) -> tuple[Any, list[Key]]:

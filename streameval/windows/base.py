@@ -165,7 +165,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     @reads
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
-        return f"<{type(self).__name__}({parameters}) of {self._current()!r}>"
+        return f"{type(self).__name__}({parameters}; {self._current()!r})"
 
 
 def put_numbers(sink: Sink, *numbers: int) -> None:

@@ -350,7 +350,7 @@ def test_copies_are_independent(how):
 
 
 def test_it_tells_how_it_stands():
-    assert repr(traced(se.Trace(se.F1(), every=2), 5)) == "<Trace of 5 examples, 2 rows, every 2>"
+    assert repr(traced(se.Trace(se.F1(), every=2), 5)) == "Trace(5 examples, 2 rows, every 2)"
 
 
 # -- pictures ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,58 @@
+"""Keywords that other libraries have, and what to write here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from streameval.errors import InputError
+from streameval.schema.text import quoted, suggestion
+
+CallT = TypeVar("CallT", bound=Callable[..., Any])
+
+_IN_NAME = "it is part of the name of a metric, such as"
+_LABELS = "write labels=[...], in the order of the columns"
+_WEIGHTS = "write weights=[...], one for each example"
+ADVICE = {
+    "average": f"{_IN_NAME} 'f1_macro'",
+    **dict.fromkeys(("beta", "k", "top_k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
+    "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
+    **dict.fromkeys(("target_names", "classes", "num_labels", "num_classes", "n_labels"), _LABELS),
+    **dict.fromkeys(("weight", "w", "sample_weights"), _WEIGHTS),
+    **dict.fromkeys(("preds", "input", "y_score", "y_prob", "y_proba", "scores"), "it is y_pred, the second argument"),
+    **dict.fromkeys(("target", "truth", "actual"), "it is y_true, the first argument"),
+}
+"""By keyword of scikit-learn, torchmetrics or River."""
+
+
+def advice_on(name: str, known: Iterable[str], *, of_metric: bool = False) -> str:
+    """What to write in place of a keyword that there is not, of a metric or a call; nothing where that is not known."""
+    if name not in ADVICE or (of_metric and ADVICE[name].startswith(_IN_NAME)):
+        return suggestion(name, known)
+    return f"; {ADVICE[name]}"
+
+
+def refuse_mistaken(call: Callable[..., object], mistaken: Mapping[str, object]) -> None:
+    """Raise `InputError` for keywords that a call does not have."""
+    for name in mistaken:
+        hint = advice_on(name, inspect.signature(call).parameters)
+        raise InputError(f"{call.__name__.strip('_')} has no argument {name}={hint}")
+
+
+def meant_weights(call: Callable[..., object], weights: Any, mistaken: Mapping[str, Any]) -> Any:
+    """The weights of a call, which scikit-learn calls ``sample_weight``; other keywords are refused."""
+    remaining = dict(mistaken)
+    named = remaining.pop("sample_weight", None)
+    refuse_mistaken(call, remaining)
+    if named is not None and weights is not None:
+        raise InputError(f"weights and sample_weight are the same; give one of them, not also {quoted(named)}")
+    return weights if named is None else named
+
+
+def forgiving(call: CallT) -> CallT:
+    """Leave the parameter that takes the keywords of other libraries out of what help shows of a call."""
+    signature = inspect.signature(call)
+    parts = [part for part in signature.parameters.values() if part.kind is not part.VAR_KEYWORD]
+    call.__signature__ = signature.replace(parameters=parts)  # type: ignore[attr-defined]
+    return call
