@@ -155,11 +155,12 @@ def _pairs(steps: Steps) -> list[tuple[int, int, int, int, int]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _partial(path: Path, limit: Fraction) -> Unrounded | None:
+def _partial(path: Path, max_fpr: float) -> Unrounded | None:
     """The area up to a false positive rate. In a mixed bin the curve stays inside the rectangle of its step."""
     whole_fp, whole_tp = int(path.fp[-1]), int(path.tp[-1])
     if not whole_fp or not whole_tp:
         return None
+    limit = Fraction(max_fpr)
     stop = limit * whole_fp
     last = int(np.searchsorted(path.fp, math.ceil(stop), "left"))  # the first point at or beyond the limit
     wide = np.array(path.neg[: last - 1], object)

@@ -15,7 +15,7 @@ from tests.support.report_cases import few, hostile, many
 
 def test_the_headline_says_how_much_was_evaluated():
     ev = se.Evaluator(["f1_micro"])
-    assert report_of(ev).headline == "0 examples, 0 labels"
+    assert report_of(ev).headline == "no examples, no labels"
     ev.update({"a"}, {"a"})
     assert report_of(ev).headline == "1 example, 1 label"
     ev.update({"a"}, {"b"}, weight=2.5)

@@ -472,7 +472,7 @@ def test_without_decisions_the_chosen_metrics_alone_are_shown(metrics: list[str]
         ev = se.Evaluator(metrics, keep=["rankings", "curves"])
         ev.update_many([{"a"}] * counted, [{"a": 0.5, "<b>": 0.75}] * counted)
         for text in (ev.report(), ev._repr_html_(), repr(ev)):
-            assert f"{counted} examples" in text
+            assert f"{counted or 'no'} examples" in text
             assert ("ndcg" in text) == ("ndcg" in metrics)
             assert not any(word in text for word in ("precision", "recall", "f1", "support", "samples"))
     if "ndcg" in metrics:
@@ -493,7 +493,7 @@ def test_a_metric_that_the_scores_do_not_allow_does_not_stop_the_object_from_bei
     assert "brier" in repr(se.metric("brier_score"))
     single = se.metric("brier_score")
     single.update({"a"}, {"a": -0.5, "b": 7.0})
-    assert repr(single) == "<brier_score_macro: ?, 1 examples>"
+    assert repr(single) == "BrierScore(1 example; brier_score_macro=?)"
 
 
 def test_with_a_threshold_decisions_are_shown_beside_the_metrics_of_scores():
