@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import chain, islice
 from typing import Any, TypeAlias
@@ -64,6 +64,8 @@ def _of_list(labels: Any, argument: Argument) -> Cells:
 
 def _of_mapping(mapping: Any, argument: Argument) -> Cells:
     column_of, value_of = argument.reader.column, score_of if argument.scored else bit_of
+    if isinstance(mapping, Counter) and not argument.scored and max(mapping.values(), default=0) > 1:
+        raise InputError(f"{argument.place} is a Counter that counts a label twice; give set(counter)")
     return [
         (column, value_of(value, label, argument))
         for label, value in mapping.items()
@@ -86,10 +88,6 @@ def _of_frame(frame: Any, argument: Argument) -> Cells:
     return _of_mapping(dict(zip(names, values, strict=True)), argument)
 
 
-def _of_sparse(matrix: Any, argument: Argument) -> Cells:
-    return _of_row(matrix.toarray(), argument)
-
-
 def _refuse_shape(example: Any, argument: Argument) -> Cells:
     raise InputError(
         f"{argument.place} has {len(example.shape)} dimensions, shape {example.shape}; update takes one example: "
@@ -98,16 +96,24 @@ def _refuse_shape(example: Any, argument: Argument) -> Cells:
 
 
 def _refuse(example: object, argument: Argument) -> Cells:
-    name = argument.place
-    if argument.scored:
+    raise no_example(example, argument.name, argument.position if argument.many else None, argument.scored)
+
+
+def no_example(example: object, name: str, position: int | None = None, scored: bool = False) -> InputError:
+    """The error about what is no example, or no example of scores; ``position`` is where it stands among many."""
+    place = name if position is None else f"{name}[{position}]"
+    if scored:
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
-        raise InputError(f"{name} must be {forms}, not {quoted(example)}")
+        return InputError(f"{place} must be {forms}, not {quoted(example)}")
     if isinstance(example, str | bytes):
-        raise InputError(f"{name} is the string {quoted(example)}; for one label write {{{quoted(example)}}}")
+        advice = f"{{{quoted(example)}}}" if position is None else f"[[label] for label in {name}]"
+        separator = next((mark for mark in ",;|" if isinstance(example, str) and mark in example), None)
+        more = "" if separator is None else f", for several split it with .split({separator!r})"
+        return InputError(f"{place} is the string {quoted(example)}; for one label write {advice}{more}")
     if example is None:
-        raise InputError(f"{name} is None; give the empty set if there is no label")
+        return InputError(f"{place} is None; give the empty set if there is no label")
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
-    raise InputError(f"{name} must be {forms}, not {type(example).__name__} ({quoted(example)})")
+    return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)})")
 
 
 def _of_row(example: object, argument: Argument) -> Cells:
@@ -132,8 +138,8 @@ def _of_row(example: object, argument: Argument) -> Cells:
 
 
 _CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
-    "list": _of_list, "set": _of_set, "mapping": _of_mapping, "series": _of_series, "array": _of_row, "buffer": _of_row,
-    "frame": _of_frame, "table": _of_frame, "sparse": _of_sparse,
+    "list": _of_list, "set": _of_set, "mapping": _of_mapping, "series": _of_series, "array": _of_row,
+    "frame": _of_frame, "table": _of_frame,
 }  # fmt: skip
 """How an example of each form is read; any other is refused."""
 

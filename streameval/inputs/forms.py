@@ -28,10 +28,12 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
     ("scalar", object, ("type", "as_py")),  # an element of an array of Arrow, some of which are mappings
     ("mapping", Mapping, ()),
     ("set", AbstractSet, ()),
+    ("lazy", object, ("collect", "collect_schema")),  # a lazy frame of polars
     ("table", object, ("column_names", "num_rows")),  # a table or record batch of Arrow
     ("frame", object, ("columns", "shape")),  # a data frame of pandas or polars
     ("arrow", object, ("type", "to_pylist")),  # an array or chunked array of Arrow
     ("polars", object, ("to_arrow", "to_list")),  # a Series of polars
+    ("batches", object, ("read_next_batch", "schema")),  # a reader of record batches of Arrow
     ("series", object, ("iloc",)),  # a Series of pandas
     ("buffer", memoryview | array.array, ()),
     ("array", object, ("__array__",)),  # an array of numpy or of what is like it, a tensor, an index of pandas

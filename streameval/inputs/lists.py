@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import Argument
 from streameval.inputs.forms import form_of
-from streameval.inputs.values import python_value
+from streameval.inputs.values import array_of, python_value
 from streameval.kernel.types import Places
 from streameval.schema.text import quoted
 
@@ -39,7 +39,7 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     """
     kinds = set(map(type, examples))
     if not kinds <= _COMMON:
-        examples = [part if type(part) in _COMMON else _listed(part, argument.name) for part in examples]
+        examples = [part if type(part) in _COMMON else unwrapped(part, argument.name) for part in examples]
         kinds = set(map(type, examples))
     if any(issubclass(kind, np.ndarray) for kind in kinds):
         examples = [_labels_in(row) if isinstance(row, np.ndarray) else row for row in examples]
@@ -60,8 +60,8 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     ]
 
 
-def _listed(example: Any, name: str) -> Any:
-    """A list in place of what a library makes of one; anything else as it is."""
+def unwrapped(example: Any, name: str) -> Any:
+    """A list, a mapping or an array in place of what a library makes of one; anything else as it is."""
     form = form_of(example)
     if form == "polars":
         return example.to_list()
@@ -70,6 +70,10 @@ def _listed(example: Any, name: str) -> Any:
     if form == "scalar":
         value = example.as_py()
         return mapping_of(value, name) if str(example.type).startswith("map<") and value is not None else value
+    if form in ("array", "buffer"):
+        return array_of(example, name)
+    if form == "sparse":
+        return example.toarray()
     return list(example) if isinstance(example, deque) else example
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,8 +37,16 @@ def _refuse(value: object, argument: Argument) -> Source:
 
 
 def _refuse_one(value: object, argument: Argument) -> Source:
-    one = f"{argument.name} must be many examples in order, not one {type(value).__name__}"
-    raise InputError(f"{one}; for one example use update, for many give a list of them")
+    name = argument.name
+    one = f"{name} must be many examples in order, not one {type(value).__name__}; for one example use update"
+    many = "for many give a list of them"
+    if isinstance(value, Mapping):
+        many = f"for examples by key give list({name}.values()), for columns pd.DataFrame({name})"
+    raise InputError(f"{one}, {many}")
+
+
+def _refuse_lazy(_: object, argument: Argument) -> Source:
+    raise InputError(f"{argument.name} is a lazy data frame; give {argument.name}.collect()")
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
@@ -48,12 +57,22 @@ def _array(value: object, argument: Argument) -> Source:
     array = array_of(value, argument.name)
     if array.ndim == 2:
         return _matrix(array, argument.columns(array.shape[1]), argument)
-    if array.ndim and (argument.scored or (array.ndim == 1 and array.dtype.kind == "O")):
+    if array.ndim == 1 and (argument.scored or array.dtype.kind == "O") and array.dtype.names is None:
         return examples_of(array.tolist(), argument)
-    if argument.scored:
-        return _refuse(value, argument)
-    shape = f"{argument.name} has shape {array.shape} and type {array.dtype}"
-    raise InputError(f"{shape}; update_many takes 2-D arrays, examples x labels: for one example use update")
+    raise _no_matrix(array, argument.name)
+
+
+def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
+    """The error about an array that has not two dimensions, with what to write instead."""
+    kind, advice = str(array.dtype), f"for one example use update, for one label {name}[:, None]"
+    if array.dtype.names is not None:
+        kind, advice = "record", f"give pd.DataFrame({name})"
+    elif array.ndim == 1:
+        advice += f", for one class an example [[c] for c in {name}]"
+    elif array.ndim == 3:
+        advice = f"give {name}.squeeze(1)" if array.shape[1] == 1 else f"for pairs of no and yes give {name}[..., 1]"
+    shape = f"{name} has shape {array.shape} and type {kind}"
+    return InputError(f"{shape}; update_many takes 2-D arrays, examples x labels: {advice}")
 
 
 def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Source:
@@ -70,6 +89,13 @@ def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument)
 def _frame(frame: Any, argument: Argument) -> Source:
     form = form_of(frame)
     names = columns_of(frame, form)
+    if len(names) == 1 and len(frame):
+        first = frame.column(0)[0].as_py() if form == "table" else frame[names[0]].to_list()[0]
+        if not isinstance(first, str) and isinstance(first, Collection):
+            column = f"{argument.name}[{quoted(names[0])}]"
+            raise InputError(f"{argument.name} is a frame of one column of lists; give the column, {column}")
+    if float in set(map(type, names)):
+        raise LabelError(f"{argument.name} has columns named by floats, {quoted(names)}; write .columns.astype(int)")
     columns = np.array(argument.reader.columns_in(names, argument.name), np.int64)
     seen: set[int] = set()
     for label, column in zip(names, columns.tolist(), strict=True):
@@ -198,7 +224,25 @@ def _arrow(array: Any, argument: Argument) -> Source:
     return _lists(unignored(lists_of_arrow(array, argument)))
 
 
+def _batches(reader: Any, argument: Argument) -> Source:
+    """A reader of record batches of Arrow, batch by batch."""
+    return examples_of(chain.from_iterable(batch.to_pylist() for batch in reader), argument)
+
+
+def _list(examples: Any, argument: Argument) -> Source:
+    first = examples[0] if examples else None
+    if isinstance(first, np.ndarray) and first.ndim == 2 and len(first) != 1:
+        name, advice = argument.name, "give one array; of predictions and label_ids give the latter as y_true"
+        if first.shape[1] == 2:
+            stacked = f"np.stack([p[:, 1] for p in {name}], axis=1)"
+            advice = f"if these are of predict_proba of scikit-learn, one for each label, give {stacked}"
+        raise InputError(f"{name} is a list of {len(examples)} arrays of shape {first.shape}; {advice}")
+    return examples_of(examples, argument)
+
+
 def _polars(series: Any, argument: Argument) -> Source:
+    if str(getattr(series, "dtype", "")) == "Object":  # of which Arrow knows addresses
+        return examples_of(series.to_list(), argument)
     if not argument.scored:
         with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
             return _arrow(arrow_of_polars(series), argument)
@@ -218,8 +262,8 @@ _Reading: TypeAlias = Callable[[Any, Argument], Source]
 
 _SOURCES: dict[Form, _Reading] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
-    "polars": _polars, "series": _series, "list": examples_of, "iterable": examples_of,
-    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one,
+    "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
+    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "lazy": _refuse_lazy,
 }  # fmt: skip
 """How an argument of each form is read; any other is refused."""
 

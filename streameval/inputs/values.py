@@ -58,6 +58,8 @@ def python_value(value: Any) -> Any:
     if isinstance(value, np.generic):
         plain = isinstance(value, np.number | np.bool_ | np.str_) and not isinstance(value, np.timedelta64)
         return value.item() if plain else value  # numpy counts a duration among its integers
+    if type(value) is dict and value and value.keys() <= {False, True}:  # probabilities of River
+        return value.get(True, 0.0)
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
@@ -86,7 +88,23 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
         if value == 0 or value == 1:
             return bool(value)
     expected = "scores are ints or floats, binary predictions booleans" if argument.compared else _EXPECTED[role]
-    raise InputError(f"{name} is {quoted(value)} for label {quoted(label)}; {expected}")
+    raise InputError(f"{name} is {quoted(value)} for label {quoted(label)}; {expected}{_advice_about(value)}")
+
+
+def _advice_about(value: Any) -> str:
+    """What to write instead of a value that is no indicator."""
+    if isinstance(value, str):
+        words = ("0", "1", "0.0", "1.0", "true", "false")
+        return (
+            ": convert strings, with value == '1' or .astype(int)"
+            if value.lower() in words
+            else ": for labels give lists"
+        )
+    if value == -1:
+        return ": for -1 and 1 give y > 0"
+    if value == -100:
+        return ": where -100 is masked give numpy.where(y == -100, numpy.nan, y)"
+    return ": for labels give lists, with .tolist()" if isinstance(value, int | np.integer) else ""
 
 
 _EXPECTED = {
@@ -119,7 +137,8 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
         return array  # read value by value, since a common type could change what they say
     if array.dtype.name == "bfloat16":
         return array.astype(np.float32)
-    raise InputError(f"{name} has type {array.dtype}; give booleans or numbers")
+    advice = "write .astype(str)" if array.dtype.kind == "S" else "give booleans or numbers"
+    raise InputError(f"{name} has type {array.dtype}; {advice}")
 
 
 Places: TypeAlias = Callable[[int], tuple[int, int]]
@@ -184,7 +203,8 @@ def binarize(
     missing = np.ascontiguousarray(np.isnan(block) & (argument.role == TRUE))
     allowed = ones | missing | (block == 0)
     if not allowed.all():
-        raise refusal(block, ~allowed, _EXPECTED[argument.role], argument, places)
+        advice = _advice_about(block[~allowed][0])
+        raise refusal(block, ~allowed, f"{_EXPECTED[argument.role]}{advice}", argument, places)
     return ones.view(np.uint8), missing.view(np.uint8)
 
 
@@ -292,12 +312,14 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
         return np.asanyarray(value)
     tensor: Any = value
     device = getattr(tensor, "device", "cpu")
-    if getattr(device, "type", str(device)) != "cpu":
-        raise InputError(f"{name} is a tensor on {device}; write {name}.cpu(), which copies it into main memory")
+    if getattr(device, "type", str(device)) == "meta":
+        raise InputError(f"{name} is a tensor on {device}, which has no values")
     layout = str(getattr(tensor, "layout", "strided"))
     if not layout.endswith("strided"):
         raise InputError(f"{name} is a tensor of layout {layout}; write {name}.to_dense()")
     tensor = tensor.detach()
+    if getattr(device, "type", str(device)) != "cpu":
+        tensor = tensor.cpu()
     for lazy in ("resolve_conj", "resolve_neg"):
         tensor = getattr(tensor, lazy)() if hasattr(tensor, lazy) else tensor
     try:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streameval.errors import InputError
+from streameval.inputs.examples import no_example
+from streameval.inputs.lists import unwrapped
 from streameval.inputs.values import array_of
 from streameval.schema.text import quoted
 from streameval.wire.fields import Sink, Source, require, varint
@@ -25,21 +27,20 @@ class Row(NamedTuple):
 
 def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
     """An independent, compact copy of a prediction; ``labels`` are shared with it if they are those of a mapping."""
+    y_pred = unwrapped(y_pred, "y_pred")
     if isinstance(y_pred, Mapping):
         same = len(y_pred) == len(labels) and all(map(is_, y_pred, labels))  # equal is not enough, since True == 1
         return Row(labels if same else tuple(y_pred), packed(tuple(y_pred.values())))
     if isinstance(y_pred, AbstractSet):
         return Row(tuple(y_pred), None)
     if isinstance(y_pred, list | tuple):
-        return y_pred[:]
+        return y_pred if isinstance(y_pred, tuple) else y_pred[:]
     if hasattr(y_pred, "items") and hasattr(y_pred, "iloc"):  # a pandas Series
         return y_pred.copy()  # type: ignore[attr-defined]
     if hasattr(y_pred, "__array__"):
-        return np.array(array_of(y_pred, "y_pred"), subok=True)
-    raise InputError(
-        "y_pred must be a set, list or tuple of labels, a mapping label -> value, or a 1-D array, "
-        f"not {type(y_pred).__name__} ({quoted(y_pred)})"
-    )
+        row = np.array(array_of(y_pred, "y_pred"), subok=True)
+        return row[0] if row.ndim == 2 and len(row) == 1 and not isinstance(row, np.matrix) else row
+    raise no_example(y_pred, "y_pred")
 
 
 def from_compact(row: object) -> object:
@@ -71,7 +72,7 @@ class Predictions:
             sink.byte(_MAPPING)
             self._mappings.put(sink, row.labels)
             put_values(sink, row.values)
-        elif type(row) in (list, tuple) or kind[1:2] in ("U", "O"):
+        elif isinstance(row, list | tuple) or kind[1:2] in ("U", "O"):
             sink.byte(_OBJECTS if kind else _LIST)
             put_values(sink, tuple(row.tolist() if kind else row))
         elif kind in _TYPES:

@@ -795,7 +795,7 @@ METRICS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "asked for unknown": (lambda: words().get("f1_makro"), ("'f1_makro'", "did you mean 'f1_macro'")),
     "asked for a list": (lambda: words().get(["f1_macro"]), ("metric", "['f1_macro']")),
     "metric() unknown": (lambda: se.metric("jacard"), ("'jacard'", "did you mean 'jaccard'")),
-    "metric() with average": (lambda: se.metric("f1_macro"), ("'f1_macro'",)),
+    "metric() with two averages": (lambda: se.metric("f1_macro", average="micro"), ("'f1_macro'", "'micro'")),
     "metric() of a number": (lambda: se.metric(3), ("3",)),
     "metric() of None": (lambda: se.metric(None), ("None",)),
     "metric() of a list": (lambda: se.metric(["f1"]), ("['f1']",)),

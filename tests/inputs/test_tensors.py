@@ -31,10 +31,15 @@ class Tensor:
     def detach(self):
         return Tensor(self.array, self.dtype, self.device, self.layout)
 
+    def cpu(self):
+        return Tensor(self.array.copy(), self.dtype)
+
     def float(self):
-        return Tensor(self.array.copy())
+        return Tensor(self.array.copy(), device=self.device)
 
     def numpy(self):
+        if self.device != "cpu":
+            raise TypeError("cannot convert a device tensor to numpy; use Tensor.cpu()")
         if self.grad or self.dtype != "torch.float32":
             raise RuntimeError("no numpy type")
         return self.array
@@ -48,11 +53,12 @@ def counted(y_true, y_pred, metrics=("f1_micro",), **more):
 
 @pytest.mark.parametrize("dtype", ["torch.float32", "torch.bfloat16", "torch.float8_e5m2"])
 @pytest.mark.parametrize("metrics", [["f1_micro"], ["ranking_loss", "roc_auc_macro"]], ids=["decisions", "scores"])
-def test_a_tensor_counts_as_its_values_in_every_place(dtype, metrics):
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_a_tensor_counts_as_its_values_in_every_place(dtype, metrics, device):
     expected = counted(TRUTHS, VALUES, metrics, weights=[0.25, 0.5])
-    tensor = Tensor(VALUES, dtype, grad=True)
-    weights = Tensor(np.array([0.25, 0.5], np.float32), dtype, grad=True)
-    for truths in (TRUTHS, Tensor(TRUTHS.astype(np.float32), dtype)):
+    tensor = Tensor(VALUES, dtype, device, grad=True)
+    weights = Tensor(np.array([0.25, 0.5], np.float32), dtype, device, grad=True)
+    for truths in (TRUTHS, Tensor(TRUTHS.astype(np.float32), dtype, device)):
         for scores in (tensor, list(tensor), iter(tensor)):
             assert counted(truths, scores, metrics, weights=weights) == expected
     one = se.Evaluator(metrics, labels=["a", "b"], threshold=0.5)
@@ -69,12 +75,12 @@ def test_a_tensor_is_read_where_it_is():
 @pytest.mark.parametrize(
     ("tensor", "told"),
     [
-        (Tensor(VALUES, device="cuda:0"), r"y_pred is a tensor on cuda:0; write y_pred\.cpu\(\)"),
+        (Tensor(VALUES, device="meta"), "y_pred is a tensor on meta, which has no values"),
         (Tensor(VALUES, layout="torch.sparse_csr"), r"layout torch\.sparse_csr; write y_pred\.to_dense\(\)"),
         (Tensor(VALUES, "torch.quint8"), "y_pred is a tensor that cannot be read: no numpy type"),
     ],
 )
-def test_a_tensor_that_is_elsewhere_is_refused(tensor, told):
+def test_a_tensor_that_has_no_values_to_read_is_refused(tensor, told):
     for given in (tensor, list(tensor)):
         with pytest.raises(se.InputError, match=told):
             counted(TRUTHS, given)

@@ -1,0 +1,161 @@
+"""Every form in every call: read as it is meant, or refused with what to write instead."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+import streameval as se
+from streameval.adapters import river as se_river
+from tests.support.forms import FORMS, PAGE, Form, page
+
+DRAWN = np.random.default_rng(7)
+TRUE, PRED = DRAWN.random((2, 7, 4)) < 0.5
+TRUE[0] = True, False, True, True
+PRED[0] = False, True, True, False
+SCORES = np.round(DRAWN.random((7, 4)) * 256) / 256  # which float16 holds
+Verb = Callable[[Any, Any, dict[str, Any]], Any]
+
+
+def each(change: Callable[[Any, Any, Any], object], make: Callable[[dict[str, Any]], Any]) -> Verb:
+    """A call for each example."""
+
+    def verb(y_true: Any, y_pred: Any, options: dict[str, Any]) -> Any:
+        counting = make(options)
+        for true, pred in zip(y_true, y_pred, strict=True):
+            change(counting, true, pred)
+        return counting
+
+    return verb
+
+
+def many(change: Callable[[Any, Any, Any], object], make: Callable[[dict[str, Any]], Any]) -> Verb:
+    """One call."""
+
+    def verb(y_true: Any, y_pred: Any, options: dict[str, Any]) -> Any:
+        counting = make(options)
+        change(counting, y_true, y_pred)
+        return counting
+
+    return verb
+
+
+def update(counting: Any, y_true: Any, y_pred: Any) -> None:
+    counting.update(y_true, y_pred)
+
+
+def update_many(counting: Any, y_true: Any, y_pred: Any) -> None:
+    counting.update_many(y_true, y_pred)
+
+
+def pending(counting: Any, y_true: Any, y_pred: Any) -> None:
+    counting.predict(1, y_pred)
+    counting.observe(1, y_true)
+
+
+def twice_and_back(counting: Any, y_true: Any, y_pred: Any) -> None:
+    counting.update(y_true, y_pred)
+    counting.update(y_true, y_pred)
+    counting.revert(y_true, y_pred)
+
+
+def sliced(counting: Any, y_true: Any, y_pred: Any) -> None:
+    counting.update(y_true, y_pred, where={"by": "x"})
+
+
+def sliced_many(counting: Any, y_true: Any, y_pred: Any) -> None:
+    counting.update_many(y_true, y_pred, where={"by": ["x"] * len(TRUE)})
+
+
+EACH: dict[str, Verb] = {
+    "update": each(update, lambda options: se.Evaluator(**options)),
+    "revert": each(twice_and_back, lambda options: se.Evaluator(**options)),
+    "one metric": each(update, lambda options: se.metric("f1", **options)),
+    "River": each(update, lambda options: se_river.MacroF1(**options)),
+    "window": each(update, lambda options: se.Rolling(se.Evaluator(**options), 99)),
+    "fading": each(update, lambda options: se.Fading(se.Evaluator(**options), half_life=5)),
+    "slices": each(sliced, lambda options: se.Sliced(se.Evaluator(**options), by="by")),
+    "pending": each(pending, lambda options: se.Pending(se.Evaluator(**options))),
+}
+MANY: dict[str, Verb] = {
+    "update_many": many(update_many, lambda options: se.Evaluator(**options)),
+    "one metric": many(update_many, lambda options: se.metric("f1", **options)),
+    "window": many(update_many, lambda options: se.Rolling(se.Evaluator(**options), 99)),
+    "slices": many(sliced_many, lambda options: se.Sliced(se.Evaluator(**options), by="by")),
+    "score": lambda true, pred, options: se.score(true, pred, "f1_macro", **options),
+}
+
+
+def value(counting: Any) -> float:
+    """The macro F1 of whatever counted."""
+    while isinstance(counting, se.Pending | se_river.RiverMetric):
+        counting = counting.evaluator
+    counting = counting.total() if isinstance(counting, se.Sliced) else counting
+    if isinstance(counting, float):
+        return counting
+    return float(counting.get() if isinstance(counting, se.Metric | se_river.MacroF1) else counting.get("f1_macro"))
+
+
+def placed(form: Form, side: str, rows: Any, other: Any) -> Callable[[], tuple[Any, Any]]:
+    """A form on a side, and labels in the form that it has for the other."""
+    names = [[label for label, cell in zip(form.labels, row, strict=True) if cell] for row in other]
+    partner = [{*part} for part in names]
+    return lambda: (form.batch(rows), partner) if side == "true" else (partner, form.batch(rows))
+
+
+CASES = [
+    pytest.param(form, side, kind, id=f"{kind} {form.name}, {side}")
+    for kind, forms in FORMS.items()
+    for form in forms
+    for side in (form.sides if kind != "scores" else ("pred",))
+]
+
+
+@pytest.mark.parametrize(("form", "side", "kind"), CASES)
+def test_every_form_is_read_as_meant_or_refused_with_what_to_write(form: Form, side: str, kind: str) -> None:
+    rows = SCORES if kind == "scores" else TRUE if side == "true" else PRED
+    meant = (SCORES >= 0.5 if kind == "scores" else PRED), TRUE
+    expected = f1_score(meant[1], meant[0], average="macro", zero_division=0)
+    options = {"labels": form.labels, **({"threshold": 0.5} if kind == "scores" else {})}
+    make = placed(form, side, rows, PRED if side == "true" else TRUE)
+    verbs = {f"update_many: {name}": verb for name, verb in MANY.items()}
+    verbs |= {} if form.many else {f"update: {name}": verb for name, verb in EACH.items()}
+    faults = []
+    for name, verb in verbs.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", se.DataWarning)
+            try:
+                counting = verb(*make(), options)
+            except se.StreamevalError as error:
+                if not form.refused:
+                    faults.append(f"{name} refuses: {error}")
+                elif not re.search(form.refused, str(error)):
+                    faults.append(f"{name} does not say {form.refused}: {error}")
+                continue
+            except Exception as error:
+                faults.append(f"{name} raises {type(error).__name__}: {error}")
+                continue
+        if form.refused:
+            faults.append(f"{name} reads it")
+        elif value(counting) != pytest.approx(expected, abs=1e-15) and "fading" not in name:
+            faults.append(f"{name} gives {value(counting)}, not {expected}")
+    if form.repair is not None:
+        repaired = form.repair(rows)
+        partner = [
+            {label for label, cell in zip(form.labels, row, strict=True) if cell}
+            for row in (PRED if side == "true" else TRUE)
+        ]
+        pair = (repaired, partner) if side == "true" else (partner, repaired)
+        if abs(se.score(*pair, "f1_macro", **options) - expected) > 1e-15:
+            faults.append("what is to be written gives another value")
+    assert not faults
+
+
+def test_the_page_of_forms_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tests.support.forms"
