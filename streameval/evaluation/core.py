@@ -10,7 +10,7 @@ import numpy as np
 from streameval.errors import FormatError, StreamevalError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
-from streameval.inputs import Reader, checked_weight, read_many, read_one
+from streameval.inputs import Reader, array_within, checked_weight, read_many, read_one
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER
 from streameval.schema.batch import Batch, Example, Ragged
@@ -104,13 +104,20 @@ class Core:
         return bool(code == DONE)
 
     def fast_count_many(self, y_true: object, y_pred: object) -> bool:
-        """Count unweighted examples likewise, if they stand in lists and all are of a common form."""
-        if not self.fast_path or not {type(y_true), type(y_pred)} <= _SEQUENCES:
+        """Count unweighted examples likewise, if they stand in arrays or lists and all are of a common form."""
+        if not self.fast_path:
             return False
-        true, pred, labels = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred)), self.labels
-        if len(true) != len(pred):
+        labels = self.labels
+        if type(y_true) not in _SEQUENCES:
+            arrays = array_within(y_true), array_within(y_pred)
+            code = self.table.count_arrays(labels.known, labels.fixed, *arrays, self.threshold)
+        elif type(y_pred) in _SEQUENCES:
+            true, pred = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred))
+            if len(true) != len(pred):
+                return False
+            code = self.table.count_examples(labels.known, labels.fixed, true, pred, self.threshold)
+        else:
             return False
-        code = self.table.count_examples(labels.known, labels.fixed, true, pred, self.threshold)
         if code > OTHER:
             raise self.decisions.declined(code)
         return bool(code == DONE)

@@ -2,6 +2,6 @@
 
 from streameval.inputs.batching import read_many, read_one
 from streameval.inputs.columns import Reader
-from streameval.inputs.values import checked_weight
+from streameval.inputs.values import array_within, checked_weight
 
-__all__ = ["Reader", "checked_weight", "read_many", "read_one"]
+__all__ = ["Reader", "array_within", "checked_weight", "read_many", "read_one"]

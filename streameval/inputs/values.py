@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -327,6 +328,17 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
         return np.asarray((tensor.float() if rare else tensor).numpy())
     except (RuntimeError, TypeError) as error:  # such as one of quantized numbers, or nested
         raise InputError(f"{name} is a tensor that cannot be read: {error}; give one of booleans or numbers") from None
+
+
+def array_within(value: object) -> object:
+    """The array that a tensor of torch is in main memory, without a copy; any other value as it is."""
+    if type(value) is np.ndarray or type(value) is not getattr(sys.modules.get("torch"), "Tensor", None):
+        return value
+    tensor: Any = value
+    try:
+        return (tensor.detach() if tensor.requires_grad else tensor).numpy()
+    except (RuntimeError, TypeError):  # which `array_of` explains
+        return value
 
 
 def without_tensors(examples: list[object], name: str) -> list[object]:

@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
+from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells
 from streameval.kernel.decisions.counting cimport (
     check, read_rows, se_add_pairs, se_count_lists, se_count_pairs, se_dense, se_has,
     se_pairs, se_pairs_init, se_rows, se_scores,
@@ -52,6 +53,8 @@ cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
 cdef Py_ssize_t MANY = 2147483647
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 65536
+# Up to so many rows and cells are counted straight into what is held: they are one block, which is checked first.
+cdef Py_ssize_t FEW_ROWS = 64, FEW_CELLS = 16384
 
 
 def vectors():
@@ -88,6 +91,11 @@ cdef class Counts(Placing):
             if not se_counts_widen(&self.counted, max(width, 2 * self.width)):
                 raise MemoryError
             Placing.reserve(self, width)
+
+    cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1:
+        if not fixed and (self.root.guard.notes is None or self.root.guard.notes.width != width):
+            return False  # for the reader to note
+        return Placing.in_order(self, columns, fixed, width)
 
     # -- one example --------------------------------------------------------------------------------------------------
 
@@ -183,6 +191,54 @@ cdef class Counts(Placing):
         """Take back an example that was surely counted. For the tape, whose module has another seed of tables."""
         se_drop_example(&self.counted, slot, slots)
 
+    def count_arrays(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+        cdef se_rows rows
+        cdef se_scores scores
+        cdef se_scores* compared = NULL
+        cdef se_cells true, pred
+        cdef Counts into = self
+        cdef bint done = False
+        if not (borrow_cells(y_true, 2, &true) and borrow_cells(y_pred, 2, &pred)):
+            return OTHER
+        rows.rows, rows.columns = cnp.PyArray_DIM(y_true, 0), cnp.PyArray_DIM(y_true, 1)
+        if rows.rows != cnp.PyArray_DIM(y_pred, 0) or rows.columns != cnp.PyArray_DIM(y_pred, 1):
+            return OTHER
+        self.reserve(len(columns))
+        if not self.in_order(columns, fixed, rows.columns):
+            return OTHER
+        rows.masked, rows.masked_stride = NULL, 0
+        bytes_of(&true, &rows.true_, &rows.true_stride, &rows.true_cells)
+        if threshold is None or cnp.PyArray_TYPE(y_pred) == cnp.NPY_BOOL:
+            bytes_of(&pred, &rows.pred, &rows.pred_stride, &rows.pred_cells)
+        elif pred.kind in (SE_FLOAT, SE_DOUBLE) and pred.step == cnp.PyArray_ITEMSIZE(y_pred):
+            rows.pred, rows.pred_cells = NULL, NULL
+            scores.at, scores.stride, scores.narrow, scores.finite = pred.at, pred.row, pred.kind == SE_FLOAT, True
+            scores.bounds, scores.bound, compared = NULL, threshold, &scores
+        else:
+            return OTHER
+        if rows.rows > FEW_ROWS or rows.rows * rows.columns > FEW_CELLS:
+            into = Counts(None, rows.columns)
+            if count_dense_rows(into, &rows, compared, fixed, into.counted.cell) > 1:
+                return OTHER
+            self.root.guard.wait(True)
+        elif not self.root.guard.start():
+            return OTHER
+        try:
+            if self.weights is not None and self.weights.value is not None:
+                return OTHER
+            if rows.rows > self.most - self.counted.examples:
+                return FULL if self.most == COUNT_MAX else OTHER
+            if into is not self:
+                if not se_sums_reserve(&self.counted.rows, into.counted.rows.used):
+                    raise MemoryError
+                se_add_counts(&self.counted, &into.counted, NULL, rows.columns, 0, 1)
+            elif count_dense_rows(self, &rows, compared, fixed, self.counted.cell) > 1:
+                return OTHER
+            done = True
+            return DONE
+        finally:
+            self.root.guard.stop(done)
+
     # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
 
     def count_dense(self, columns, Py_ssize_t fixed, true, pred, masked):
@@ -196,7 +252,7 @@ cdef class Counts(Placing):
         read_rows(&rows, true, None, masked)
         compared.narrow, compared.finite = scores.dtype == np.float32, True
         compared.at, compared.stride = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0)
-        compared.bounds = cnp.PyArray_DATA(bounds)
+        compared.bounds, compared.bound = cnp.PyArray_DATA(bounds), 0
         return count_rows(self, &rows, &compared, columns, fixed), bool(compared.finite)
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, masked, named, everywhere):
@@ -437,27 +493,39 @@ cdef int check_slots(Counts self, const int64_t[::1] slot) except -1:
     return 0
 
 
-cdef int count_rows(Counts self, se_rows* rows, se_scores* scores, columns, Py_ssize_t fixed) except -1:
-    """Count dense rows; the union of all bytes."""
-    cdef const int64_t[::1] place = columns
+cdef int count_dense_rows(Counts self, se_rows* rows, se_scores* scores, Py_ssize_t fixed, int64_t* cells) except -1:
+    """Count rows into cells, and the rest here; the union of all bytes, or more than 1 if a score is not finite."""
     cdef int seen = 0
-    cdef int64_t* cells = <int64_t*>calloc(5 * rows.columns + 1, sizeof(int64_t))
-    if cells == NULL or not se_sums_reserve(&self.counted.rows, 1):
-        free(cells)
-        raise MemoryError
-    if not rows.columns:
+    if not rows.rows or not rows.columns:
+        if not se_sums_reserve(&self.counted.rows, 1):
+            raise MemoryError
         se_sums_add(&self.counted.rows, 0, 0, rows.rows)
     elif rows.rows * rows.columns >= RELEASE:
         with nogil:
-            seen = se_dense(rows, scores, VECTOR, cells, &self.counted.rows)
-    elif rows.rows:
-        seen = se_dense(rows, scores, VECTOR, cells, &self.counted.rows)
-    if seen >= 0:
-        self.counted.examples += rows.rows
-        se_add_cells(&self.counted, cells, &place[0] if rows.columns else NULL, rows.columns, fixed, 1)
-    free(cells)
+            seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows)
+    else:
+        seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows)
     if seen < 0:
         raise MemoryError
+    if seen <= 1:
+        self.counted.examples += rows.rows
+    return seen
+
+
+cdef void bytes_of(se_cells* cells, const uint8_t** at, ptrdiff_t* stride, se_cells** rest) noexcept:
+    """Point to cells as bytes where they stand close together, else to what is read."""
+    at[0], stride[0], rest[0] = <const uint8_t*>cells.at, cells.row, NULL
+    if cells.kind != 1 or cells.step != 1:
+        at[0], rest[0] = NULL, cells
+
+
+cdef int count_rows(Counts self, se_rows* rows, se_scores* scores, columns, Py_ssize_t fixed) except -1:
+    """Count dense rows of these columns; the union of all bytes."""
+    cdef const int64_t[::1] place = columns
+    cdef int64_t[::1] cells = np.zeros(5 * rows.columns + 1, np.int64)
+    cdef int seen = count_dense_rows(self, rows, scores, 0, &cells[0])
+    if seen <= 1:
+        se_add_cells(&self.counted, &cells[0], &place[0] if rows.columns else NULL, rows.columns, fixed, 1)
     return seen
 
 

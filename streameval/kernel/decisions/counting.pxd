@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
+from streameval.kernel.decisions.cells cimport se_cells
 from streameval.kernel.lists.lists cimport se_lists
 from streameval.kernel.table cimport se_sums
 
@@ -15,14 +16,17 @@ cdef extern from "decisions/counting.h" nogil:
         ptrdiff_t masked_stride
         ptrdiff_t rows
         ptrdiff_t columns
+        se_cells* true_cells
+        se_cells* pred_cells
     int se_has(int)
     ctypedef struct se_scores:
         const void* at
         const void* bounds
+        double bound
         ptrdiff_t stride
         int narrow
         int finite
-    int se_dense(const se_rows*, se_scores*, int, int64_t*, se_sums*)
+    int se_dense(const se_rows*, se_scores*, int, ptrdiff_t, int64_t*, se_sums*)
     ctypedef struct se_pairs:
         pass
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
@@ -54,6 +58,7 @@ cdef inline const uint8_t* start_of_bytes(array, ptrdiff_t* stride) except? NULL
 cdef inline int read_rows(se_rows* rows, true, pred, masked) except -1:
     """Point to rows of 0 and 1; without predictions, scores take their place."""
     rows.rows, rows.columns = true.shape
+    rows.true_cells = rows.pred_cells = NULL
     rows.true_ = start_of_bytes(true, &rows.true_stride)
     rows.pred = start_of_bytes(pred, &rows.pred_stride)
     rows.masked = start_of_bytes(masked, &rows.masked_stride)

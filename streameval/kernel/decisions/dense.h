@@ -3,16 +3,22 @@
 #ifndef STREAMEVAL_DENSE_H
 #define STREAMEVAL_DENSE_H
 
+#include <math.h>
+
+#include "cells.h"
+
 typedef struct {
     const uint8_t *true_, *pred, *masked; /* masked may be NULL */
     ptrdiff_t true_stride, pred_stride, masked_stride;
     ptrdiff_t rows, columns;
+    se_cells *true_cells, *pred_cells; /* unless NULL, they take the place of bytes, block by block */
     const uint8_t *true_end, *pred_end, *hidden_end; /* behind the last readable byte; se_dense sets them */
 } se_rows;
 
 /* Scores to be compared with one bound per column; they take the place of `pred`. */
 typedef struct {
-    const void *at, *bounds; /* of float if `narrow`, else of double */
+    const void *at, *bounds; /* of float if `narrow`, else of double; NULL where `bound` is that of all columns */
+    double bound;
     ptrdiff_t stride;
     int narrow;
     int finite;     /* set to 0 if a score is not */
@@ -104,6 +110,7 @@ SE_WITHIN void SE_(fold)(const uint64_t *totals, int vectors, uint64_t *keys) {
 }
 
 SE_DECIDE_BOTH
+SE_NARROW(SE_TARGET, SE_)
 #include "dense_loop.h"
 
 #ifdef SE_X86
@@ -175,6 +182,7 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
 }
 
 SE_DECIDE_BOTH
+SE_NARROW(SE_TARGET, SE_)
 #include "dense_loop.h"
 
 /* -- AVX-512: sixty-four columns, or two, four or eight rows ---------------------------------------------------------- */
@@ -241,6 +249,7 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
 }
 
 SE_DECIDE_BOTH
+SE_NARROW(SE_TARGET, SE_)
 #include "dense_loop.h"
 #endif
 
@@ -374,7 +383,7 @@ static se_rows se_cut(const se_rows *in, ptrdiff_t row, ptrdiff_t rows, ptrdiff_
     se_rows part = *in;
     part.rows = in->rows - row < rows ? in->rows - row : rows;
     part.columns = in->columns - column < columns ? in->columns - column : columns;
-    part.true_ += row * in->true_stride + column;
+    if (part.true_) part.true_ += row * in->true_stride + column;
     if (part.pred) part.pred += row * in->pred_stride + column;
     if (part.masked) part.masked += row * in->masked_stride + column;
     return part;
@@ -414,20 +423,27 @@ static void se_flush(const se_block *from, int vector, const se_rows *in, uint64
 
 /* Count rows into `totals` (4 x columns) and `tally`. Returns the union of all bytes, or -1 if memory ran out. */
 static int se_count_blocks(
-    const se_rows *in, se_scores *scores, uint8_t *predicted, int vector, const se_block *to, ptrdiff_t rows,
+    const se_rows *in, se_scores *scores, uint8_t *bytes, int vector, const se_block *to, ptrdiff_t rows,
     uint64_t *totals, se_tally *tally) {
     int seen = 0;
     for (ptrdiff_t start = 0; start < in->rows && seen <= 1; start += rows) {
         se_rows part = se_cut(in, start, rows, 0, in->columns);
+        if (in->true_cells) {
+            part.true_ = bytes + rows * in->columns;
+            seen |= SE_USED(vector, narrow_cells, in->true_cells, start, part.rows, part.columns, (uint8_t *)part.true_);
+        }
+        if (scores || in->pred_cells) part.pred = bytes;
         if (scores) {
-            part.pred = predicted;
-            scores->finite &= SE_USED(vector, decide, scores, start, part.rows, part.columns, predicted);
+            scores->finite &= SE_USED(vector, decide, scores, start, part.rows, part.columns, bytes);
+            seen |= scores->finite ? 0 : 2;
+        } else if (in->pred_cells) {
+            seen |= SE_USED(vector, narrow_cells, in->pred_cells, start, part.rows, part.columns, bytes);
         }
         if (part.columns > SE_LONG) {
             const int bytes = se_count_long(&part, vector, to, tally->h);
             if (bytes < 0) return -1;
             seen |= bytes;
-        } else {
+        } else if (seen <= 1) {
             seen |= SE_USED(vector, count_block, &part, to);
             /* Bytes that are neither 0 nor 1 make wild keys. */
             if (seen <= 1 && !se_tally_add(tally, to->keys, part.rows)) return -1;
@@ -443,42 +459,56 @@ static void *se_tile(se_scores *scores, ptrdiff_t columns) {
     const ptrdiff_t size = columns * (scores->narrow ? 4 : 8);
     scores->tile = scores->stride == size && columns < 256 ? 256 / columns : 1;
     char *bounds = (char *)malloc((size_t)(scores->tile * size));
-    for (ptrdiff_t row = 0; bounds && row < scores->tile; row++)
+    if (!bounds) return NULL;
+    float above = (float)scores->bound; /* decides alike: the smallest that is not below */
+    if ((double)above < scores->bound) above = nextafterf(above, INFINITY);
+    for (ptrdiff_t i = 0; !scores->bounds && i < scores->tile * columns; i++) {
+        if (scores->narrow) ((float *)bounds)[i] = above;
+        else ((double *)bounds)[i] = scores->bound;
+    }
+    for (ptrdiff_t row = 0; scores->bounds && row < scores->tile; row++)
         memcpy(bounds + row * size, scores->bounds, (size_t)size);
     scores->bounds = bounds;
     return bounds;
 }
 
 /* Count rows into `cells` (columns x 5) and `h`. Returns the union of all bytes, or something above 1 if that is above 1:
-   then the counts are of no use; or -1 if memory ran out. Scores, unless NULL, take the place of `pred`. */
-static int se_dense(const se_rows *all, se_scores *scores, int vector, int64_t *cells, se_sums *h) {
+   then cells are as before, and so is `h` if it was one block, as 64 rows of 16,384 cells are; or -1 if memory ran out.
+   Scores, unless NULL, take the place of `pred`; one that is not finite counts as a 2. True negatives are counted of columns from `fixed` on. */
+static int se_dense(
+    const se_rows *all, se_scores *scores, int vector, ptrdiff_t fixed, int64_t *cells, se_sums *h) {
     const ptrdiff_t columns = all->columns, wide = (columns + 63) / 64 * 64;
+    const int made = (all->true_cells != NULL) + (scores || all->pred_cells); /* of how many sides bytes are made */
     uint64_t keys[SE_KEYS];
     se_rows in = *all;
-    if (scores) in.pred_stride = columns;
+    if (in.true_cells) in.true_stride = columns;
+    if (scores || in.pred_cells) in.pred_stride = columns;
     se_block block = {se_room(&in, vector), 0, NULL, wide, keys};
     ptrdiff_t rows = block.room ? SE_ROWS * vector / block.room : SE_ROWS;
-    /* Decisions are to stay in the first-level cache. */
-    if (scores && rows > SE_DECIDED / columns) rows = SE_DECIDED / columns < 8 ? 8 : SE_DECIDED / columns / 8 * 8;
+    /* Bytes that are made are to stay in the first-level cache. */
+    const ptrdiff_t most = made ? SE_DECIDED / made / columns : rows;
+    if (rows > most) rows = most < 8 ? 8 : most / 8 * 8;
+    if (rows > in.rows) rows = in.rows;
     const size_t sums = (size_t)(4 * wide), totals = (size_t)(4 * columns) * sizeof(uint64_t);
-    uint8_t *memory = (uint8_t *)calloc(64 + sums + totals, 1), *predicted = NULL;
+    uint8_t *memory = (uint8_t *)calloc(64 + sums + totals, 1), *bytes = NULL;
     se_tally tally;
     int seen = -1;
-    in.true_end = se_end(in.true_, in.true_stride, &in);
-    in.hidden_end = in.masked ? se_end(in.masked, in.masked_stride, &in) : NULL;
     void *bounds = scores ? se_tile(scores, columns) : NULL;
-    if (bounds) predicted = (uint8_t *)malloc((size_t)(rows * columns));
-    in.pred_end = scores ? (predicted ? predicted + rows * columns : NULL) : se_end(in.pred, in.pred_stride, &in);
-    if (se_tally_init(&tally, &in, h) && memory && (predicted || !scores)) {
+    if (bounds || (made && !scores)) bytes = (uint8_t *)malloc((size_t)(2 * rows * columns));
+    /* Predictions stand first, then truth. */
+    in.true_end = in.true_cells ? bytes + 2 * rows * columns : se_end(in.true_, in.true_stride, &in);
+    in.pred_end = scores || in.pred_cells ? bytes + 2 * rows * columns : se_end(in.pred, in.pred_stride, &in);
+    in.hidden_end = in.masked ? se_end(in.masked, in.masked_stride, &in) : NULL;
+    if (se_tally_init(&tally, &in, h) && memory && (bytes || !made)) {
         uint64_t *total = (uint64_t *)(memory + (64 - (uintptr_t)memory % 64) + sums);
         block.sums = (uint8_t *)total - sums;
         block.bits = tally.bits;
-        seen = se_count_blocks(&in, scores, predicted, vector, &block, rows, total, &tally);
-        for (ptrdiff_t j = 0; j < columns; j++) {
+        seen = se_count_blocks(&in, scores, bytes, vector, &block, rows, total, &tally);
+        for (ptrdiff_t j = 0; j < columns && seen >= 0 && seen <= 1; j++) {
             const int64_t t = (int64_t)total[j], p = (int64_t)total[columns + j], b = (int64_t)total[2 * columns + j];
             const int64_t m = (int64_t)total[3 * columns + j];
             int64_t *cell = cells + 5 * j;
-            cell[0] += in.rows - t - p + b - m;
+            if (j >= fixed) cell[0] += in.rows - t - p + b - m;
             cell[1] += t - b;
             cell[2] += p - b;
             cell[3] += b;
@@ -486,7 +516,7 @@ static int se_dense(const se_rows *all, se_scores *scores, int vector, int64_t *
         }
     }
     free(memory);
-    free(predicted);
+    free(bytes);
     free(bounds);
     free(tally.table);
     free(tally.recent);

@@ -210,6 +210,10 @@ class Counts:
                 return code
         return self._guarded(lambda: self._commit(self.prepare_merge(counted, None, 0, 1)))
 
+    def count_arrays(self, *_: object) -> int:
+        """Count the rows of plain arrays of all labels, as `count_examples` does lists. It gains nothing here."""
+        return OTHER
+
     def place_example(
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None
     ) -> tuple[IntArray, RowKey] | None:

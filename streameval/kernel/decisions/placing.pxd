@@ -1,5 +1,5 @@
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 
 cdef struct Known:
@@ -14,6 +14,10 @@ cdef class Placing:
     cdef int64_t turn
     # The columns of the example at hand, and then its slots; behind the marks.
     cdef Py_ssize_t* touched
+    # Its rows.
+    cdef uint8_t* bytes
+    # How many columns, from the first on, are known to be those of the labels 0, 1, 2 ...
+    cdef Py_ssize_t numbers
     # Whether numbers in y_pred are scores, and from which on they are predictions.
     cdef bint scored
     cdef double bound
@@ -22,4 +26,5 @@ cdef class Placing:
 
     cpdef reserve(self, Py_ssize_t width)
     cdef int begin(self, dict columns, object threshold) except -1
+    cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2

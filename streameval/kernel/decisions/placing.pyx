@@ -1,6 +1,5 @@
 """Reads single examples of common forms: in which slots their cells count, and what their row keys are."""
 
-from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_CheckExact
@@ -13,9 +12,16 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from streameval.kernel.decisions.cells cimport (
+    SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_plain_narrow_cells, se_reaching, se_slots,
+)
+
+cimport numpy as cnp
 import numpy as np
 
 from streameval.kernel.types import Lists
+
+cnp.import_array()
 
 cdef extern from "Python.h":
     PyObject* Py_True
@@ -60,8 +66,9 @@ cdef class Placing:
     cdef int begin(self, dict columns, object threshold) except -1:
         self.reserve(len(columns))
         if self.mark == NULL:
-            self.mark = <int64_t*>calloc(2 * self.width, sizeof(int64_t))
+            self.mark = <int64_t*>calloc(3 * self.width, sizeof(int64_t))
             self.touched, self.turn = <Py_ssize_t*>(self.mark + self.width), 0
+            self.bytes = <uint8_t*>(self.touched + self.width)
         if self.known == NULL:
             self.known = <Known*>calloc(2 * REMEMBERED, sizeof(Known))
         if self.mark == NULL or self.known == NULL:
@@ -71,12 +78,30 @@ cdef class Placing:
             self.bound = threshold
         return 0
 
+    cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1:
+        """Whether columns without names are the first ones: of all declared labels, or of all labels, which are 0, 1, 2 ..."""
+        cdef Py_ssize_t column
+        if fixed or not width:
+            return fixed == width and 0 < width <= self.width
+        if width != len(columns):
+            return False
+        for column in range(self.numbers, width):  # a label keeps its column
+            if columns.get(column) != column:
+                return False
+        self.numbers = width
+        return width <= self.width
+
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2:
         """Place the cells of an example in ``touched``; how many there are, or -1 if the fast path does not handle it."""
         cdef Py_ssize_t count = 0, slots = -1
         totals[0] = totals[1] = totals[2] = 0
         if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
             slots = in_step(self, columns, fixed, y_true, y_pred, totals)
+        elif cnp.PyArray_CheckExact(y_true) and cnp.PyArray_CheckExact(y_pred):
+            count = row(self, columns, fixed, y_true, False, self.bytes)
+            if not count or row(self, columns, fixed, y_pred, self.scored, self.bytes + count) != count:
+                return -1
+            return se_slots(self.bytes, self.bytes + count, count, fixed, self.touched, totals)
         if slots >= 0:
             return slots
         self.turn += 1
@@ -274,9 +299,10 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
                 return 0
             note(self, column, bit, count)
         return 1
-    if fixed and type(argument) is np.ndarray and not (self.scored and bit == 2 and argument.dtype.char != "?"):
-        return row(self, argument, fixed, bit, count)
-    return 0
+    for column in range(row(self, columns, fixed, argument, self.scored and bit == 2, self.bytes)):
+        position = column + 1
+        note(self, column, bit * self.bytes[column], count)
+    return position > 0
 
 
 cdef inline int either(PyObject* member) except -1:
@@ -309,31 +335,20 @@ cdef bint may_be_row(object members) except -1:
     return repeats or size == 2 and (seen == 3 and first == 2 or seen == 48 and first == 32)
 
 
-cdef int row(Placing self, object argument, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1:
-    """Note a 0/1 row in the order of the declared labels."""
-    cdef Py_buffer view
-    cdef Py_ssize_t column, stride
-    cdef const char* data
-    cdef uint64_t value
-    cdef bint wide = argument.dtype.char in "lq" and argument.dtype.itemsize == 8
-    if not (wide or argument.dtype.char in "?B") or argument.ndim != 1 or len(argument) != fixed:
+cdef Py_ssize_t row(Placing self, dict columns, Py_ssize_t fixed, object argument, bint scored, uint8_t* to) except -1:
+    """Read a row of all labels as bytes; how many, or 0 if the fast path does not handle it."""
+    cdef se_cells cells
+    cdef Py_ssize_t width
+    if not borrow_cells(argument, 1, &cells):
         return 0
-    PyObject_GetBuffer(argument, &view, PyBUF_STRIDES)
-    try:
-        data = <const char*>view.buf
-        stride = view.strides[0]
-        for column in range(fixed):
-            if wide:
-                memcpy(&value, data + column * stride, sizeof(value))
-            else:
-                value = (<const uint8_t*>data)[column * stride]
-            if value > 1:
-                return 0
-            if value:
-                note(self, column, bit, count)
-        return 1
-    finally:
-        PyBuffer_Release(&view)
+    width = cnp.PyArray_DIM(argument, 0)
+    if not self.in_order(columns, fixed, width):
+        return 0
+    if not scored or cnp.PyArray_TYPE(argument) == cnp.NPY_BOOL:
+        return 0 if se_plain_narrow_cells(&cells, 0, 1, width, to) > 1 else width
+    if cells.kind not in (SE_FLOAT, SE_DOUBLE) or se_reaching(&cells, width, self.bound, to) > 1:
+        return 0
+    return width
 
 
 cdef Py_ssize_t outcomes_of(Placing self, Py_ssize_t count, Py_ssize_t fixed, uint64_t* totals) noexcept nogil:

@@ -392,7 +392,7 @@ def test_twins_count_lists_of_examples_all_or_none(data: st.DataObject):
     [
         ({"x": True}, {"a": True}), ({"a": 2}, {"a": True}), ({"a": 1.0}, {"a": 1}), ({"a": None}, {"a": True}),
         ({1.0}, {"a"}), ({True}, {"a"}), ("a", {"a"}), (iter(["a"]), {"a"}),
-        (np.array([1, 0], np.int32), {"a"}), (np.array([2, 0]), {"a"}),
+        (np.array([1, 0], ">i4"), {"a"}), (np.array([2, 0]), {"a"}),
         (np.array([2, 0], np.uint8), np.array([1, 0], np.uint8)), (None, None),
         (["a", None], []), (("a", "z"), ()), ({"a"}, {"z"}), ({"a": 1}, {"a": np.int64(1)}),
         (np.zeros((1, 2), np.uint8), {"a"}), (np.zeros(3, np.uint8), {"a"}),

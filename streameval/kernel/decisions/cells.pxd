@@ -1,0 +1,36 @@
+# Arrays of numbers whose cells the kernel reads where they stand.
+
+from libc.stdint cimport uint8_t, uint64_t
+
+cimport numpy as cnp
+
+cdef extern from "decisions/cells.h" nogil:
+    ctypedef struct se_cells:
+        const char* at
+        ptrdiff_t row
+        ptrdiff_t step
+        int kind
+    int SE_FLOAT
+    int SE_DOUBLE
+    int se_plain_narrow_cells(const se_cells*, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint8_t*)
+    int se_reaching(const se_cells*, ptrdiff_t, double, uint8_t*)
+    ptrdiff_t se_slots(const uint8_t*, const uint8_t*, ptrdiff_t, ptrdiff_t, Py_ssize_t*, uint64_t*)
+
+
+cdef inline bint borrow_cells(object given, int dimensions, se_cells* to) noexcept:
+    """Point to the cells of an array, if it is a plain one of numbers that the kernel reads; it has to be held meanwhile."""
+    cdef cnp.ndarray array
+    if not cnp.PyArray_CheckExact(given):
+        return False
+    array = <cnp.ndarray>given
+    if cnp.PyArray_NDIM(array) != dimensions or not cnp.PyArray_ISBEHAVED_RO(array):
+        return False
+    if cnp.PyArray_TYPE(array) <= cnp.NPY_ULONGLONG:
+        to.kind = <int>cnp.PyArray_ITEMSIZE(array)
+    elif cnp.PyArray_TYPE(array) in (cnp.NPY_FLOAT, cnp.NPY_DOUBLE):
+        to.kind = SE_FLOAT if cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT else SE_DOUBLE
+    else:
+        return False
+    to.at = <const char*>cnp.PyArray_DATA(array)
+    to.row, to.step = cnp.PyArray_STRIDE(array, 0), cnp.PyArray_STRIDE(array, dimensions - 1)
+    return True

@@ -1,0 +1,205 @@
+"""Rows of arrays go straight to the kernel, and count to the byte as they do where they are read step by step."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval import kernel
+from streameval.evaluation.core import Core
+from tests.support.effort import cases
+
+compiled_only = pytest.mark.skipif(kernel.BACKEND != "compiled", reason="the numpy kernel leaves most to the readers")
+
+FAST = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8")
+SLOW = ("f2", ">i8", ">f4", "g", "O")
+HOLDERS = {
+    "declared": lambda width, **more: se.Evaluator(["f1_macro"], labels=[f"l{at}" for at in range(width)], **more),
+    "growing": lambda width, **more: se.Evaluator(labels=[f"l{at}" for at in range(width)], unknown="add", **more),
+    "numbers": lambda width, **more: numbered(se.Evaluator(**more), width),
+    "metric": lambda width, **more: se.metric("f1", labels=range(width), **more),
+}
+
+
+class Wrapped(np.ndarray):
+    """An array that is not plain, so that it is read step by step."""
+
+
+def numbered(ev: se.Evaluator, width: int) -> se.Evaluator:
+    """Where the labels 0, 1, 2 ... were met before."""
+    ev.update_many(np.ones((1, width), np.int64).view(Wrapped), np.ones((1, width), np.int64).view(Wrapped))
+    return ev
+
+
+def laid(values: np.ndarray, layout: str) -> np.ndarray:
+    """The same values, elsewhere in memory."""
+    if layout == "strided":
+        room = np.zeros(tuple(3 * size + 1 for size in values.shape), values.dtype)
+        part = tuple(slice(1, 1 + 3 * size, 3) for size in values.shape)
+        room[part] = values
+        return room[part]
+    if layout == "unaligned" and values.dtype != object:
+        room = np.zeros(values.nbytes + 1, np.uint8)[1:].view(values.dtype).reshape(values.shape)
+        room[...] = values
+        return room
+    made = values[::-1].copy()[::-1] if layout == "backwards" else values.copy("F" if layout == "F" else "C")
+    made.setflags(write=layout != "read-only")
+    return made
+
+
+LAYOUTS = ("C", "F", "strided", "backwards", "read-only", "unaligned")
+
+
+def outcome(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> tuple[object, bytes]:
+    """What a call says, and what is held after it."""
+    try:
+        said: object = getattr(ev, call)(*sides, **more)
+    except se.StreamevalError as error:
+        said = type(error), str(error)
+    return said, ev.to_bytes()
+
+
+@pytest.mark.parametrize("threshold", [None, 0.5, 0.1], ids=str)
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, threshold: float | None):
+    rng = np.random.default_rng(len(holder) + int(10 * (threshold or 0)))
+    taken = refused = 0
+    for _ in range(cases(600)):
+        width = int(rng.choice([0, 1, 3, 14, 65, 300], p=[0.05, 0.15, 0.3, 0.3, 0.15, 0.05]))
+        rows = int(rng.choice([0, 1, 2, 33, 64, 65, 700], p=[0.05, 0.2, 0.2, 0.3, 0.1, 0.1, 0.05]))
+        one = rng.random() < 0.3
+        shape = (width,) if one else (rows, width)
+        fast, slow = (HOLDERS[holder](width, threshold=threshold) for _ in "01")
+        sides = []
+        for side in "01":
+            kind = str(rng.choice(FAST if rng.random() < 0.8 else SLOW))
+            values = (rng.random(shape) < 0.3).astype(kind)
+            if side == "1" and threshold is not None and values.dtype.kind == "f" and rng.random() < 0.7:
+                values = (rng.integers(0, 11, shape) / 10).astype(kind)
+            if values.size and rng.random() < 0.2 and kind != "?":
+                bad = [2, 3, 100] + [-1] * (kind[-2:] not in ("u1", "u2", "u4", "u8"))
+                bad += [np.nan, np.inf, -0.0, 1e-300] * (values.dtype.kind == "f")
+                values.flat[rng.integers(values.size)] = rng.choice(np.array(bad, object))
+            sides.append(laid(values, str(rng.choice(LAYOUTS))))
+        before = [side.tobytes() for side in sides]
+        for call in ("update", "update", "revert") if one else ("update_many",) * 2:
+            held = slow.to_bytes()
+            wanted = outcome(slow, call, *(side.view(Wrapped) for side in sides))
+            assert outcome(fast, call, *sides) == wanted, (call, [(side.dtype, side.shape) for side in sides])
+            assert wanted[0] is None or wanted[1] == held
+            refused += wanted[0] is not None
+        assert [side.tobytes() for side in sides] == before
+        taken += 1
+    assert taken > refused > 0
+
+
+@pytest.fixture
+def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which calls did not go straight to the kernel."""
+    calls: list[str] = []
+    for name in ("read", "scratch"):
+        usual = getattr(Core, name)
+        monkeypatch.setattr(
+            Core, name, lambda self, *more, usual=usual, name=name: (calls.append(name), usual(self, *more))[1]
+        )
+    return calls
+
+
+@compiled_only
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("kind", FAST)
+def test_plain_arrays_of_all_labels_go_straight_to_the_kernel(slow_calls: list[str], kind: str, holder: str):
+    for threshold in (None, 0.5):
+        ev = HOLDERS[holder](3, threshold=threshold)
+        slow_calls.clear()
+        true = np.array([[0, 1, 1], [1, 0, 0]]).astype(kind)
+        pred = np.array([[0, 1, 0], [1, 0, 1]]).astype("f4" if threshold else kind)
+        for layout in ("C", "strided", "read-only"):
+            ev.update_many(laid(true, layout), laid(pred, "C" if threshold else layout))
+            ev.update(laid(true[0], layout), laid(pred[0], layout))
+            ev.revert(true[0], pred[0])
+        assert slow_calls == []
+        ev.update_many(true.view(Wrapped), pred)
+        ev.update(true[0].view(Wrapped), pred[0])
+        assert slow_calls == ["scratch", "read"]
+
+
+@compiled_only
+def test_river_metrics_and_windows_take_rows_straight_too(slow_calls: list[str]):
+    river, row = pytest.importorskip("streameval.adapters.river"), np.array([0, 1, 1])
+    for ev in (river.MicroF1(labels=[*"abc"]), se.Rolling(se.Evaluator(labels=[*"abc"]), size=2)):
+        for _ in range(4):
+            ev.update(row, row.astype(np.float32))
+    assert slow_calls == []
+
+
+@compiled_only
+def test_tensors_of_torch_go_straight_to_the_kernel(slow_calls: list[str], monkeypatch: pytest.MonkeyPatch):
+    class Tensor:
+        """What is read of one of torch."""
+
+        def __init__(self, array: np.ndarray, requires_grad: bool = False, device: str = "cpu") -> None:
+            self.array, self.requires_grad, self.device, self.dtype = array, requires_grad, device, "torch.float32"
+
+        def detach(self) -> Tensor:
+            return Tensor(self.array, device=self.device)
+
+        def numpy(self) -> np.ndarray:
+            if self.requires_grad:
+                raise RuntimeError("Can't call numpy() on Tensor that requires grad")
+            if self.device != "cpu":
+                raise TypeError("can't convert cuda:0 device type tensor to numpy")
+            return self.array
+
+        def __array__(self, *more: Any) -> np.ndarray:
+            raise AssertionError("not asked")
+
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor))
+    true, scores = np.array([[0, 1], [1, 1]]), np.array([[0.2, 0.7], [0.9, 0.1]], np.float32)
+    ev, expected = (se.Evaluator(labels=[*"ab"], threshold=0.5) for _ in "01")
+    expected.update_many(true, scores)
+    ev.update_many(Tensor(true), Tensor(scores, requires_grad=True))
+    assert slow_calls == []
+    assert ev == expected
+    with pytest.raises(se.InputError, match="tensor on cuda"):
+        ev.update_many(Tensor(true), Tensor(scores, device="cuda:0"))
+    assert ev == expected
+
+
+def test_an_object_with_weights_or_a_limit_counts_arrays_as_ever():
+    rows = np.array([[0, 1, 1], [1, 0, 1]])
+    weighted = se.Evaluator(labels=range(3))
+    weighted.update(rows[0], rows[1], weight=0.5)
+    limited = se.Evaluator(label_limit=2)
+    for ev in (weighted, limited):
+        fast, slow = ev.copy(), ev.copy()
+        for call, sides in (("update_many", (rows, rows[::-1])), ("update", (rows[0], rows[1]))):
+            assert outcome(fast, call, *sides) == outcome(slow, call, *(side.view(Wrapped) for side in sides))
+    with pytest.raises(se.InputError, match="threads"):
+        weighted.update_many(rows, rows, threads=0)
+
+
+def test_names_and_other_widths_are_left_to_the_readers():
+    rows = np.array([[0, 1, 1], [1, 0, 1]])
+    firsts = [{"a"}, {"b", "c"}], np.ones((2, 2), int), [{0, 2}, {1}], [[0, 1, 2]], [[2]], np.ones((2, 4), int), []
+    for first, last in product(firsts, repeat=2):
+        outcomes = []
+        for kind in (np.ndarray, Wrapped):
+            ev, said = se.Evaluator(), []
+            for call, *sides in (
+                ("update_many", first, first), ("update_many", rows.view(kind), rows[::-1].view(kind)),
+                ("update", rows[0].view(kind), rows[1].view(kind)), ("update_many", last, last),
+                ("revert", rows[0].view(kind), rows[1].view(kind)), ("update_many", [{"new"}], [{"new"}]),
+            ):  # fmt: skip
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    said.append((*outcome(ev, call, *sides), [str(warning.message) for warning in caught]))
+            outcomes.append(said)
+        assert outcomes[0] == outcomes[1]
