@@ -80,7 +80,11 @@ class Reader:
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
-        hint = suggestion(name, [known for known in declared if isinstance(known, str)])
+        strings = [known for known in declared if isinstance(known, str)]
+        if isinstance(name, int) and len(strings) == len(declared):
+            integer = f"labels are declared as strings, so that the integer {quoted(name)} is none of them"
+            raise LabelError(f"{integer}; give names, or arrays for columns in the order of the labels")
+        hint = suggestion(name, strings)
         missing = f"label {quoted(name)} is not among the {len(declared)} declared labels{hint or ';'}"
         raise LabelError(f'{missing} declare it, or construct with unknown="ignore" or unknown="add"')
 

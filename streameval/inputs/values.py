@@ -41,8 +41,9 @@ def checked_weights(weights: object) -> FloatArray:
         return np.array(listed, np.float64)
     array = np.asarray(array_of(weights, "weights"))
     if array.ndim != 1 or array.dtype.kind not in "iuf" or np.ma.is_masked(weights):
-        kind = f"of shape {array.shape} and type {array.dtype}"
-        raise InputError(f"weights must be a 1-D array of numbers, one per example, not {quoted(weights)} {kind}")
+        shape = f"weights has shape {array.shape} and type {array.dtype}"
+        advice = "; write weights.ravel()" if array.ndim == 2 and 1 in array.shape else ", with no masked ones"
+        raise InputError(f"{shape}; give a 1-D array of numbers, one per example{advice}")
     with np.errstate(over="ignore"):
         exact = array.astype(np.float64)
     valid = np.isfinite(exact) & (exact >= 0)
@@ -89,10 +90,10 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
         if value == 0 or value == 1:
             return bool(value)
     expected = "scores are ints or floats, binary predictions booleans" if argument.compared else _EXPECTED[role]
-    raise InputError(f"{name} is {quoted(value)} for label {quoted(label)}; {expected}{_advice_about(value)}")
+    raise InputError(f"{name} is {quoted(value)} for label {quoted(label)}; {expected}{_advice_about(value, role)}")
 
 
-def _advice_about(value: Any) -> str:
+def _advice_about(value: Any, role: int) -> str:
     """What to write instead of a value that is no indicator."""
     if isinstance(value, str):
         words = ("0", "1", "0.0", "1.0", "true", "false")
@@ -105,12 +106,14 @@ def _advice_about(value: Any) -> str:
         return ": for -1 and 1 give y > 0"
     if value == -100:
         return ": where -100 is masked give numpy.where(y == -100, numpy.nan, y)"
-    return ": for labels give lists, with .tolist()" if isinstance(value, int | np.integer) else ""
+    if isinstance(value, int | np.integer):
+        return ": for labels give lists, with .tolist()"
+    return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
 
 
 _EXPECTED = {
     TRUE: "truth is 0, 1, or None or NaN where masked",
-    PRED: "binary predictions are 0 or 1; for scores, construct with threshold=...",
+    PRED: "binary predictions are 0 or 1; for scores, construct with threshold=0.5",
     MASK: "a mask is 0 or 1",
 }
 
@@ -204,7 +207,7 @@ def binarize(
     missing = np.ascontiguousarray(np.isnan(block) & (argument.role == TRUE))
     allowed = ones | missing | (block == 0)
     if not allowed.all():
-        advice = _advice_about(block[~allowed][0])
+        advice = _advice_about(block[~allowed][0], argument.role)
         raise refusal(block, ~allowed, f"{_EXPECTED[argument.role]}{advice}", argument, places)
     return ones.view(np.uint8), missing.view(np.uint8)
 

@@ -48,6 +48,8 @@ def normalise(label: object) -> Label:
             f"a label must be a str or an int, not the float {quoted(label)}; "
             "if these are binary predictions or scores by position, give a numpy array"
         )
+    if label is None:
+        raise LabelError("a label must be a str or an int, not None; leave it out")
     raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); convert it")
 
 

@@ -14,6 +14,7 @@ from sklearn.metrics import f1_score
 import streameval as se
 from streameval.adapters import river as se_river
 from tests.support.forms import FORMS, PAGE, Form, page
+from tests.support.mistakes import MISTAKES, Mistake
 
 DRAWN = np.random.default_rng(7)
 TRUE, PRED = DRAWN.random((2, 7, 4)) < 0.5
@@ -159,3 +160,9 @@ def test_every_form_is_read_as_meant_or_refused_with_what_to_write(form: Form, s
 
 def test_the_page_of_forms_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tests.support.forms"
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_a_common_mistake_is_answered_with_what_to_write(mistake: Mistake) -> None:
+    message = mistake.message()
+    assert all(word in message for word in mistake.words), message

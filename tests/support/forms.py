@@ -23,6 +23,8 @@ import polars as pl
 import pyarrow as pa
 import scipy.sparse as sp
 
+from tests.support.mistakes import MISTAKES
+
 LABELS = ["a", "b", "c", "d"]
 IDS = [10, 20, 30, 40]
 
@@ -538,7 +540,14 @@ def page() -> str:
             more = f"write {form.instead}" if form.instead else ""
             lines.append(f"| {form.name} | {'' if form.many else answer} | {answer} | {more} |")
         lines.append("")
-    return "\n".join(lines)
+    lines += ["## Common mistakes", "", "`Y` is an array of 0 and 1, `S` one of scores, `names` lists of labels.", ""]
+    lines += ["| mistake | call | message |", "|---|---|---|"]
+    lines += [f"| {mistake.name} | `{mistake.code}` | {_cell(mistake.message())} |" for mistake in MISTAKES]
+    return "\n".join([*lines, ""])
+
+
+def _cell(message: str) -> str:
+    return "`" + message.replace("|", "\\|").replace("\n", " ") + "`"
 
 
 if __name__ == "__main__":

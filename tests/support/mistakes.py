@@ -1,0 +1,151 @@
+"""Common mistakes and what is said about them."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import streameval as se
+
+ROWS = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1]])
+SCORES = np.array([[0.94, 0.1, 0.6, 0.2], [0.3, 0.8, 0.1, 0.4], [0.7, 0.6, 0.2, 0.9]])
+NAMES = [["cat", "dog"], ["cat"], []]
+
+
+class Mistake(NamedTuple):
+    """A call that is refused, as its code, and words of the message."""
+
+    name: str
+    code: str
+    words: tuple[str, ...]
+
+    def call(self) -> Any:
+        """Make the call."""
+        names = {"se": se, "np": np, "pd": pd, "collections": collections, "Y": ROWS, "S": SCORES, "names": NAMES}
+        return eval(self.code, names)  # noqa: S307  # of the table below
+
+    def message(self) -> str:
+        """What is said about it; empty where it is not refused."""
+        try:
+            self.call()
+        except se.StreamevalError as error:
+            return str(error)
+        return ""
+
+
+MISTAKES = [
+    Mistake(
+        "A Counter with more than one of a label",
+        'se.Evaluator().update(collections.Counter("aab"), {"a"})',
+        ("Counter", "set(counter)"),
+    ),
+    Mistake(
+        "A range as one example", 'se.Evaluator().update(range(3), {0})', ("must be a set, list or tuple",)
+    ),
+    Mistake(
+        "A label that was not declared",
+        'se.score([["cta"]], [["cat"]], labels=["cat", "dog"])',
+        ("label 'cta' is not among the 2 declared", "did you mean 'cat'?"),
+    ),
+    Mistake(
+        "A list that may be labels or indicators",
+        "se.score([[1, 0, 1]], [[0, 1, 1]])",
+        ("y_true[0] is [1, 0, 1]", "rows='indicator'"),
+    ),
+    Mistake(
+        "Two columns of one name", 'se.score(pd.DataFrame(Y, columns=list("abca")), Y)', ("two columns named 'a'",)
+    ),
+    Mistake("Truths of -1 and 1", "se.score(2 * Y - 1, Y)", ("y_true[0] is -1 for label 1", "give y > 0")),
+    Mistake(
+        "Integers in an array that are labels",
+        "se.Evaluator().update(np.array([3, 7]), {3})",
+        ("y_true is 3 for label 0", ".tolist()"),
+    ),
+    Mistake(
+        "Different numbers of examples",
+        "se.score(Y, Y[:2])",
+        ("y_true has 3 and y_pred has 2", "give one of each per example"),
+    ),
+    Mistake(
+        "A list of arrays, as `predict_proba` gives it",
+        "se.score(Y, [np.stack([1 - s, s], 1) for s in S.T], threshold=0.5)",
+        ("a list of 4 arrays of shape (3, 2)", "np.stack([p[:, 1] for p in y_pred], axis=1)"),
+    ),
+    Mistake(
+        "Different numbers of columns",
+        "se.score(Y, Y[:, :3])",
+        ("y_true has 4 columns and y_pred has 3", "one column per label"),
+    ),
+    Mistake(
+        "Rows of different lengths",
+        "se.score([np.array([1, 0]), np.array([1, 0, 1])], [[0], [1]])",
+        ("y_true has rows of 2 columns and of 3", "one row of indicators"),
+    ),
+    Mistake(
+        "More columns than labels",
+        'se.score(Y, Y, labels=["a", "b", "c"])',
+        ("y_true has 4 columns but 3 labels are declared",),
+    ),
+    Mistake("Arguments swapped", "se.score(S, Y)", ("y_true[0] is 0.94", "are y_true and y_pred swapped?")),
+    Mistake(
+        "Arrays of one dimension",
+        "se.score(Y[0], Y[0])",
+        ("y_true has shape (4,)", "y_true[:, None]", "[[c] for c in y_true]"),
+    ),
+    Mistake(
+        "One class name an example",
+        'se.score(["cat", "dog"], ["cat", "cat"])',
+        ("y_true[0] is the string 'cat'", "[[label] for label in y_true]"),
+    ),
+    Mistake("Names joined by commas", 'se.Evaluator().update("cat,dog", {"cat"})', ("'cat,dog'", ".split(',')")),
+    Mistake("Probabilities without a threshold", "se.score(Y, S)", ("y_pred[0] is 0.94", "threshold=0.5")),
+    Mistake("A threshold that is a string", 'se.Evaluator(threshold="0.5")', ("threshold must be a number", "'0.5'")),
+    Mistake(
+        "Names declared, ids given",
+        'se.score([[0], [1]], [[0], [1]], labels=["cat", "dog"])',
+        ("labels are declared as strings", "integer 0", "give names"),
+    ),
+    Mistake("Nameless arrays beside names", "se.score(names, Y)", ("y_pred has columns without names", "labels=[...]")),
+    Mistake(
+        "None as a label", "se.score([[1], [2], [None]], [[1], [2], [3]])", ("y_true[2]", "not None", "leave it out")
+    ),
+    Mistake(
+        "A missing example",
+        "se.score(pd.Series([[1], [2], np.nan]), [[1], [2], [3]])",
+        ("y_true[2] is missing (nan)", "give [] if there is no label"),
+    ),
+    Mistake(
+        "A score that is NaN",
+        "se.score(Y, np.where(S == 0.1, np.nan, S), threshold=0.5)",
+        ("y_pred[0] is nan for label 1", 'nan="missing"'),
+    ),
+    Mistake("A negative weight", "se.score(Y, Y, weights=[1, 1, -1])", ("weights[2]", "not negative", "-1")),
+    Mistake(
+        "Weights of two dimensions",
+        "se.score(Y, Y, weights=np.ones((3, 1)))",
+        ("weights has shape (3, 1)", "weights.ravel()"),
+    ),
+    Mistake("`average=` of scikit-learn", 'se.Evaluator(average="macro")', ("average", "f1_macro")),
+    Mistake(
+        "`target_names=` of scikit-learn",
+        'se.score(Y, Y, target_names=["a", "b", "c", "d"])',
+        ("target_names", "labels="),
+    ),
+    Mistake("A metric that is not there", 'se.Evaluator(["f1_marco"])', ("there is no metric 'f1_marco'", "f1_macro")),
+    Mistake("`mAP`", 'se.Evaluator(["mAP"])', ("average_precision_macro", "map_at")),
+    Mistake("`accuracy`", 'se.Evaluator(["accuracy"])', ("subset_accuracy", "accuracy_macro")),
+    Mistake("Metrics in one string", 'se.Evaluator(["f1_micro,f1_macro"])', ("write ['f1_micro', 'f1_macro']",)),
+    Mistake(
+        "A metric of scores, and lists of labels",
+        'se.score(names, names, "roc_auc_macro")',
+        ("curves need scores", "{label: score}"),
+    ),
+    Mistake(
+        "Strings in a data frame",
+        "se.score(pd.DataFrame(Y).astype(str), pd.DataFrame(Y))",
+        ("y_true[0] is '1' for label 0", ".astype(int)"),
+    ),
+]
