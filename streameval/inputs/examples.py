@@ -19,6 +19,7 @@ from streameval.inputs.values import (
     binarize,
     bit_of,
     checked_scores,
+    is_nothing,
     no_scores,
     places_of,
     plain_array,
@@ -110,7 +111,7 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
         separator = next((mark for mark in ",;|" if isinstance(example, str) and mark in example), None)
         more = "" if separator is None else f", for several split it with .split({separator!r})"
         return InputError(f"{place} is the string {quoted(example)}; for one label write {advice}{more}")
-    if example is None or example != example:
+    if is_nothing(example) or (type(example) is float and example != example):
         return InputError(f"{place} is missing ({quoted(example)}); give [] if there is no label, or drop the example")
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
     return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)})")

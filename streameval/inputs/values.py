@@ -65,6 +65,11 @@ def python_value(value: Any) -> Any:
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
+def is_nothing(value: object) -> bool:
+    """Whether a value is None, or what pandas has for it."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
 def binary(value: object, label: object, argument: Argument, threshold: float | None = None) -> bool | None:
     """Whether one value is positive; None where it is masked. The threshold is by default the label's."""
     if value is True or value is False:
@@ -73,7 +78,7 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
     if isinstance(value, bool):
         return value
     name, role = argument.place, argument.role
-    if role == TRUE and (value is None or type(value).__name__ in ("NAType", "NaTType")):  # those of pandas
+    if role == TRUE and is_nothing(value):
         return None
     if isinstance(value, _NUMBERS):
         if value != value:

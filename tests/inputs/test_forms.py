@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
@@ -166,3 +167,10 @@ def test_the_page_of_forms_is_up_to_date() -> None:
 def test_a_common_mistake_is_answered_with_what_to_write(mistake: Mistake) -> None:
     message = mistake.message()
     assert all(word in message for word in mistake.words), message
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT], ids=str)
+def test_a_missing_example_is_called_so(missing: Any) -> None:
+    for call in (lambda ev: ev.update(missing, {1}), lambda ev: ev.update_many([{1}, missing], [{1}, {1}])):
+        with pytest.raises(se.InputError, match=r"y_true(\[1\])? is missing"):
+            call(se.Evaluator())

@@ -42,9 +42,7 @@ MISTAKES = [
         'se.Evaluator().update(collections.Counter("aab"), {"a"})',
         ("Counter", "set(counter)"),
     ),
-    Mistake(
-        "A range as one example", 'se.Evaluator().update(range(3), {0})', ("must be a set, list or tuple",)
-    ),
+    Mistake("A range as one example", "se.Evaluator().update(range(3), {0})", ("must be a set, list or tuple",)),
     Mistake(
         "A label that was not declared",
         'se.score([["cta"]], [["cat"]], labels=["cat", "dog"])',
