@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,22 @@ from sklearn.metrics import f1_score
 
 import streameval as se
 from streameval.adapters import river as se_river
+from tests.support.effort import cases
 from tests.support.forms import FORMS, PAGE, Form, page
 from tests.support.mistakes import MISTAKES, Mistake
 
-DRAWN = np.random.default_rng(7)
-TRUE, PRED = DRAWN.random((2, 7, 4)) < 0.5
-TRUE[0] = True, False, True, True
-PRED[0] = False, True, True, False
-SCORES = np.round(DRAWN.random((7, 4)) * 256) / 256  # which float16 holds
+
+class Drawn:
+    """Truths, predictions and scores."""
+
+    def __init__(self, seed: int) -> None:
+        draw = np.random.default_rng(seed)
+        self.examples = int(draw.integers(3, 9))
+        self.true, self.pred = draw.random((2, self.examples, 4)) < 0.5
+        self.true[0], self.pred[0] = (True, False, True, True), (False, True, True, False)
+        self.scores = np.round(draw.random((self.examples, 4)) * 256) / 256  # which float16 holds
+
+
 Verb = Callable[[Any, Any, dict[str, Any]], Any]
 
 
@@ -72,7 +80,8 @@ def sliced(counting: Any, y_true: Any, y_pred: Any) -> None:
 
 
 def sliced_many(counting: Any, y_true: Any, y_pred: Any) -> None:
-    counting.update_many(y_true, y_pred, where={"by": ["x"] * len(TRUE)})
+    examples = next(len(side) for side in (y_true, y_pred) if type(side) is list)
+    counting.update_many(y_true, y_pred, where={"by": ["x"] * examples})
 
 
 EACH: dict[str, Verb] = {
@@ -81,7 +90,7 @@ EACH: dict[str, Verb] = {
     "one metric": each(update, lambda options: se.metric("f1", **options)),
     "River": each(update, lambda options: se_river.MacroF1(**options)),
     "window": each(update, lambda options: se.Rolling(se.Evaluator(**options), 99)),
-    "fading": each(update, lambda options: se.Fading(se.Evaluator(**options), half_life=5)),
+    "fading": each(update, lambda options: se.Fading(se.Evaluator(**options), half_life=10**15)),
     "slices": each(sliced, lambda options: se.Sliced(se.Evaluator(**options), by="by")),
     "pending": each(pending, lambda options: se.Pending(se.Evaluator(**options))),
 }
@@ -104,13 +113,6 @@ def value(counting: Any) -> float:
     return float(counting.get() if isinstance(counting, se.Metric | se_river.MacroF1) else counting.get("f1_macro"))
 
 
-def placed(form: Form, side: str, rows: Any, other: Any) -> Callable[[], tuple[Any, Any]]:
-    """A form on a side, and labels in the form that it has for the other."""
-    names = [[label for label, cell in zip(form.labels, row, strict=True) if cell] for row in other]
-    partner = [{*part} for part in names]
-    return lambda: (form.batch(rows), partner) if side == "true" else (partner, form.batch(rows))
-
-
 CASES = [
     pytest.param(form, side, kind, id=f"{kind} {form.name}, {side}")
     for kind, forms in FORMS.items()
@@ -119,44 +121,59 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("form", "side", "kind"), CASES)
-def test_every_form_is_read_as_meant_or_refused_with_what_to_write(form: Form, side: str, kind: str) -> None:
-    rows = SCORES if kind == "scores" else TRUE if side == "true" else PRED
-    meant = (SCORES >= 0.5 if kind == "scores" else PRED), TRUE
-    expected = f1_score(meant[1], meant[0], average="macro", zero_division=0)
+def faults(form: Form, side: str, kind: str, drawn: Drawn) -> Iterator[str]:
+    """What is wrong with how a form on a side is read, beside sets of labels on the other."""
+    rows, other = (drawn.true, drawn.pred) if side == "true" else (drawn.pred, drawn.true)
+    rows, predicted = (drawn.scores, drawn.scores >= 0.5) if kind == "scores" else (rows, drawn.pred)
+    expected = f1_score(drawn.true, predicted, average="macro", zero_division=0)
     options = {"labels": form.labels, **({"threshold": 0.5} if kind == "scores" else {})}
-    make = placed(form, side, rows, PRED if side == "true" else TRUE)
+    sets = [{label for label, cell in zip(form.labels, row, strict=True) if cell} for row in other]
+
+    def sides(value: Any) -> tuple[Any, Any]:
+        return (value, sets) if side == "true" else (sets, value)
+
     verbs = {f"update_many: {name}": verb for name, verb in MANY.items()}
     verbs |= {} if form.many else {f"update: {name}": verb for name, verb in EACH.items()}
-    faults = []
     for name, verb in verbs.items():
+        try:
+            counting = verb(*sides(form.batch(rows)), options)
+        except se.StreamevalError as error:
+            if not form.refused:
+                yield f"{name} refuses: {error}"
+            elif not re.search(form.refused, str(error)):
+                yield f"{name} does not say {form.refused}: {error}"
+        else:
+            if form.refused:
+                yield f"{name} reads it"
+            elif value(counting) != pytest.approx(expected, abs=1e-12):
+                yield f"{name} gives {value(counting)}, not {expected}"
+    if form.repair is not None and se.score(*sides(form.repair(rows)), "f1_macro", **options) != pytest.approx(
+        expected
+    ):
+        yield "what is to be written gives another value"
+    if form.refused:
+        return
+    for more in [{"keep": ["curves"]}, {"keep": ["rankings"]}] if kind == "scores" else [{"mask": True}]:
+        metrics = [] if kind == "scores" else ["f1_macro"]
+        one, plain, single = (se.Evaluator(metrics, labels=form.labels, keep=more.get("keep", ())) for _ in range(3))
+        if kind == "scores":
+            one.update_many(sets, form.batch(rows))
+            plain.update_many(sets, rows.astype(np.float64))
+        else:
+            one.update_many(sets, sets, mask=form.batch(rows))
+            plain.update_many(sets, sets, mask=rows)
+        for true, row in [] if form.many else zip(sets, form.batch(rows), strict=True):
+            single.update(true, row) if kind == "scores" else single.update(true, true, mask=row)
+        if one != plain or (single != plain and not form.many):
+            yield f"with {more} it is read otherwise than the array"
+
+
+@pytest.mark.parametrize(("form", "side", "kind"), CASES)
+def test_every_form_is_read_as_meant_or_refused_with_what_to_write(form: Form, side: str, kind: str) -> None:
+    for seed in range(cases(5)):
         with warnings.catch_warnings():
             warnings.simplefilter("error", se.DataWarning)
-            try:
-                counting = verb(*make(), options)
-            except se.StreamevalError as error:
-                if not form.refused:
-                    faults.append(f"{name} refuses: {error}")
-                elif not re.search(form.refused, str(error)):
-                    faults.append(f"{name} does not say {form.refused}: {error}")
-                continue
-            except Exception as error:
-                faults.append(f"{name} raises {type(error).__name__}: {error}")
-                continue
-        if form.refused:
-            faults.append(f"{name} reads it")
-        elif value(counting) != pytest.approx(expected, abs=1e-15) and "fading" not in name:
-            faults.append(f"{name} gives {value(counting)}, not {expected}")
-    if form.repair is not None:
-        repaired = form.repair(rows)
-        partner = [
-            {label for label, cell in zip(form.labels, row, strict=True) if cell}
-            for row in (PRED if side == "true" else TRUE)
-        ]
-        pair = (repaired, partner) if side == "true" else (partner, repaired)
-        if abs(se.score(*pair, "f1_macro", **options) - expected) > 1e-15:
-            faults.append("what is to be written gives another value")
-    assert not faults
+            assert not [*faults(form, side, kind, Drawn(seed))]
 
 
 def test_the_page_of_forms_is_up_to_date() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import warnings
 from collections import deque, namedtuple
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -64,13 +63,6 @@ FORMS: dict[str, Callable[[Rows], Any]] = {
 def named(row: list[Any]) -> Any:
     """A row with names, as data frames and databases give it."""
     return namedtuple("Row", [f"c{place}" for place in range(len(row))])(*row)  # noqa: PYI024  # of any width
-
-
-def matrix(row: list[int]) -> Any:
-    """A matrix of numpy, which warns of itself."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return np.matrix(row)
 
 
 def of_one(rows: Any) -> Any:
@@ -244,72 +236,6 @@ def test_a_single_boolean_or_float_is_a_row_only_where_one_label_is_declared():
         assert one == other
     with pytest.raises(se.InputError, match="mixes booleans and integers"):
         se.Evaluator().update([True, 1], {3})
-
-
-SCORED: dict[str, Callable[[], Any]] = {
-    "lists": lambda: [[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]],
-    "series": lambda: pd.Series([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]]),
-    "series of arrays": lambda: pd.Series([np.array([0.9, 0.1, 0.6]), np.array([0.2, 0.4, 0.8])]),
-    "arrow": lambda: pa.array([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]]),
-    "arrow, fixed size": lambda: pa.array([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]], pa.list_(pa.float64(), 3)),
-    "polars": lambda: pl.Series([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]]),
-    "pairs": lambda: [[("a", 0.9), ("b", 0.1), ("c", 0.6)], [("c", 0.8), ("b", 0.4), ("a", 0.2)]],
-    "records": lambda: [
-        [{"label": "a", "score": 0.9}, {"label": "b", "score": 0.1}, {"label": "c", "score": 0.6}],
-        [{"label": "c", "score": 0.8}, {"label": "b", "score": 0.4}, {"label": "a", "score": 0.2}],
-    ],
-    "arrow maps": lambda: pa.array(
-        [[("a", 0.9), ("b", 0.1), ("c", 0.6)], [("a", 0.2), ("b", 0.4), ("c", 0.8)]], pa.map_(pa.string(), pa.float64())
-    ),
-    "numpy floats in mappings": lambda: [
-        {"a": np.float32(0.9), "b": np.array(0.1), "c": np.array(0.6)}, {"a": 0.2, "b": np.float64(0.4), "c": 0.8},
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("form", SCORED)
-@pytest.mark.parametrize("options", [{"threshold": 0.5}, {"keep": ["curves"]}, {"keep": ["rankings"]}], ids=str)
-def test_scores_in_every_form_are_what_the_array_is(form: str, options: dict[str, Any]):
-    true = [["a"], ["b", "c"]]
-    expected = np.array([[0.9, 0.1, 0.6], [0.2, 0.4, 0.8]])
-    if form == "numpy floats in mappings":
-        expected[0, 0] = np.float32(0.9)
-    metrics: list[str] = [] if "keep" in options else ["f1_micro"]
-    one, other = (se.Evaluator(metrics, labels=["a", "b", "c"], **options) for _ in range(2))
-    one.update_many(true, SCORED[form]())
-    other.update_many(true, expected)
-    assert one == other
-    single = se.Evaluator(metrics, labels=["a", "b", "c"], **options)
-    for example, prediction in zip(true, SCORED[form](), strict=True):
-        single.update(example, prediction)
-    assert single == other
-
-
-ROWS: dict[str, Callable[[], Any]] = {
-    "a matrix": lambda: matrix([1, 0, 1]),
-    "an array of one row": lambda: np.array([[1, 0, 1]]),
-    "a masked array": lambda: np.ma.array([[1, 0, 1]]),
-    "bytes": lambda: memoryview(bytes([1, 0, 1])),
-    "an array of Python": lambda: __import__("array").array("b", [1, 0, 1]),
-    "a sparse row": lambda: next(iter(__import__("scipy.sparse").sparse.csr_matrix([[1, 0, 1]]))),
-    "a data frame": lambda: pd.DataFrame([[1, 0, 1]], columns=["a", "b", "c"]),
-    "a polars frame": lambda: pl.DataFrame({"a": [1], "b": [0], "c": [1]}),
-    "an Arrow table": lambda: pa.table({"a": [1], "b": [0], "c": [1]}),
-    "an element of booleans": lambda: pa.array([[True, False, True]])[0],
-    "an element of a map": lambda: pa.array(
-        [[("a", True), ("b", False), ("c", True)]], pa.map_(pa.string(), pa.bool_())
-    )[0],
-    "a mapping of 0-d arrays": lambda: {"a": np.array(1), "b": np.array(0), "c": np.array(True)},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("form", ROWS)
-def test_one_row_in_every_form_is_what_the_array_is(form: str):
-    one, other, many = (se.Evaluator(labels=["a", "b", "c"]) for _ in range(3))
-    one.update(ROWS[form](), ROWS[form](), mask=ROWS[form]())
-    many.update_many([ROWS[form]()], [ROWS[form]()], mask=[ROWS[form]()])
-    other.update(np.array([1, 0, 1]), np.array([1, 0, 1]), mask=np.array([1, 0, 1]))
-    assert one == many == other
 
 
 @pytest.mark.parametrize("declared", [None, ["a", "b"]])
