@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections import Counter
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, warn
+from streameval.inputs.lists import mapping_of
 from streameval.schema.text import quoted
 
 _SEPARATORS = ",;\t|/ "
@@ -125,22 +127,26 @@ def lists_of(column: Any, sep: str) -> Any:
     return [values[code] for code in encoded.indices.to_pylist()]
 
 
-def scores_of(column: Any, sep: str, name: str, *, labelled: bool) -> Any:
+def scores_of(column: Any, sep: str, name: str, *, labelled: bool) -> list[Any]:
     """The scores in cells such as ``cat:0.9|dog:0.2``; without labels, where these are in another column."""
     column = _joined(column)
     parts = _parts(column, sep)
     if parts is None:
         return [list_of(cell, sep) for cell in column.to_pylist()]
-    ends, values = parts
+    bounds, values = parts[0].to_pylist(), parts[1]
+    rows = list(starmap(slice, pairwise(bounds)))
     try:
         if not labelled:
-            return pa.LargeListArray.from_arrays(ends, values.cast(pa.float64()))
+            numbers = values.cast(pa.float64()).to_pylist()
+            return [numbers[row] for row in rows]
         pairs = pc.split_pattern(values, ":", max_splits=1, reverse=True)
         labels, numbers = (pc.utf8_trim_whitespace(pc.list_element(pairs, place)) for place in (0, 1))
-        return pa.MapArray.from_arrays(ends.cast(pa.int32()), labels, numbers.cast(pa.float64()))
+        encoded, numbers = labels.dictionary_encode(), numbers.cast(pa.float64()).to_pylist()
     except pa.ArrowInvalid:
         like = f"cat:0.9{sep}dog:0.2" if labelled else f"0.9{sep}0.2"
         raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(column[0].as_py())}") from None
+    labels = [*map(encoded.dictionary.to_pylist().__getitem__, encoded.indices.to_pylist())]
+    return [mapping_of(zip(labels[row], numbers[row], strict=True), f"column {name!r}") for row in rows]
 
 
 def check_cells(column: Any, sep: str, name: str, *, chosen: bool) -> None:

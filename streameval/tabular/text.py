@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
@@ -175,6 +175,13 @@ def _object(value: Any) -> Any:
     return RowError(f'a row is an object such as {{"actual": ["cat"], "predicted": ["dog"]}}, not {quoted(value)}')
 
 
+def _keys(rows: list[Any]) -> int:
+    """The number of keys in rows and in the objects they hold."""
+    objects = [row for row in rows if type(row) is dict]
+    values = chain.from_iterable(map(dict.values, objects))
+    return sum(map(len, objects)) + sum([len(value) for value in values if type(value) is dict])
+
+
 class _Json:
     """How lines become rows: by Arrow where lists of one type are all there is, which takes half of the time."""
 
@@ -195,7 +202,8 @@ class _Json:
         # orjson keeps the last of equal keys, without the colon of the first, and makes floats of long integers.
         digits = data.translate(_DIGITS)
         plain = b"\\u003" not in data and b"0" * 20 not in digits and b"-" + b"0" * 19 not in digits
-        if plain and self.orjson.dumps(rows).count(b":") == data.count(b":"):
+        colons = data.count(b":")
+        if plain and (_keys(rows) == colons or self.orjson.dumps(rows).count(b":") == colons):
             return [*map(_object, rows)] if {*map(type, rows)} - {dict} else rows
         return [*map(self._row, lines)]
 
