@@ -12,7 +12,7 @@ import typer
 import streameval
 from streameval.cli.counting import count
 from streameval.cli.demo import demonstrate
-from streameval.cli.options import RowsOption, counting_of, names_of, specs_of
+from streameval.cli.options import NullOption, RowsOption, UnknownOption, counting_of, labels_of, names_of, specs_of
 from streameval.cli.outputs import check_outputs, identity, write_output
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError, sources_of
@@ -34,11 +34,15 @@ Files = Annotated[
     list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; folders, patterns; - is stdin.")
 ]
 States = Annotated[list[Path], typer.Argument(metavar="STATE...", help="Files that --save wrote.")]
-Actual = Annotated[str, typer.Option("--actual", "-a", metavar="COLUMN", help="The true labels.")]
-Predicted = Annotated[str | None, typer.Option("--predicted", "-p", metavar="COLUMN", help="The predicted labels.")]
-Scores = Annotated[str | None, typer.Option("--scores", "-s", metavar="COLUMN", help="A score for each label.")]
+Actual = Annotated[
+    list[str], typer.Option("--actual", "-a", metavar="COLUMN", help="The true labels; 'true_*': one column each.")
+]
+Predicted = Annotated[
+    list[str] | None, typer.Option("--predicted", "-p", metavar="COLUMN", help="The predicted labels.")
+]
+Scores = Annotated[list[str] | None, typer.Option("--scores", "-s", metavar="COLUMN", help="A score for each label.")]
 Weight = Annotated[str | None, typer.Option("--weight", metavar="COLUMN", help="How much each row counts.")]
-Mask = Annotated[str | None, typer.Option("--mask", metavar="COLUMN", help="Masked labels: truth unknown.")]
+Mask = Annotated[list[str] | None, typer.Option("--mask", metavar="COLUMN", help="Masked labels: truth unknown.")]
 By = Annotated[list[str] | None, typer.Option("--by", metavar="COLUMN", help="Slice by these columns.")]
 Metrics = Annotated[list[str] | None, typer.Option("--metrics", "-m", metavar="NAMES", help="f1_micro,ndcg(k=5),...")]
 Beta = Annotated[float | None, typer.Option("--beta", metavar="NUMBER", help="For fbeta: the weight of recall.")]
@@ -61,6 +65,11 @@ Sep = Annotated[str | None, typer.Option("--sep", metavar="TEXT", help="What is 
 Rows = Annotated[
     RowsOption | None, typer.Option("--rows", help="What lists such as [1, 0, 1] are: labels, or an indicator row.")
 ]
+Labels = Annotated[
+    list[str] | None, typer.Option("--labels", metavar="LABEL", help="The declared labels: once each, or a JSON list.")
+]
+UnknownLabels = Annotated[UnknownOption | None, typer.Option("--unknown", help="What is done with other labels.")]
+Nulls = Annotated[NullOption | None, typer.Option("--null", help="What a null list is: an error, or empty.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read, and say how many.")]
 
 
@@ -103,16 +112,24 @@ def evaluate(
     sep: Sep = None,
     skip_bad: SkipBad = False,
     rows: Rows = None,
+    labels: Labels = None,
+    unknown: UnknownLabels = None,
+    null: Nulls = None,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
     sources = sources_of(files)
     inputs = [file for source in sources for file in source.files] + ([threshold] if threshold else [])
     check_outputs({"--save": save, "--report": report}, inputs, force)
-    columns = {"actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask}
-    read = {**columns, "by": names_of(by)}
-    counting = counting_of(
-        read, names_of(metrics), beta, threshold, zero_division, sep, skip_bad, window, label_limit, rows
-    )
+    columns: dict[str, Any] = {
+        "actual": actual,
+        "predicted": predicted,
+        "scores": scores,
+        "weight": weight,
+        "mask": mask,
+    }
+    read: dict[str, Any] = {**columns, "by": names_of(by), "sep": sep, "rows": rows, "unknown": unknown, "null": null}
+    read |= {"labels": labels_of(labels), "label_limit": label_limit}
+    counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, skip_bad, window)
     state = counting.state
 
     def result() -> Result:
@@ -255,7 +272,7 @@ def _details(entry: Entry) -> Iterator[tuple[str, str]]:
 @app.command()
 def thresholds(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="A saved state of scores, or files of rows.")],
-    actual: Annotated[str | None, typer.Option("--actual", "-a", metavar="COLUMN", help="The true labels.")] = None,
+    actual: Annotated[list[str] | None, typer.Option("--actual", "-a", metavar="COLUMN", help="True labels.")] = None,
     scores: Scores = None,
     weight: Weight = None,
     mask: Mask = None,
@@ -269,22 +286,32 @@ def thresholds(
     sep: Sep = None,
     skip_bad: SkipBad = False,
     rows: Rows = None,
+    labels: Labels = None,
+    unknown: UnknownLabels = None,
+    null: Nulls = None,
 ) -> int:
     """Find the best threshold of each label, from scores."""
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
-    sources = sources_of(files) if actual is not None else []
+    sources = sources_of(files) if actual else []
     check_outputs({"--save": save}, [file for source in sources for file in source.files] or files, force)
     stopped = False
-    if actual is None and scores is None:
+    if not actual and not scores:
         if len(files) > 1:
             raise UserError("give one saved state, or files of rows with --actual and --scores")
         state: Any = Result.of(load_state(Path(files[0]))).counts
-    elif actual is None or scores is None:
+    elif not actual or not scores:
         raise UserError("files of rows need both --actual and --scores")
     else:
-        read = {"actual": actual, "predicted": None, "scores": scores, "weight": weight, "mask": mask, "by": ()}
-        counting = counting_of(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad, rows=rows)
+        read: dict[str, Any] = {
+            "actual": actual,
+            "scores": scores,
+            "weight": weight,
+            "mask": mask,
+            "labels": labels_of(labels),
+        }
+        read |= {"sep": sep, "rows": rows, "unknown": unknown, "null": null}
+        counting = counting_of(read, ("roc_auc_micro",), skip_bad=skip_bad)
         state = counting.state
         stopped = _count(sources, counting, lambda: Result.of(state))
     best = state.best_thresholds(FScore(beta))

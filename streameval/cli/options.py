@@ -12,7 +12,7 @@ from typing import Any
 
 from streameval.cli.reading import UserError
 from streameval.errors import MetricError
-from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
+from streameval.evaluation.evaluator import DEFAULT_METRICS
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -76,23 +76,45 @@ class RowsOption(StrEnum):
     indicator = "indicator"
 
 
+class UnknownOption(StrEnum):
+    """What is done with labels that are not declared, or that only one side of wide columns has."""
+
+    error = "error"
+    ignore = "ignore"
+    add = "add"
+
+
+class NullOption(StrEnum):
+    """What a null list is."""
+
+    error = "error"
+    empty = "empty"
+
+
+def labels_of(options: list[str] | None) -> list[Any] | None:
+    """Labels one by one, or lists of JSON, where integers are integers."""
+    try:
+        lists = [json.loads(text) if text.startswith("[") else [text] for text in options or ()]
+    except ValueError as error:
+        raise UserError(f"--labels {' '.join(options or ())}: {error}; give a label, or a JSON list of them") from None
+    return [label for labels in lists for label in labels] or None
+
+
 def counting_of(
-    columns: Mapping[str, Any],
+    read: Mapping[str, Any],
     metrics: tuple[str, ...] = (),
     beta: float | None = None,
     threshold: str | None = None,
     zero_division: float | None = None,
-    sep: str | None = None,
     skip_bad: bool = False,
     size: int | None = None,
-    label_limit: int | None = None,
-    rows: RowsOption | None = None,
 ) -> Counting:
-    """What counts the rows, whose columns are named as `Job.of` does, and the last ``size`` of them."""
-    scored, by = columns["scores"] is not None, columns["by"]
+    """What counts the rows, which are ``read`` with the arguments of `Job.of`, and the last ``size`` of them."""
+    options = {name: getattr(value, "value", value) for name, value in read.items() if value not in (None, [])}
+    scored, by = "scores" in options, options.get("by", ())
     if not scored and threshold is not None:
         raise UserError("--threshold is for scores; name their column with --scores")
-    if not scored and columns["predicted"] is None:
+    if not scored and "predicted" not in options:
         raise UserError("what was predicted? name its column with --predicted, or with --scores")
     if len(set(by)) < len(by):
         raise UserError(f"--by names a column twice: {', '.join(by)}")
@@ -105,7 +127,7 @@ def counting_of(
     for spec in () if scored else specs:
         if reads_scores(entry_of(spec.name)):
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
-    lists: Any = None if rows is None else rows.value
-    empty = Evaluator(specs, threshold=_threshold(threshold), label_limit=label_limit, rows=lists)
-    window = None if size is None else Rolling(empty, size=size)
-    return Counting(Job.of(empty, **columns, sep=sep), window=window, skip=skip_bad)
+    options["threshold"] = _threshold(threshold)
+    of_all: Any = Job.of(specs, **options | {"by": ()}).fresh()
+    window = None if size is None else Rolling(of_all, size=size)
+    return Counting(Job.of(specs, **options), window=window, skip=skip_bad)

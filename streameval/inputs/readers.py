@@ -110,9 +110,17 @@ def _frame(frame: Any, argument: Argument) -> Source:
             # One type for all columns would round integers and take booleans for scores.
             values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
     else:
-        parts = [np.asarray(frame.column(position).to_pylist(), object) for position in range(len(names))]
+        parts = [_plain(frame.column(position)) for position in range(len(names))]
+        if len({part.dtype for part in parts}) > 1:
+            parts = [part.astype(object) for part in parts]
         values = np.stack(parts, axis=1) if parts else np.zeros((frame.num_rows, 0), np.uint8)
     return _matrix(values, columns, argument)
+
+
+def _plain(column: Any) -> np.ndarray[Any, Any]:
+    """A column of Arrow as an array, of objects if there are nulls among them."""
+    plain = not column.null_count and str(column.type).startswith(("bool", "int", "uint", "float", "double"))
+    return column.to_numpy() if plain else np.asarray(column.to_pylist(), object)
 
 
 def _sparse(value: Any, argument: Argument) -> Source:

@@ -51,7 +51,11 @@ def check_cells(table: Any, columns: Columns, sep: str | None) -> None:
     """Warn of cells with labels that are probably misread."""
     if (between := columns.sep or sep) is not None:
         for name, role in columns.roles:
-            if role in ("actual", "predicted", "mask") and cells.is_string(table.column(name).type):
+            if (
+                role in ("actual", "predicted", "mask")
+                and name in table.column_names
+                and cells.is_string(table.column(name).type)
+            ):
                 cells.check_cells(table.column(name), between, name, chosen=columns.sep is not None)
 
 
@@ -68,11 +72,11 @@ def table_of(batch: object, columns: Columns) -> Any:
     frame: Any = batch
     if not hasattr(frame, "columns") or not (hasattr(frame, "iloc") or hasattr(frame, "to_arrow")):
         raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {quoted(batch)}")
-    columns.check_names(frame.columns)
+    names = columns.check_names(frame.columns)
     if not hasattr(frame, "iloc"):  # polars
-        return arrow_of_polars(frame.select(columns.names))
+        return arrow_of_polars(frame.select(names))
     try:
-        return _table_of_pandas(frame[list(columns.names)], columns)
+        return _table_of_pandas(frame[names], columns)
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
         raise InputError(f"the data frame has a column that is no Arrow type: {error}; give lists") from None
 
@@ -80,7 +84,8 @@ def table_of(batch: object, columns: Columns) -> Any:
 def _table_of_pandas(frame: Any, columns: Columns) -> Any:
     """A data frame as Arrow. Lists of strings are coded at once: Arrow would look at each string twice."""
     lists: dict[str, Any] = {}
-    for name in {name for name, role in columns.roles if role in ("actual", "predicted", "mask")}:
+    roles = {name for name, role in columns.roles if role in ("actual", "predicted", "mask")}
+    for name in roles.intersection(frame.columns):
         coded = backend.strings.listed_codes(frame[name].tolist()) if frame[name].dtype == object else None
         if coded is not None:
             ends, codes, strings = coded
@@ -92,6 +97,9 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
 
 def _labels(table: Any, role: str, columns: Columns, sep: str | None) -> Any:
     """What names the labels of rows, as ``update_many`` reads it: a column of one type without nulls, or an array."""
+    wide = columns.wide(role, table.column_names)
+    if wide is not None:
+        return _wide(table, wide, sep)
     name: str = getattr(columns, role)
     column = table.column(name)
     kind = column.type
@@ -130,6 +138,17 @@ def _labels(table: Any, role: str, columns: Columns, sep: str | None) -> Any:
     return pa.chunked_array(map(_rebuilt, column.chunks), plain)
 
 
+def _wide(table: Any, labels: dict[str, str], sep: str | None) -> Any:
+    """Columns of values as a table of theirs, named by labels."""
+    values = [(table.column(name), name) for name in labels]
+    if sep is not None:
+        values = [(cells.numbers_of(*each) if cells.is_string(each[0].type) else each[0], each[1]) for each in values]
+    for column, name in values:
+        if cells.is_string(column.type):
+            raise InputError(f"column {name!r} holds strings; it stands for a label: convert them to 0 and 1")
+    return pa.table([column for column, _ in values], [*labels.values()])
+
+
 def _is_label(kind: Any) -> bool:
     return pa.types.is_integer(kind.value_type if pa.types.is_dictionary(kind) else kind) or cells.is_string(kind)
 
@@ -159,10 +178,7 @@ def _rows(column: Any, name: str) -> np.ndarray[Any, Any]:
 
 def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
     if cells.is_string(column.type) and sep is not None:
-        try:
-            column = column.cast(pa.float64())
-        except pa.ArrowInvalid:
-            raise InputError(f"column {name!r} must hold numbers, not {quoted(column[0].as_py())}") from None
+        column = cells.numbers_of(column, name)
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(f"column {name!r} holds {kind}; weights are numbers: cast them in the query")
@@ -172,6 +188,11 @@ def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
 
 
 def _scores(table: Any, columns: Columns, sep: str | None) -> Any:
+    wide = columns.wide("scores", table.column_names)
+    if wide is not None:
+        if columns.predicted is not None:
+            raise InputError("scores are in columns of their own, which name their labels; leave predicted out")
+        return _wide(table, wide, sep)
     name = str(columns.scores)
     column = table.column(name)
     columns.check_nulls(name, column.null_count, "rows without scores")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streameval.errors import DependencyError, InputError, StreamevalError
+from streameval.schema.text import quoted
 from streameval.tabular.job import Job
 from streameval.tabular.rows import read_rows
 
@@ -38,7 +39,7 @@ class Counting:
         self.job, self.state, self.window, self.skip = job, job.fresh(), window, skip
         self.skipped = 0
         self.reasons: list[str] = []
-        self._looked = False
+        self._looked, self._labels = False, set[str]()
 
     def add(self, block: Block) -> None:
         """Count a block; a bad row that is not to be skipped is an error that has its place."""
@@ -51,6 +52,12 @@ class Counting:
                 self._looked = True
                 check_cells(rows, columns, block.sep)
         self._add(rows, 0, block)
+        names = rows[:1] if isinstance(rows, list) else [rows.column_names] * bool(rows)
+        for labels in [columns.labels_in(name) for name in names if isinstance(name, list | dict)]:
+            self._labels = self._labels or labels
+            if other := sorted(labels ^ self._labels):
+                some = f"some tables have columns for the labels {quoted(other, 300)}, but others have none"
+                raise InputError(f"{block.place(0)}: {some}; give those that have the same columns")
 
     def _add(self, rows: Any, first: int, block: Block) -> None:
         try:
@@ -72,7 +79,7 @@ class Counting:
             for row in rows:
                 if isinstance(row, RowError):
                     raise row
-            arguments = read_rows(rows, self.job.columns)
+            arguments = read_rows(rows, self.job.columns) if rows else {}
         else:
             from streameval.tabular.arrow import read_table
 

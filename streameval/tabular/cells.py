@@ -127,6 +127,18 @@ def lists_of(column: Any, sep: str) -> Any:
     return [values[code] for code in encoded.indices.to_pylist()]
 
 
+def numbers_of(column: Any, name: str) -> Any:
+    """The numbers or booleans that cells hold, none in empty ones."""
+    text = pc.utf8_trim_whitespace(_joined(column))
+    text = pc.if_else(pc.equal(text, ""), None, text)
+    for kind in (pa.float64(), pa.bool_()):
+        try:
+            return pa.chunked_array([text.cast(kind)])
+        except pa.ArrowInvalid:
+            pass
+    raise InputError(f"column {name!r} must hold numbers, not {quoted(column[0].as_py())}")
+
+
 def scores_of(column: Any, sep: str, name: str, *, labelled: bool) -> list[Any]:
     """The scores in cells such as ``cat:0.9|dog:0.2``; without labels, where these are in another column."""
     column = _joined(column)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from streameval.errors import InputError, public
 from streameval.inputs.lists import mapping_of
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import check_choice, quoted, suggestion
 
+Names: TypeAlias = str | Sequence[str]
 Null: TypeAlias = Literal["error", "empty"]
+OneSided: TypeAlias = Literal["error", "ignore"]
 
 _SINGLE = ("actual", "predicted", "scores", "weight", "mask")
+_WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
+
+
+def _are_names(names: object) -> bool:
+    return isinstance(names, tuple) and all(isinstance(name, str) for name in names)
 
 
 @public
@@ -35,6 +43,9 @@ class Columns:
     scores
         The scores: mappings label -> number, lists of (label, number), structs with a number for each label, or lists
         of numbers in the order of the declared labels; with ``predicted``, lists of numbers that go with its labels.
+
+        Where each label has a column of its own, `actual`, `predicted`, `scores` and `mask` may be a pattern such as
+        ``"true_*"``, or several names: the label is what the star stands for, else the name.
     weight
         How much each row counts.
     mask
@@ -46,6 +57,9 @@ class Columns:
     sep
         What is between labels in columns of strings, such as ``","``; a cell may also be a list as JSON, Python, numpy
         or Postgres write it. None is ``"|"`` in files of CSV, and refuses strings elsewhere.
+    one_sided
+        What is done where wide columns of one side are of a label that the other has none for: ``"error"``, or
+        ``"ignore"`` these columns.
 
     Examples
     --------
@@ -53,53 +67,80 @@ class Columns:
     ('actual', 'predicted', 'region')
     """
 
-    actual: str
-    predicted: str | None = None
-    scores: str | None = None
+    actual: Names
+    predicted: Names | None = None
+    scores: Names | None = None
     weight: str | None = None
-    mask: str | None = None
+    mask: Names | None = None
     by: tuple[str, ...] = ()
     null: Null = "error"
     sep: str | None = None
+    one_sided: OneSided = "error"
 
     def __post_init__(self) -> None:
-        names: object = self.by
-        by = (names,) if isinstance(names, str) else names
-        if not isinstance(by, tuple | list) or not all(isinstance(name, str) for name in by):
-            raise InputError(f"by must be a name of a column, or several, not {quoted(by)}")
-        object.__setattr__(self, "by", tuple(by))
+        for role in ("by", *_WIDE):
+            names: object = getattr(self, role)
+            names = (names,) if role == "by" and isinstance(names, str) else names
+            names = tuple(names) if isinstance(names, list) else names
+            if role == "by" and not _are_names(names):
+                raise InputError(f"by must be a name of a column, or several, not {quoted(names)}")
+            one = role != "by" and isinstance(names, tuple) and len(names) == 1
+            object.__setattr__(self, role, names[0] if one else names)  # type: ignore[index]  # a tuple
         for role in _SINGLE:
             name = getattr(self, role)
-            if not isinstance(name, str) and (name is not None or role == "actual"):
+            several = role in _WIDE and name != () and _are_names(name)
+            if not several and not isinstance(name, str) and (name is not None or role == "actual"):
                 raise InputError(f"{role} must be the name of a column, not {quoted(name)}")
         if self.predicted is None and self.scores is None:
             raise InputError("neither predicted nor scores names a column; say which holds the predictions")
-        if self.null not in ("error", "empty"):
-            raise InputError(f"null must be 'error' or 'empty', not {quoted(self.null)}")
+        check_choice("null", self.null, ("error", "empty"))
+        check_choice("one_sided", self.one_sided, ("error", "ignore"))
         sep: object = self.sep
         if sep is not None and (not isinstance(sep, str) or not sep):
-            raise InputError(f"sep must be a string of at least one character, not {quoted(self.sep)}")
+            raise InputError(f"sep must be a string of at least one character, not {quoted(sep)}")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns that are read, each once: what an engine needs to scan."""
+        """All columns that are read, each once, and patterns as they are: what an engine needs to scan."""
         return tuple(dict.fromkeys(name for name, _ in self.roles))
 
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
         """Each of these columns with the argument that names it."""
         single = [(getattr(self, role), role) for role in _SINGLE]
-        return *(pair for pair in single if pair[0] is not None), *((name, "by") for name in self.by)
+        named = [
+            (name, role) for names, role in single for name in ((names,) if isinstance(names, str) else names or ())
+        ]
+        return *named, *((name, "by") for name in self.by)
 
-    def check_names(self, names: Iterable[object]) -> None:
-        """Raise `InputError` if one of the columns is not among the names of a table, or is so twice."""
-        names = list(names)
+    def check_names(self, names: Iterable[Any]) -> list[str]:
+        """The columns that are read, each once, among the names of a table.
+
+        Raises
+        ------
+        InputError
+            If one of the columns is not there, or is there twice; or if wide columns are of different labels.
+        """
+        names = tuple(names)
+        wide, found = _wide(self, names), list[str]()
         for name, role in self.roles:
-            count = names.count(name)
+            if role in wide:
+                found += wide[role]
+                continue
+            if not (count := names.count(name)):
+                raise self.missing(name, role, names)
             if count > 1:
                 raise InputError(f"{count} columns are named {name!r}; give each a name of its own")
-            if not count:
-                raise self.missing(name, role, names)
+            found.append(name)
+        return [*dict.fromkeys(found)]
+
+    def wide(self, role: str, names: Iterable[Any]) -> dict[str, str] | None:
+        """The label of each column where several are named, as by a pattern; None where there is one."""
+        return _wide(self, tuple(names)).get(role)
+
+    def labels_in(self, names: Iterable[Any]) -> set[str]:
+        """The labels that have columns of their own."""
+        return {label for side in _wide(self, tuple(names)).values() for label in side.values()}
 
     @staticmethod
     def missing(name: str, role: str, names: Iterable[object]) -> InputError:
@@ -133,3 +174,45 @@ class Columns:
         if len(labels) != len(scores):
             raise InputError(f"{names} hold a row of {len(labels)} labels and {len(scores)} scores")
         return mapping_of(zip(labels, scores, strict=True), f"column {self.scores!r}")
+
+
+@lru_cache(maxsize=64)
+def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]:
+    """The columns of each role that has several, with their labels."""
+    wide: dict[str, dict[str, str]] = {}
+    for role in _WIDE:
+        patterns = getattr(columns, role) or ()
+        if isinstance(patterns, str):
+            if "*" not in patterns or patterns in names:
+                continue
+            patterns = (patterns,)
+        labels: dict[str, str] = {}
+        for pattern in patterns:
+            start, star, end = pattern.partition("*")
+            if "*" in end:
+                raise InputError(f"{role} {pattern!r} has two stars; the one star stands for the label")
+            rest = len(start) + len(end)
+            fits = [name for name in map(str, names) if name.startswith(start) and name.endswith(end)]
+            stems = {name: name[len(start) : len(name) - len(end)] for name in fits if len(name) > rest}
+            stems = stems if star else {pattern: pattern}
+            if not stems:
+                raise InputError(f"no column matches {pattern!r} ({role}); the columns are {quoted([*names])}")
+            labels |= stems
+        if len({*labels.values()}) < len(labels):
+            raise InputError(f"{role} names two columns of one label: {quoted([*labels])}")
+        for name in labels:
+            if names.count(name) != 1:
+                raise columns.missing(name, role, names)
+        wide[role] = labels
+    sides = [wide[role] for role in ("actual", "scores" if columns.scores is not None else "predicted") if role in wide]
+    both = {*sides[0].values()}.intersection(*(side.values() for side in sides)) if sides else set()
+    single = sorted({label for side in (wide.values() if len(sides) == 2 else ()) for label in side.values()} - both)
+    if single and columns.one_sided == "error":
+        raise InputError(
+            f"only some of the columns for actual and predicted labels are of {quoted(single, 300)}; name the columns "
+            "of both sides alike, or give unknown='ignore' to drop these"
+        )
+    for side in wide.values() if single else ():
+        for name in [name for name, label in side.items() if label in single]:
+            del side[name]
+    return wide

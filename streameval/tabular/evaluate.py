@@ -8,6 +8,7 @@ from streameval.errors import InputError
 from streameval.report.progress import with_bar
 from streameval.schema.text import check_number, quoted
 from streameval.tabular.blocks import Counting
+from streameval.tabular.columns import Names
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 _ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of
@@ -16,8 +17,8 @@ _ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few
 def evaluate(
     source: object,
     *,
-    actual: str,
-    predicted: str | None = None,
+    actual: Names,
+    predicted: Names | None = None,
     metrics: Metrics = None,
     batch_size: int | None = None,
     progress: bool = False,
@@ -38,7 +39,8 @@ def evaluate(
     actual, predicted, metrics
         The columns of true and predicted labels, and what is read of them: as for `Job.of`.
     **options
-        ``scores``, ``weight``, ``mask``, ``by``, ``null``, ``sep``, ``threshold`` and ``rows``, as for `Job.of`.
+        ``scores``, ``weight``, ``mask``, ``by``, ``null``, ``sep``, ``threshold``, ``rows``, ``labels``,
+        ``unknown`` and ``label_limit``, as for `Job.of`.
     batch_size
         How many rows are read at a time, at most.
     progress

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias, TypedDict
 from streameval.errors import InputError, public
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
-from streameval.schema.config import Rows
+from streameval.schema.config import Rows, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
-from streameval.tabular.columns import Columns, Null
+from streameval.tabular.columns import Columns, Names, Null, OneSided
 from streameval.windows.base import Window
 from streameval.wire.envelope import METRIC, SLICED, holder_of
 
@@ -26,13 +26,16 @@ Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
 class RowOptions(TypedDict, total=False):
     """What every function that counts the rows of a table takes besides metrics and labels; see `Job.of`."""
 
-    scores: str | None
+    scores: Names | None
     weight: str | None
-    mask: str | None
+    mask: Names | None
     null: Null
     sep: str | None
     threshold: Threshold
     rows: Rows | None
+    labels: Iterable[Label] | None
+    unknown: Unknown | None
+    label_limit: int | None
 
 
 class JobOptions(RowOptions, total=False):
@@ -73,16 +76,19 @@ class Job:
         cls,
         metrics: Metrics = None,
         *,
-        actual: str,
-        predicted: str | None = None,
-        scores: str | None = None,
+        actual: Names,
+        predicted: Names | None = None,
+        scores: Names | None = None,
         weight: str | None = None,
-        mask: str | None = None,
+        mask: Names | None = None,
         by: str | Iterable[str] | None = None,
         null: Null = "error",
         sep: str | None = None,
         threshold: Threshold = None,
         rows: Rows | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown | None = None,
+        label_limit: int | None = None,
     ) -> Job:
         """A job from what a user wrote.
 
@@ -94,6 +100,9 @@ class Job:
             Labels scoring at or above it are predicted; not with an object in ``metrics``, which has its own.
         rows
             What lists of integers or strings are, as for `Evaluator`; not with an object either.
+        labels, unknown, label_limit
+            The declared labels, what is done with others, and how many there may be, as for `Evaluator`; not
+            with an object. ``unknown="ignore"`` also drops wide columns of labels that only one side has.
         actual, predicted, scores, weight, mask, by, null, sep
             As for `Columns`. With ``by``, rows are counted by the values of these columns, in a `Sliced`; a `Sliced`
             names them itself.
@@ -104,8 +113,11 @@ class Job:
             If an argument cannot be understood, or they do not fit together.
         """
         by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
-        columns = Columns(actual, predicted, scores, weight, mask, by, null, sep)
-        state = _built(metrics, threshold, rows)
+        one_sided: OneSided = "ignore" if unknown == "ignore" else "error"
+        columns = Columns(actual, predicted, scores, weight, mask, by, null, sep, one_sided)
+        if labels is None and unknown == "ignore" and any("*" in name for name in columns.names):
+            unknown = None  # the columns are all that it is about
+        state = _built(metrics, threshold=threshold, rows=rows, labels=labels, unknown=unknown, label_limit=label_limit)
         if isinstance(state, Sliced):
             if by and by != state.by:
                 raise InputError(f"by is {quoted(by)}, but the Sliced is by {quoted(state.by)}; leave by out")
@@ -176,9 +188,9 @@ class Job:
         return total
 
 
-def _built(metrics: Metrics, threshold: Threshold, rows: Rows | None) -> State:
+def _built(metrics: Metrics, **options: Any) -> State:
     if isinstance(metrics, Evaluator | Metric | Sliced):
-        for name, value in (("threshold", threshold), ("rows", rows)):
+        for name, value in options.items():
             if value is not None:
                 raise InputError(
                     f"metrics is an object; construct it with {name}={quoted(value)}, and leave that out here"
@@ -189,7 +201,8 @@ def _built(metrics: Metrics, threshold: Threshold, rows: Rows | None) -> State:
         return metrics
     if isinstance(metrics, Window):
         raise InputError(f"rows of a table have no order, so there is no {type(metrics).__name__} of them")
-    return Evaluator(DEFAULT_METRICS if metrics is None else metrics, threshold=threshold, rows=rows)
+    unknown: Any = options.pop("unknown") or "error"
+    return Evaluator(DEFAULT_METRICS if metrics is None else metrics, unknown=unknown, **options)
 
 
 @lru_cache(maxsize=4)

@@ -83,8 +83,17 @@ def _value(row: Any, name: str, role: str) -> Any:
     return row[name] if keyed else getattr(row, name)
 
 
-def _lists(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]:
+def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]:
     """What each row has in a column of lists; nothing for a null, where that is allowed."""
+    wide = columns.wide(role, rows[0]) if isinstance(rows[0], Mapping) else None
+    if wide is not None:
+        for row in rows:
+            if row.keys() != rows[0].keys() and columns.wide(role, row) != wide:
+                raise InputError(
+                    f"{name!r} names other columns in some rows: {quoted([*row], 300)}; give all rows the same"
+                )
+        parts = [(label, _column(rows, column, role)) for column, label in wide.items()]
+        return [{label: values[row] for label, values in parts} for row in range(len(rows))]
     values = _column(rows, name, role)
     kinds = set(map(type, values))
     if str in kinds and role != "scores":

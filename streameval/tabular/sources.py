@@ -72,8 +72,7 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
     if hasattr(source, "peek") and hasattr(source, "read1"):  # a stream of bytes, such as standard input
         return _stream(source, columns, size)
     if hasattr(source, "get_fragments"):  # a dataset of Arrow
-        columns.check_names(source.schema.names)
-        schema = pa.schema([source.schema.field(name) for name in columns.names])
+        schema = pa.schema([source.schema.field(name) for name in columns.check_names(source.schema.names)])
         files = _parquet_files(source)
         scans = (_blocks(_parquet_batches(file, schema, columns, size), file.path, 1) for file in files)
         batches = chain.from_iterable(scans) if files else _rows(source.to_batches(schema.names, batch_size=size))
@@ -81,8 +80,7 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        columns.check_names(source.schema.names)
-        chosen = source.select(list(columns.names))
+        chosen = source.select(columns.check_names(source.schema.names))
         return Source(_rows(chosen.to_batches(max_chunksize=size)), lambda: source.num_rows, chosen.schema)
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         columns.check_names(list(source.columns))
@@ -91,13 +89,13 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
     if hasattr(source, "collect_schema") and hasattr(source, "collect"):
         return _polars(source, columns, size)
     if hasattr(source, "to_arrow_reader") or hasattr(source, "fetch_arrow_reader"):  # DuckDB
-        columns.check_names(source.columns)
-        chosen = source.project(", ".join('"' + name.replace('"', '""') + '"' for name in columns.names))
+        names = columns.check_names(source.columns)
+        chosen = source.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         reader = (chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader)(size)
         return Source(_rows(reader), schema=reader.schema)
     if hasattr(source, "with_format") and hasattr(source, "iter") and hasattr(source, "column_names"):  # Hugging Face
-        columns.check_names(source.column_names)
-        return Source(_rows(source.with_format("arrow").select_columns([*columns.names]).iter(batch_size=size)))
+        chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
+        return Source(_rows(chosen.iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
         source = pa.RecordBatchReader.from_stream(source)
     if isinstance(source, pa.RecordBatchReader):
@@ -151,8 +149,7 @@ def _uncut(tables: Iterable[Any]) -> Iterator[Any]:
 
 
 def _polars(frame: Any, columns: Columns, size: int) -> Source:
-    columns.check_names(frame.collect_schema().names())
-    chosen = frame.select(list(columns.names))
+    chosen = frame.select(columns.check_names(frame.collect_schema().names()))
     schema = arrow_of_polars(chosen.head(0).collect()).schema
     if not hasattr(chosen, "collect_batches"):
         table = arrow_of_polars(chosen.collect(engine="streaming"))
@@ -187,7 +184,8 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
             blocks += [_scanned(*scan, columns, size) for scan in _scans(datasets[-1], columns)]
     if not datasets:
         return Source(chain.from_iterable(blocks))
-    schema = pa.schema([datasets[0].schema.field(name) for name in columns.names])
+    known = datasets[0].schema
+    schema = pa.schema([known.field(name) for name in columns.check_names(known.names)])
     return Source(chain.from_iterable(blocks), lambda: sum(dataset.count_rows() for dataset in datasets), schema)
 
 
@@ -220,8 +218,8 @@ def _opened(file: str, keys: dict[str, str], columns: Columns, size: int, is_arr
 def _arrow_stream(stream: Any, name: str, columns: Columns, size: int) -> Iterator[Block]:
     try:
         with pa.ipc.open_stream(stream) as reader:
-            columns.check_names(reader.schema.names)
-            batches = (batch.select([*columns.names]) for batch in _cut(reader, size))
+            names = columns.check_names(reader.schema.names)
+            batches = (batch.select(names) for batch in _cut(reader, size))
             yield from sized(stream, _blocks(batches, name, 1))
     except (pa.ArrowException, OSError) as error:
         raise _damaged(name, error) from None
@@ -265,7 +263,7 @@ def _within(folder: Path) -> list[Path]:
 
 def _strings(file: Any, columns: Columns) -> set[str]:
     """The columns of strings in a Parquet file that are read as codes, as they are stored, in half of the time."""
-    lists = [name for name in (columns.actual, columns.predicted, columns.mask) if name is not None]
+    lists = [name for name, role in columns.roles if role in ("actual", "predicted", "mask")]
     return {
         column.path
         for column in map(file.schema.column, range(len(file.schema)))
@@ -318,7 +316,7 @@ def _of(path: str, names: Iterable[str]) -> bool:
 
 def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
     """The files of a dataset one by one, each with the types that its columns have in it."""
-    columns.check_names(dataset.schema.names)
+    names = columns.check_names(dataset.schema.names)
     whole, scans = dataset.schema, list[tuple[Any, Any]]()
     for fragment in dataset.get_fragments():
         try:
@@ -327,10 +325,12 @@ def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
             raise InputError(f"{fragment.path} cannot be read: {error}; it may be damaged or incomplete") from None
         # What no file holds comes from the names of folders, such as region=eu.
         parted = f"({fragment.partition_expression}"
-        for name in columns.names:
+        for name in columns.check_names(dict.fromkeys([*own.names, *whole.names])):
+            if name not in names:
+                raise InputError(f"{fragment.path} has a column {name!r}, which other files do not have")
             if name not in own.names and f"({name} ==" not in parted:
                 raise InputError(f"{fragment.path} has no column {name!r}{suggestion(name, own.names)}")
-        fields = [own.field(name) if name in own.names else whole.field(name) for name in columns.names]
+        fields = [own.field(name) if name in own.names else whole.field(name) for name in names]
         scans.append((fragment, pa.schema(fields)))
     return scans
 

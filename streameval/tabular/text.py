@@ -305,12 +305,12 @@ class _Csv:
                 continue
             for names in (cells, [*map(str.strip, cells)]):
                 try:
-                    self.columns.check_names([*names, *keys])
+                    read = self.columns.check_names([*names, *keys])
                 except InputError as error:
                     wrong = wrong or f"{name}:{1 + before}: {error}"
                 else:
                     self.delimiter, self.width = delimiter, len(names)
-                    self.places = {name: names.index(name) for name in self.columns.names if name not in keys}
+                    self.places = {name: names.index(name) for name in read if name not in keys}
                     return
         raise InputError(str(wrong))
 

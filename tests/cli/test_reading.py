@@ -274,3 +274,19 @@ def test_cells_that_are_probably_misread_are_warned_of_on_stderr(run, tmp_path):
     assert ran.err.endswith("give --sep ','\n")
     assert run("evaluate", "r.csv", *COLUMNS, "--sep", ",", "--save", "state").err == ""
     assert se.load("state").labels == ("cat", "dog")
+
+
+def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
+    (tmp_path / "w.csv").write_text("t_a,t_b,t_c,p_a,p_b\n1,0,1,1,1\n0,1,1,0,1\n")
+    command = "evaluate", "w.csv", "--actual", "t_*", "-p"
+    assert "give --unknown ignore to drop these" in run(*command, "p_*").err
+    assert run(*command, "p_a", "-p", "p_b*", "--unknown", "ignore", "--labels", '["b", "a"]').code == 2
+    assert run(*command, "p_*", "--unknown", "ignore", "--save", "state").code == 0
+    assert se.load("state") == se.evaluate("w.csv", actual="t_*", predicted="p_*", unknown="ignore")
+    (tmp_path / "r.jsonl").write_bytes(jsonl([*ROWS, {"tags": None, "guess": [7]}]))
+    assert "or say --null empty" in run("evaluate", "r.jsonl", *COLUMNS).err
+    options = "--null", "empty", "--labels", "cat", "--labels", "dog", "--labels", "[7]"
+    assert "label 'bird' is not among the 3 declared labels" in run("evaluate", "r.jsonl", *COLUMNS, *options).err
+    assert run("evaluate", "r.jsonl", *COLUMNS, *options, "--unknown", "ignore", "--save", "state").code == 0
+    expected = library([*ROWS, {"tags": [], "guess": [7]}], labels=["cat", "dog", 7], unknown="ignore")
+    assert se.load("state") == expected

@@ -252,7 +252,7 @@ def test_columns_are_looked_at_even_if_there_are_no_rows(tmp_path: Path):
     [
         ({"batch_size": 0}, "batch_size must be an integer of at least 1, not 0"),
         ({"progress": 1}, "progress must be True or False, not 1"),
-        ({"null": "drop"}, "null must be 'error' or 'empty', not 'drop'"),
+        ({"null": "drop"}, "null must be one of 'error', 'empty', not 'drop'"),
         ({"by": 3}, "by must be a name of a column, or several, not"),
         ({"threshold": 0.5, "scores": "scores", "weight": 4}, "weight must be the name of a column, not 4"),
     ],

@@ -112,7 +112,7 @@ except streameval.DependencyError as error:
     [
         ({"actual": 3}, "actual must be the name of a column, not 3"),
         ({"predicted": None}, "neither predicted nor scores names a column"),
-        ({"null": "no"}, "null must be 'error' or 'empty'"),
+        ({"null": "no"}, "null must be one of 'error', 'empty'"),
         ({"by": 3}, "by must be a name of a column, or several"),
         ({"scores": "s"}, "nothing requires scores; set threshold="),
     ],
