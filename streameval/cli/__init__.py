@@ -88,10 +88,11 @@ _PHRASES = {
     r"for indicators give .* rows='labels'": "for indicators give --rows indicator, for labels --rows labels",
     r", or declare the labels.*": "",  # with an argument that is no option
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
-    r"\b(null|rows|sep|labels|unknown|threshold|label_limit)=\.\.\.": r"--\1",
-    r"""\b(null|rows|sep|labels|unknown|threshold|label_limit)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
+    r"\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=\.\.\.": r"--\1",
+    r"""\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
     r"\b(label_limit|sep) (?=is|must)": r"--\1 ",
     "--label_limit": "--label-limit",
+    r"^(truth|example) and (join|label) (?=go together)": r"--\1 and --\2 ",
 }
 """How messages of the library that name its arguments speak of the options of the command."""
 

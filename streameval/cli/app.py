@@ -30,13 +30,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
 
-Files = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; folders, patterns; - is stdin.")
-]
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, folders, patterns; - is stdin.")]
 States = Annotated[list[Path], typer.Argument(metavar="STATE...", help="Files that --save wrote.")]
-Actual = Annotated[
-    list[str], typer.Option("--actual", "-a", metavar="COLUMN", help="The true labels; 'true_*': one column each.")
-]
+Actual = Annotated[list[str], typer.Option("--actual", "-a", metavar="COLUMN", help="The true labels; or 'true_*'.")]
 Predicted = Annotated[
     list[str] | None, typer.Option("--predicted", "-p", metavar="COLUMN", help="The predicted labels.")
 ]
@@ -48,7 +44,7 @@ Metrics = Annotated[list[str] | None, typer.Option("--metrics", "-m", metavar="N
 Beta = Annotated[float | None, typer.Option("--beta", metavar="NUMBER", help="For fbeta: the weight of recall.")]
 Threshold = Annotated[
     str | None,
-    typer.Option("--threshold", "-t", metavar="NUMBER", help="Predict labels that reach it; or a .json file."),
+    typer.Option("--threshold", "-t", metavar="NUMBER", help="Predict labels that reach it; or .json."),
 ]
 ZeroDivision = Annotated[float | None, typer.Option("--zero-division", metavar="NUMBER", help="0/0 is 0, 1 or nan.")]
 LabelLimit = Annotated[int | None, typer.Option("--label-limit", metavar="N", min=1, help="At most N labels.")]
@@ -62,15 +58,17 @@ Save = Annotated[Path | None, typer.Option("--save", metavar="STATE", help="Save
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write the page of the report.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that streameval did not write.")]
 Sep = Annotated[str | None, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell; in CSV |.")]
-Rows = Annotated[
-    RowsOption | None, typer.Option("--rows", help="What lists such as [1, 0, 1] are: labels, or an indicator row.")
-]
+Rows = Annotated[RowsOption | None, typer.Option("--rows", help="What lists such as [1, 0, 1] are.")]
 Labels = Annotated[
-    list[str] | None, typer.Option("--labels", metavar="LABEL", help="The declared labels: once each, or a JSON list.")
+    list[str] | None, typer.Option("--labels", metavar="LABEL", help="Declare a label, or a JSON list of them.")
 ]
 UnknownLabels = Annotated[UnknownOption | None, typer.Option("--unknown", help="What is done with other labels.")]
 Nulls = Annotated[NullOption | None, typer.Option("--null", help="What a null list is: an error, or empty.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read, and say how many.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read.")]
+Example = Annotated[str | None, typer.Option("--example", metavar="COLUMN", help="A row is one label of this example.")]
+LabelColumn = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="With --example: which label.")]
+Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Another file, with the true labels.")]
+Join = Annotated[str | None, typer.Option("--join", metavar="COLUMN", help="With --truth: the keys of both files.")]
 
 
 def _version(requested: bool) -> None:
@@ -115,10 +113,14 @@ def evaluate(
     labels: Labels = None,
     unknown: UnknownLabels = None,
     null: Nulls = None,
+    example: Example = None,
+    label: LabelColumn = None,
+    truth: Truth = None,
+    join: Join = None,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
     sources = sources_of(files)
-    inputs = [file for source in sources for file in source.files] + ([threshold] if threshold else [])
+    inputs = [file for source in sources for file in source.files] + [*filter(None, [threshold, truth])]
     check_outputs({"--save": save, "--report": report}, inputs, force)
     columns: dict[str, Any] = {
         "actual": actual,
@@ -128,8 +130,10 @@ def evaluate(
         "mask": mask,
     }
     read: dict[str, Any] = {**columns, "by": names_of(by), "sep": sep, "rows": rows, "unknown": unknown, "null": null}
-    read |= {"labels": labels_of(labels), "label_limit": label_limit}
-    counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, skip_bad, window)
+    read |= {"labels": labels_of(labels), "label_limit": label_limit, "example": example, "label": label}
+    counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, skip_bad, window, truth, join)
+    if len(sources) > 1 and (example or truth):
+        raise UserError("rows that belong together must be in one source; give one file, folder or pattern")
     state = counting.state
 
     def result() -> Result:

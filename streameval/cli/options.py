@@ -17,6 +17,7 @@ from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.tabular.blocks import Counting
+from streameval.tabular.evaluate import with_truth
 from streameval.tabular.job import Job
 from streameval.windows.sliding import Rolling
 
@@ -108,6 +109,8 @@ def counting_of(
     zero_division: float | None = None,
     skip_bad: bool = False,
     size: int | None = None,
+    truth: str | None = None,
+    join: str | None = None,
 ) -> Counting:
     """What counts the rows, which are ``read`` with the arguments of `Job.of`, and the last ``size`` of them."""
     options = {name: getattr(value, "value", value) for name, value in read.items() if value not in (None, [])}
@@ -130,4 +133,6 @@ def counting_of(
     options["threshold"] = _threshold(threshold)
     of_all: Any = Job.of(specs, **options | {"by": ()}).fresh()
     window = None if size is None else Rolling(of_all, size=size)
-    return Counting(Job.of(specs, **options), window=window, skip=skip_bad)
+    job = Job.of(specs, **options)
+    job = job if truth is None and join is None else with_truth(job, truth, join)
+    return Counting(job, window=window, skip=skip_bad)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from streameval.errors import DependencyError, InputError, StreamevalError
@@ -79,7 +79,9 @@ class Counting:
             for row in rows:
                 if isinstance(row, RowError):
                     raise row
-            arguments = read_rows(rows, self.job.columns) if rows else {}
+            columns = self.job.columns
+            columns = replace(columns, sep=sep) if columns.sep is None and sep is not None else columns
+            arguments = read_rows(rows, columns) if rows else {}
         else:
             from streameval.tabular.arrow import read_table
 

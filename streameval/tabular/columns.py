@@ -18,7 +18,7 @@ Names: TypeAlias = str | Sequence[str]
 Null: TypeAlias = Literal["error", "empty"]
 OneSided: TypeAlias = Literal["error", "ignore"]
 
-_SINGLE = ("actual", "predicted", "scores", "weight", "mask")
+_SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label")
 _WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
@@ -60,6 +60,9 @@ class Columns:
     one_sided
         What is done where wide columns of one side are of a label that the other has none for: ``"error"``, or
         ``"ignore"`` these columns.
+    example, label
+        In a table with a row for each label of an example: which example it is, and which label. The columns of labels
+        and scores then hold one value each.
 
     Examples
     --------
@@ -76,6 +79,8 @@ class Columns:
     null: Null = "error"
     sep: str | None = None
     one_sided: OneSided = "error"
+    example: str | None = None
+    label: str | None = None
 
     def __post_init__(self) -> None:
         for role in ("by", *_WIDE):
@@ -93,6 +98,8 @@ class Columns:
                 raise InputError(f"{role} must be the name of a column, not {quoted(name)}")
         if self.predicted is None and self.scores is None:
             raise InputError("neither predicted nor scores names a column; say which holds the predictions")
+        if (self.example is None) != (self.label is None):
+            raise InputError("example and label go together: give both, for a table with a row for each label")
         check_choice("null", self.null, ("error", "empty"))
         check_choice("one_sided", self.one_sided, ("error", "ignore"))
         sep: object = self.sep
@@ -133,6 +140,11 @@ class Columns:
                 raise InputError(f"{count} columns are named {name!r}; give each a name of its own")
             found.append(name)
         return [*dict.fromkeys(found)]
+
+    def names_for(self, role: str, names: Iterable[Any]) -> list[str]:
+        """The names of a table that a pattern may match."""
+        del role
+        return list(map(str, names))
 
     def wide(self, role: str, names: Iterable[Any]) -> dict[str, str] | None:
         """The label of each column where several are named, as by a pattern; None where there is one."""
@@ -186,13 +198,13 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
             if "*" not in patterns or patterns in names:
                 continue
             patterns = (patterns,)
-        labels: dict[str, str] = {}
+        labels, own = dict[str, str](), columns.names_for(role, names)
         for pattern in patterns:
             start, star, end = pattern.partition("*")
             if "*" in end:
                 raise InputError(f"{role} {pattern!r} has two stars; the one star stands for the label")
             rest = len(start) + len(end)
-            fits = [name for name in map(str, names) if name.startswith(start) and name.endswith(end)]
+            fits = [name for name in own if name.startswith(start) and name.endswith(end)]
             stems = {name: name[len(start) : len(name) - len(end)] for name in fits if len(name) > rest}
             stems = stems if star else {pattern: pattern}
             if not stems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Unpack
 
 from streameval.errors import InputError
@@ -22,6 +23,8 @@ def evaluate(
     metrics: Metrics = None,
     batch_size: int | None = None,
     progress: bool = False,
+    truth: object = None,
+    join: str | None = None,
     **options: Unpack[JobOptions],
 ) -> State:
     """Evaluate the rows of a table, batch by batch, so that it may be larger than memory.
@@ -40,9 +43,12 @@ def evaluate(
         The columns of true and predicted labels, and what is read of them: as for `Job.of`.
     **options
         ``scores``, ``weight``, ``mask``, ``by``, ``null``, ``sep``, ``threshold``, ``rows``, ``labels``,
-        ``unknown`` and ``label_limit``, as for `Job.of`.
+        ``unknown``, ``label_limit``, ``example`` and ``label``, as for `Job.of`.
     batch_size
         How many rows are read at a time, at most.
+    truth, join
+        Another source, which has the columns ``actual`` and ``mask``, and the column of the keys by which its rows are
+        joined with those of ``source``. Rows without a partner are left out, and a `DataWarning` says how many.
     progress
         Whether to show a progress bar on stderr; it needs tqdm.
 
@@ -63,7 +69,20 @@ def evaluate(
     {'region': {'eu': 1.0, 'us': 0.6666666666666666}}
     """
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
+    if truth is not None or join is not None:
+        job = with_truth(job, truth, join)
     return count_rows(job, source, batch_size=batch_size, progress=progress)
+
+
+def with_truth(job: Job, truth: object, join: str | None) -> Job:
+    """The job of rows whose true labels are in another source."""
+    if truth is None or join is None:
+        raise InputError("truth and join go together: give both, where the true labels are in a table of their own")
+    if job.columns.example is not None:
+        raise InputError("a table with a row for each label cannot be joined; leave example and label, or truth out")
+    from streameval.tabular.joining import Joined  # imported late, since pyarrow is optional
+
+    return replace(job, columns=Joined.of(job.columns, truth, join))
 
 
 def count_rows(job: Job, source: object, *, batch_size: int | None = None, progress: bool = False) -> State:

@@ -36,6 +36,8 @@ class RowOptions(TypedDict, total=False):
     labels: Iterable[Label] | None
     unknown: Unknown | None
     label_limit: int | None
+    example: str | None
+    label: str | None
 
 
 class JobOptions(RowOptions, total=False):
@@ -89,6 +91,8 @@ class Job:
         labels: Iterable[Label] | None = None,
         unknown: Unknown | None = None,
         label_limit: int | None = None,
+        example: str | None = None,
+        label: str | None = None,
     ) -> Job:
         """A job from what a user wrote.
 
@@ -103,7 +107,7 @@ class Job:
         labels, unknown, label_limit
             The declared labels, what is done with others, and how many there may be, as for `Evaluator`; not
             with an object. ``unknown="ignore"`` also drops wide columns of labels that only one side has.
-        actual, predicted, scores, weight, mask, by, null, sep
+        actual, predicted, scores, weight, mask, by, null, sep, example, label
             As for `Columns`. With ``by``, rows are counted by the values of these columns, in a `Sliced`; a `Sliced`
             names them itself.
 
@@ -114,7 +118,7 @@ class Job:
         """
         by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
         one_sided: OneSided = "ignore" if unknown == "ignore" else "error"
-        columns = Columns(actual, predicted, scores, weight, mask, by, null, sep, one_sided)
+        columns = Columns(actual, predicted, scores, weight, mask, by, null, sep, one_sided, example, label)
         if labels is None and unknown == "ignore" and any("*" in name for name in columns.names):
             unknown = None  # the columns are all that it is about
         state = _built(metrics, threshold=threshold, rows=rows, labels=labels, unknown=unknown, label_limit=label_limit)

@@ -20,6 +20,7 @@ from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.blocks import Block
 from streameval.tabular.columns import Columns
+from streameval.tabular.joining import Joined, grouped, joined
 from streameval.tabular.rows import is_table
 from streameval.tabular.text import read_text, sized
 
@@ -65,7 +66,15 @@ def matches_of(path: PathLike) -> list[Path]:
 
 
 def open_source(source: Any, columns: Columns, size: int) -> Source:
-    """The rows of whatever `evaluate` takes, in blocks of at most ``size``."""
+    """The rows of whatever `evaluate` takes, in blocks of at most ``size``; or examples, where these need many rows."""
+    if isinstance(columns, Joined):
+        sides = [_open(*side, size) for side in zip((source, columns.truth), columns.sides, strict=True)]
+        return Source(joined(sides[0].blocks, sides[1].blocks, columns))
+    opened = _open(source, columns, size)
+    return opened if columns.example is None else Source(grouped(opened.blocks, columns))
+
+
+def _open(source: Any, columns: Columns, size: int) -> Source:
     paths = [source] if isinstance(source, str | os.PathLike) else source
     if are_paths(paths):
         return open_files(paths, columns, size)

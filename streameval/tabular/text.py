@@ -187,7 +187,8 @@ class _Json:
 
     def __init__(self, columns: Columns) -> None:
         self.columns, self.orjson = columns, imported("orjson", "reading JSON Lines")
-        self.failures = 0 if columns.scores is None and columns.sep is None else _PATIENCE
+        plain = columns.scores is columns.sep is columns.example is None and not getattr(columns, "optional", None)
+        self.failures = 0 if plain else _PATIENCE
         self.parsing: Any = None
 
     def rows(self, data: bytes) -> Any:

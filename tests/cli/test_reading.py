@@ -290,3 +290,30 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
     assert run("evaluate", "r.jsonl", *COLUMNS, *options, "--unknown", "ignore", "--save", "state").code == 0
     expected = library([*ROWS, {"tags": [], "guess": [7]}], labels=["cat", "dog", 7], unknown="ignore")
     assert se.load("state") == expected
+
+
+def test_long_tables_and_two_files_have_options(run, tmp_path):
+    rows = [("1", "cat", 1, 1), ("1", "dog", 0, 1), ("2", "dog", 1, 0)]
+    (tmp_path / "l.csv").write_text("id,tag,y,p\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows))
+    command = "evaluate", "l.csv", "-a", "y", "-p", "p", "--save", "state"
+    assert run(*command, "--example", "id", "--label", "tag").code == 0
+    ev = se.Evaluator()
+    ev.update_many([{"cat": 1, "dog": 0}, {"dog": 1}], [{"cat": 1, "dog": 1}, {"dog": 0}])
+    assert se.load("state") == ev
+    assert "--example and --label go together" in run(*command, "--example", "id").err
+    write(tmp_path, [{"id": str(number), "tags": row["tags"]} for number, row in enumerate(ROWS)])
+    (tmp_path / "g.jsonl").write_bytes(jsonl([{"id": str(n), "guess": row["guess"]} for n, row in enumerate(ROWS[:2])]))
+    for name in ("r.csv", "r.parquet"):
+        ran = run("evaluate", "g.jsonl", *COLUMNS, "--truth", name, "--join", "id", "--save", "state")
+        assert (ran.code, ran.err) == (
+            0,
+            "warning: 0 rows have no truth, and 1 truths have no row; 2 rows are counted\n",
+        )
+        assert se.load("state") == library(ROWS[:2])
+    (tmp_path / "i.jsonl").write_bytes(jsonl([{"id": 7, "guess": []}]))
+    ran = run("evaluate", "i.jsonl", *COLUMNS, "--truth", "r.csv", "--join", "id")
+    assert (ran.code, "keys such as 7 (i.jsonl:1) and '0' (r.csv:2)" in ran.err) == (2, True)
+    assert (
+        "must be in one source"
+        in run("evaluate", "i.jsonl", "g.jsonl", *COLUMNS, "--truth", "r.csv", "--join", "id").err
+    )

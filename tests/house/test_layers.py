@@ -37,7 +37,7 @@ FLOORS = (
 
 FLOOR_OF = {"errors": -1} | {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
 
-TABLES = tuple(f"streameval.tabular.{name}" for name in ("arrow", "cells", "sources", "text"))
+TABLES = tuple(f"streameval.tabular.{name}" for name in ("arrow", "cells", "joining", "sources", "text"))
 """Modules of the core that are imported only once a table is read, and import pyarrow themselves."""
 
 

@@ -1,0 +1,127 @@
+"""Rows that belong together: of one example in a long table, and of two tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import streameval as se
+
+TRUTH = [{"id": number, "tags": tags, "w": 1.0 + number, "region": "eu" if number % 2 else "us"} for number, tags in
+         enumerate([["cat"], ["dog", "cat"], [], ["bird"]])]  # fmt: skip
+GUESS = [{"id": number, "guess": guess} for number, guess in ((2, ["dog"]), (0, ["cat"]), (1, ["dog"]), (3, []))]
+WRITERS = ["csv", "jsonl", "parquet", "rows"]
+
+
+def written(rows: list[dict[str, Any]], kind: str, path: Path) -> Any:
+    if kind == "rows":
+        return rows
+    if kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        cells = [{name: "|".join(v) if isinstance(v, list) else str(v) for name, v in row.items()} for row in rows]
+        pa.csv.write_csv(pa.Table.from_pylist(cells), path)
+    return path
+
+
+def expected(keys: list[int], **options: Any) -> Any:
+    ev = se.Evaluator()
+    guesses = {row["id"]: row["guess"] for row in GUESS}
+    weights = [TRUTH[key]["w"] for key in keys] if "weight" in options else None
+    ev.update_many([TRUTH[key]["tags"] for key in keys], [guesses[key] for key in keys], weights=weights)
+    return ev
+
+
+@pytest.mark.parametrize("truth", WRITERS)
+@pytest.mark.parametrize("guess", WRITERS)
+def test_rows_are_joined_by_their_keys(guess: str, truth: str, tmp_path: Path):
+    key = str if "csv" in (guess, truth) else int  # cells of CSV are strings
+
+    def convert(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, "id": key(row["id"])} for row in rows]
+
+    source = written(convert(GUESS), guess, tmp_path / f"g.{guess}")
+    other = written(convert(TRUTH), truth, tmp_path / f"t.{truth}")
+    options = {"actual": "tags", "predicted": "guess", "truth": other, "join": "id"}
+    assert se.evaluate(source, **options) == expected([0, 1, 2, 3])
+    result = se.evaluate(source, **options, by="region", weight="w")
+    assert result["eu"] == expected([1, 3], weight="w")
+    same = [{"id": row["id"], "tags": row["guess"]} for row in convert(GUESS)]
+    source = written(same, guess, tmp_path / f"s.{guess}")
+    assert se.evaluate(source, actual="tags", predicted="tags", truth=other, join="id") == expected([0, 1, 2, 3])
+
+
+def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
+    options: dict[str, Any] = {"actual": "tags", "predicted": "guess", "join": "id"}
+    with pytest.warns(se.DataWarning, match="1 rows have no truth, and 2 truths have no row; 2 rows are counted"):
+        made = se.evaluate([*GUESS[1:3], {"id": None, "guess": []}], truth=TRUTH, **options)
+    assert made == expected([0, 1])
+    path = written(GUESS, "csv", tmp_path / "g.csv")
+    message = r"no row has a truth: column 'id' has keys such as '2' \(.*g.csv:2\) and 0 \(row 0\); keys are compared"
+    with pytest.raises(se.InputError, match=message):
+        se.evaluate(path, truth=TRUTH, **options)
+    with pytest.raises(se.InputError, match=r"the key 1 of column 'id' is in two rows, row 1 and row 4"):
+        se.evaluate(GUESS, truth=[*TRUTH, TRUTH[1]], **options)
+    twice = written([*GUESS, GUESS[0]], "jsonl", tmp_path / "g.jsonl")
+    with pytest.raises(se.InputError, match=r"the key 2 of column 'id' is in two rows, .*g.jsonl:1 and .*g.jsonl:5"):
+        se.evaluate(twice, truth=TRUTH, **options)
+    with pytest.raises(se.InputError, match="truth and join go together"):
+        se.evaluate(GUESS, actual="tags", predicted="guess", truth=TRUTH)
+    with pytest.raises(se.InputError, match=r"no column 'tag' \(actual\); did you mean 'tags'"):
+        se.evaluate(GUESS, truth=TRUTH, **options | {"actual": "tag"})
+
+
+def test_wide_columns_are_joined_too():
+    truth = pa.table({"id": [1, 2], "y_a": [1, 0], "y_b": [0, 1]})
+    guess = pa.table({"id": [2, 1], "y_a": [1, 1], "y_b": [1, 0]})
+    made = se.Evaluator()
+    made.update_many([{"a": 1, "b": 0}, {"a": 0, "b": 1}], [{"a": 1, "b": 0}, {"a": 1, "b": 1}])
+    assert se.evaluate(guess, actual="y_*", predicted="y_*", truth=truth, join="id") == made
+
+
+LONG = [("x", "cat", 1, 1, 0.9), ("y", "dog", 0, 1, 0.7), ("x", "dog", 0, 0, 0.2), ("y", "cat", 1, 0, 0.4),
+        ("z", "dog", 0, 0, 0.1)]  # fmt: skip
+
+
+def long(rows: list[tuple[Any, ...]] = LONG) -> list[dict[str, Any]]:
+    return [dict(zip(("id", "name", "y", "hit", "p"), row, strict=True)) for row in rows]
+
+
+def examples(place: int) -> list[dict[str, Any]]:
+    return [{row[1]: row[place] for row in LONG if row[0] == name} for name in "xyz"]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_row_may_be_one_label_of_an_example(kind: str, tmp_path: Path):
+    source = written(long(), kind, tmp_path / f"a.{kind}")
+    columns = {"example": "id", "label": "name", "actual": "y"}
+    made = se.Evaluator()
+    made.update_many(examples(2), examples(3))
+    assert se.evaluate(source, **columns, predicted="hit") == made
+    for keep in ([], ["curves"]):
+        empty = se.Evaluator(["f1_micro"], threshold=0.5, keep=keep)
+        made = empty.copy()
+        made.update_many(examples(2), examples(4))
+        assert se.evaluate(source, **columns, scores="p", metrics=empty) == made
+
+
+def test_rows_of_an_example_must_agree():
+    columns = {"example": "id", "label": "name", "actual": "y", "predicted": "hit"}
+    with pytest.raises(se.InputError, match=r"example 'x': column 'y' has two values for label 'cat'"):
+        se.evaluate(long([*LONG, LONG[0]]), **columns)
+    with pytest.raises(se.InputError, match="column 'p' differs among the rows of an example"):
+        se.evaluate(long(), **columns, weight="p")
+    with pytest.raises(se.InputError, match=r"example 'y': column 'hit'.* is 7 for label 'dog'"):
+        se.evaluate(long([*LONG[:1], ("y", "dog", 0, 7, 0.5)]), **columns)
+    with pytest.raises(se.InputError, match="example and label go together"):
+        se.evaluate(long(), actual="y", predicted="hit", example="id")
+    with pytest.raises(se.InputError, match="column 'id' holds 1 nulls"):
+        se.evaluate(long([*LONG, (None, "dog", 0, 0, 0.1)]), **columns)
