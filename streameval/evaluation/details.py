@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, cast, overload
 
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.guarding import reads
 from streameval.metrics.catalogue import build_spec, entry_of, evaluate, parse_spec
 from streameval.report.label_table import LabelTable
+from streameval.schema.keywords import ATTRIBUTES
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted, suggestion
 
@@ -27,6 +28,12 @@ class Details:
     """The methods that evaluators, metrics and windows share. Those of curves and of pairs require these states."""
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # so that type checkers know which attributes there are
+
+        def __getattr__(self, name: str) -> Never:
+            advice = f"; {ATTRIBUTES[name]}" if name in ATTRIBUTES else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{advice}")
 
     @abstractmethod
     def copy(self) -> Self:

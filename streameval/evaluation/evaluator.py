@@ -121,6 +121,12 @@ class Evaluator(Accumulator):
                 return evaluate(chosen, views.of(chosen))
             return {spec.key: evaluate(spec, views.of(spec)) for spec in self._specs}
 
+    def __getitem__(self, metric: MetricLike) -> float | dict[Label, float]:
+        """The value of one metric, as `get` returns it."""
+        return self.get(metric)
+
+    __iter__ = None  # it holds no sequence of values
+
     @reads
     def bounds(self, metric: MetricLike) -> Bounds | dict[Label, Bounds]:
         """The value of a metric with bounds that contain the exact one.

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self, cast
 
-from streameval.errors import public
+from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator, specs_named
 from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
@@ -30,7 +30,7 @@ class Metric(Accumulator):
 
     def __init__(
         self,
-        *,
+        *positional: object,
         average: str | None = "default",
         zero_division: float | None = None,
         empty: str = "zero_division",
@@ -44,8 +44,11 @@ class Metric(Accumulator):
         rows: Rows | None = None,
         **parameters: Choice,
     ) -> None:
-        if getattr(self, "_entry", None) is None:
+        if getattr(type(self), "_entry", None) is None:
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
+        if positional:
+            name = type(self).__name__
+            raise MetricError(f"{name} takes its arguments by name, such as {name}(average={positional[0]!r})")
         entry, average = self._entry, self._entry.default if average == UNSET else average
         spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
         self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows)

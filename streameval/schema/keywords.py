@@ -26,6 +26,13 @@ ADVICE = {
 """By keyword of scikit-learn, torchmetrics or River."""
 
 
+ATTRIBUTES = {
+    **dict.fromkeys(("compute", "result", "forward"), "call get()"),
+    "works_with": "for a loop of River wrap it: RiverMetric(...) of streameval.adapters.river",
+}
+"""By method of torchmetrics, Keras or River."""
+
+
 def advice_on(name: str, known: Iterable[str], *, of_metric: bool = False) -> str:
     """What to write in place of a keyword that there is not, of a metric or a call; nothing where that is not known."""
     if name not in ADVICE or (of_metric and ADVICE[name].startswith(_IN_NAME)):

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
+from streameval.errors import MetricError
 from streameval.evaluation.counting import Accumulator, saved_empty
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
@@ -15,6 +16,7 @@ from streameval.evaluation.holding import answer_of, saved_template
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
+from streameval.metrics.bounds import Bounds
 from streameval.schema.labels import Label
 from streameval.windows.times import Clock
 from streameval.wire.envelope import decoding, opened, sealed
@@ -64,6 +66,16 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """
         with self._guard.reading:
             return answer_of(self._current(), metric, "a window over a single metric answers")
+
+    @reads
+    def bounds(self, metric: MetricLike | None = None) -> Bounds | dict[Label, Bounds]:
+        """The value of a metric with bounds that contain the exact one, as `Evaluator.bounds`."""
+        current: object = self._current()
+        if isinstance(current, Evaluator) and metric is not None:
+            return current.bounds(metric)
+        if isinstance(current, Metric) and metric is None:
+            return current.bounds()
+        raise MetricError("a window over an Evaluator needs the name of a metric, and one over a metric takes none")
 
     @property
     @reads

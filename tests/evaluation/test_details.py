@@ -195,6 +195,33 @@ def test_help_shows_no_keywords_of_other_libraries():
         assert inspect.Parameter.VAR_KEYWORD not in kinds
 
 
+def test_habits_of_other_libraries_work_or_are_answered():
+    ev = everything()
+    assert ev["f1_micro"] == ev.get("f1_micro")
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(ev)  # type: ignore[call-overload]
+    with pytest.raises(se.MetricError, match=r"such as F1\(average='micro'\)"):
+        se.F1("micro")  # type: ignore[misc]
+    for held in (ev, se.F1(), se.Rolling(se.F1(), 3)):
+        with pytest.raises(AttributeError, match=r"no attribute 'compute'; call get\(\)"):
+            held.compute()
+        with pytest.raises(AttributeError, match=r"no attribute 'computed'$"):
+            held.computed()
+        with pytest.raises(AttributeError, match="RiverMetric"):
+            held.works_with(None)
+
+
+def test_a_window_bounds_what_it_reads():
+    window = se.Rolling(se.Evaluator(["roc_auc_macro"]), 10)
+    window.update_many([["a"], ["b"], []], [{"a": 0.3, "b": 0.2}] * 3)
+    assert window.bounds("roc_auc_macro") == window.snapshot().bounds("roc_auc_macro")
+    single = se.Rolling(se.RocAuc(), 10)
+    assert repr(single.bounds()) == repr(se.RocAuc().bounds())
+    for wrong in (lambda: window.bounds(), lambda: single.bounds("f1")):
+        with pytest.raises(se.MetricError, match="needs the name of a metric"):
+            wrong()
+
+
 # -- empty objects ----------------------------------------------------------------------------------------------------
 
 
