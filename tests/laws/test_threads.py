@@ -14,7 +14,6 @@ import random
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -42,6 +41,7 @@ from tests.support.exploring import (
     Call,
     Explorer,
     Point,
+    forked,
     in_another_thread,
     in_thread,
     outcome,
@@ -306,20 +306,6 @@ def test_a_wait_for_another_thread_can_be_interrupted(title: str):
     outcome(lambda: call(held))
     outcome(lambda: call(reference))
     assert holder.state(held) == holder.state(reference)
-
-
-def forked(call: Callable[[], object]) -> int:
-    """How a child ended that a call was made in: 0 if it was true."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # since Python 3.12, of a process with threads
-        child = os.fork()
-    if not child:
-        try:
-            signal.alarm(5)
-            os._exit(0 if call() else 3)
-        finally:
-            os._exit(4)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -7,10 +7,13 @@ they come to one after the other.
 from __future__ import annotations
 
 import dis
+import os
 import random
+import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -226,6 +229,20 @@ def in_thread(call: Hook) -> threading.Thread:
     thread = threading.Thread(target=lambda: outcome(call), daemon=True)
     thread.start()
     return thread
+
+
+def forked(call: Callable[[], object]) -> int:
+    """How a child ended that a call was made in: 0 if it was true."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # since Python 3.12, of a process with threads
+        child = os.fork()
+    if not child:
+        try:
+            signal.alarm(5)
+            os._exit(0 if call() else 3)
+        finally:
+            os._exit(4)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def waiting_place(make: Callable[[], Any], act: Call, other: Call) -> Point | None:

@@ -1,12 +1,16 @@
 cdef class Guard:
-    cdef unsigned long thread  # that holds it, or 0
+    cdef unsigned long thread  # that holds it; 0 or AWAITED if none does
+    cdef unsigned long free  # which of the two
+    cdef list queue
     cdef unsigned long forks
     cdef Py_ssize_t depth
     cdef readonly unsigned long long version
     cdef public object notes
 
     cdef bint start(self) noexcept
+    cdef void hold(self) noexcept
     cdef int wait(self, bint changes) except -1
+    cdef bint waits(self, tuple me) except -1
     cdef void stop(self, bint changed) noexcept
 
 

@@ -9,10 +9,13 @@ import os
 from time import sleep
 
 from streameval.errors import StreamevalError
-from streameval.kernel.commit.numpy import LONGEST, REENTERED, SHORTEST, Part
+from streameval.kernel.commit.numpy import LONGEST, PATIENCE, REENTERED, SHORTEST, Part
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() noexcept
+
+cdef enum:
+    AWAITED = 1  # as the thread that holds a guard: nobody does, and others than the next to come are waiting
 
 cdef unsigned long forks = 0
 
@@ -32,29 +35,59 @@ cdef class Guard:
     cdef bint start(self) noexcept:
         if self.thread:
             return False
-        self.thread, self.forks, self.depth = PyThread_get_thread_ident(), forks, 1
+        self.hold()
         return True
 
+    cdef inline void hold(self) noexcept:
+        self.thread, self.forks, self.depth = PyThread_get_thread_ident(), forks, 1
+
     cdef int wait(self, bint changes) except -1:
-        cdef double pause = SHORTEST
-        while not self.start():
-            if self.thread == PyThread_get_thread_ident():
-                if changes:
-                    raise StreamevalError(REENTERED)
-                self.depth += 1
-                return 0
-            if self.forks != forks:
-                self.thread = 0
-                continue
-            sleep(pause)
-            pause = min(2 * pause, <double>LONGEST)
-        return 0
+        cdef double pause = SHORTEST, patience = PATIENCE
+        cdef bint again = False
+        if self.start():
+            return 0
+        me = PyThread_get_thread_ident(), forks
+        try:
+            while True:
+                if self.thread > AWAITED and self.forks != forks:
+                    self.thread = AWAITED
+                if self.thread > AWAITED:
+                    if self.thread == me[0]:
+                        if changes:
+                            raise StreamevalError(REENTERED)
+                        self.depth += 1
+                        return 0
+                    patience = PATIENCE
+                elif not self.queue or self.queue[0] == me:
+                    self.hold()
+                    return 0
+                elif patience < 0 or self.queue[0][1] != forks:
+                    del self.queue[0]
+                    patience = PATIENCE
+                    continue
+                if again and not self.waits(me):
+                    self.queue = self.queue or []
+                    self.queue.append(me)
+                    self.free, pause = AWAITED, SHORTEST
+                again = True
+                sleep(pause)
+                patience -= pause
+                pause = min(2 * pause, <double>LONGEST)
+        finally:
+            if self.waits(me):
+                self.queue.remove(me)
+            self.free = AWAITED if self.queue else 0
+            if self.thread == AWAITED:
+                self.thread = self.free
+
+    cdef bint waits(self, tuple me) except -1:
+        return self.queue is not None and me in self.queue
 
     cdef void stop(self, bint changed) noexcept:
         self.version += changed
         self.depth -= 1
         if not self.depth:
-            self.thread = 0
+            self.thread = self.free
 
     def begin(self):
         return self.start()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from threading import get_ident
 from time import sleep
 from types import FrameType
@@ -26,6 +27,7 @@ REENTERED = (
     "the object once the call has returned"
 )
 SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two looks at a guard that another thread holds
+PATIENCE = 0.02  # seconds of such pauses in which a guard is left to the thread whose turn it is
 
 _forks = 0
 
@@ -49,6 +51,11 @@ def _is_over(frame: FrameType, thread: int, forks: int) -> bool:
     return now is None
 
 
+def _discard(queue: list[Any], one: object) -> None:
+    with suppress(ValueError):
+        queue.remove(one)
+
+
 class Guard:
     """Lets one thread at a time into what cannot be one call of the kernel; no code of the user runs there.
 
@@ -57,40 +64,65 @@ class Guard:
     a change within a change or a read, which only a signal handler or a finaliser can try, is an error. What a fork
     cuts off has changed nothing, so guards that threads of the parent held are free in the child. ``version`` counts
     the changes; ``notes`` are the object's.
+
+    Whoever has looked twice in vain joins a queue, and those who come find the guard held until each thread before
+    them had its turn; one that does not come, as a handler runs in it or it has died, loses its place.
     """
 
-    __slots__ = ("_held", "_reads", "notes", "version")
+    __slots__ = ("_held", "_queue", "_reads", "notes", "version")
 
     def __init__(self) -> None:
         # Empty, or the frame, thread and forks of the call that holds it: to enter it if there is none is one step.
         self._held: dict[str, tuple[FrameType, int, int]] = {}
+        self._queue: list[tuple[int, int]] = []  # thread and forks
         self._reads = 0  # of that thread, within that call
         self.version = 0
         self.notes: Any = None
 
     def begin(self, frame: FrameType | None = None) -> bool:
-        """Hold the guard for a frame, or the caller's, unless it is held; whether that was possible."""
-        holder = frame or sys._getframe(1), get_ident(), _forks
+        """Hold the guard for a frame, or the caller's, unless it is held or others wait; whether that was possible."""
+        return not self._queue and self._take(frame or sys._getframe(1))
+
+    def _take(self, frame: FrameType) -> bool:
+        holder = frame, get_ident(), _forks
         return self._held.setdefault("", holder) is holder
 
     def enter(self, frame: FrameType, *, changes: bool = True) -> None:
         """Hold the guard for a frame, after waiting for others."""
-        pause = SHORTEST
-        while not self.begin(frame):
-            holder = self._held.get("")
-            if holder is None:
-                continue
-            if _is_over(*holder):
-                self._reads = 0
-                self._held.clear()
-                continue
-            if holder[1] == get_ident():
-                if changes:
-                    raise StreamevalError(REENTERED)
-                self._reads += 1
-                return
-            sleep(pause)
-            pause = min(2 * pause, LONGEST)
+        if self.begin(frame):
+            return
+        pause, patience, again, me = SHORTEST, PATIENCE, False, (get_ident(), _forks)
+        try:
+            while True:
+                holder, first = self._held.get(""), self._queue[:1]
+                if holder is not None and _is_over(*holder):
+                    self._reads = 0
+                    self._held.clear()
+                    continue
+                if holder is not None:
+                    if holder[1] == me[0]:
+                        if changes:
+                            raise StreamevalError(REENTERED)
+                        self._reads += 1
+                        return
+                    patience = PATIENCE
+                elif first in ([], [me]):
+                    if self._take(frame):
+                        return
+                    continue
+                elif patience < 0 or first[0][1] != _forks:
+                    _discard(self._queue, first[0])
+                    patience = PATIENCE
+                    continue
+                if again and me not in self._queue:
+                    self._queue.append(me)
+                    pause = SHORTEST
+                again = True
+                sleep(pause)
+                patience -= pause
+                pause = min(2 * pause, LONGEST)
+        finally:
+            _discard(self._queue, me)
 
     def leave(self, *, changed: bool) -> None:
         """Let go."""

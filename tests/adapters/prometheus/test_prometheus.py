@@ -146,7 +146,6 @@ def test_a_scrape_sees_the_state_between_updates():
         while not stop.is_set():
             number += 1
             both.update({number % 3000}, {number % 7})
-            time.sleep(1e-4)  # a loop without a pause may hold up a reader for seconds, which polls
 
     thread = threading.Thread(target=loop)
     thread.start()
