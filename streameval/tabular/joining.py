@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from streameval.schema.text import quoted
 from streameval.tabular.blocks import Block, RowError
 from streameval.tabular.cells import is_string, numbers_of
 from streameval.tabular.columns import Columns, Names
+from streameval.tabular.rows import column_of
 
 _SUFFIX = " (truth)"  # of the columns of the other table, since both may call theirs "labels"
 _LIST_ROLES = ("actual", "predicted", "scores", "mask")
@@ -78,7 +79,8 @@ class _Keys:
     def add(self, block: Block) -> list[Any]:
         """The keys of a block, each with its type; `InputError` if one was there before."""
         rows = block.rows
-        values = [row[self.name] for row in rows] if isinstance(rows, list) else rows.column(self.name).to_pylist()
+        is_list = isinstance(rows, list)
+        values = column_of(rows, self.name, "join") if is_list else rows.column(self.name).to_pylist()
         keys = [(type(value), value) for value in values]
         self.starts.append(self.count)
         self.blocks.append(replace(block, rows=None))
@@ -99,37 +101,24 @@ class _Keys:
 
 def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) -> Iterator[Block]:
     """The rows that are in both of two tables, of which the second is held in memory; warns of the others."""
-    keys, known, tables, matched, sep = _Keys(columns.key), _Keys(columns.key), list[Any](), 0, None
+    keys, known, parts, matched = _Keys(columns.key), _Keys(columns.key), list[Block](), 0
     for block in truths:
-        tables.append(_table(block, columns.sides[1]))
-        sep = block.sep
-        known.add(replace(block, rows=tables[-1]))
-    names = columns.sides[1].check_names(tables[0].column_names) if tables else []
-    truth = _concatenated(tables)
-    if columns.weight in truth.column_names and is_string(truth.column(columns.weight).type) and sep is not None:
-        place = truth.column_names.index(columns.weight)
-        truth = truth.set_column(place, columns.weight, numbers_of(truth.column(place), str(columns.weight)))
-    common = {columns.key, *columns.sides[1].optional}  # type: ignore[attr-defined]  # a `Side`
+        known.add(_checked(block))
+        parts.append(block)
+    if all(isinstance(part.rows, list) for part in parts):
+        truth: Any = [row for part in parts for row in part.rows]
+    else:
+        truth = _concatenated([_table(part, columns.sides[1]) for part in parts])
+    sep = next((part.sep for part in parts), None)
     for block in blocks:
         rows = [known.rows.get(key) for key in keys.add(_checked(block))]
         chosen = [row for row, other in enumerate(rows) if other is not None]
-        if not chosen:
-            continue
-        part = truth.select([name for name in names if name != columns.key]).take(
-            [row for row in rows if row is not None]
-        )
-        have = set(block.rows[0] if isinstance(block.rows, list) else block.rows.column_names)
-        part = part.select([name for name in part.column_names if name not in common or name not in have])
-        part = part.rename_columns([name if name in common else name + _SUFFIX for name in part.column_names])
-        if isinstance(block.rows, list):
-            pairs = zip([block.rows[row] for row in chosen], part.to_pylist(), strict=True)
-            whole: Any = [{**row, **other} for row, other in pairs]
-        else:
-            whole = _table(block, columns.sides[0]).take(chosen)
-            for name in part.column_names:
-                whole = whole.append_column(name, part.column(name))
+        if chosen:
+            whole = _merged(
+                _taken(block.rows, chosen), _taken(truth, [row for row in rows if row is not None]), columns
+            )
+            yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or sep)
         matched += len(chosen)
-        yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or sep)
     if not matched and keys.count and known.count:
         first, other = next(iter(keys.rows), (None, None)), next(iter(known.rows), (None, None))
         raise InputError(
@@ -137,8 +126,31 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
             f"{quoted(other[1])} ({known.place(0)}); keys are compared with their type"
         )
     if keys.count > matched or known.count > matched:
-        warn(f"{keys.count - matched:,} rows have no truth, and {known.count - matched:,} truths have no row; "
-             f"{matched:,} rows are counted")  # fmt: skip
+        counts = f"{keys.count - matched:,} rows have no truth, and {known.count - matched:,} truths have no row"
+        warn(f"{counts}; {matched:,} rows are counted")
+
+
+def _taken(rows: Any, places: list[int]) -> Any:
+    return [rows[place] for place in places] if isinstance(rows, list) else rows.take(places)
+
+
+def _merged(rows: Any, truths: Any, columns: Joined) -> Any:
+    """Rows with the columns of their truths: a table if both are, for it would make one type of all mappings."""
+    names = list(truths[0] if isinstance(truths, list) else truths.column_names)
+    both, have = columns.sides[1], set(rows[0] if isinstance(rows, list) else rows.column_names)
+    renamed = {
+        name: name + _SUFFIX for name, role in both.roles if role != "by" for name in both.wide(role, names) or [name]
+    }
+    renamed |= {
+        name: name for name in filter(None, [*columns.by, columns.weight]) if name in names and name not in have
+    }
+    if isinstance(rows, list) or isinstance(truths, list):
+        lists = [part if isinstance(part, list) else part.to_pylist() for part in (rows, truths)]
+        values = {new: column_of(lists[1], old, "truth") for old, new in renamed.items()}
+        return [{**row, **{new: values[new][place] for new in values}} for place, row in enumerate(lists[0])]
+    for old, new in renamed.items():
+        rows = rows.append_column(new, truths.column(old))
+    return rows
 
 
 def _chosen(block: Block, rows: list[int], row: int) -> str:
@@ -148,8 +160,9 @@ def _chosen(block: Block, rows: list[int], row: int) -> str:
 def _checked(block: Block) -> Block:
     """The same block, if all of its rows can be read."""
     for number, row in enumerate(block.rows if isinstance(block.rows, list) else ()):
-        if isinstance(row, RowError):
-            raise InputError(f"{block.place(number)}: {row}")
+        if not isinstance(row, Mapping):
+            wrong = row if isinstance(row, RowError) else f"the row {quoted(row)} is no dictionary; give dictionaries"
+            raise InputError(f"{block.place(number)}: {wrong}")
     return block
 
 

@@ -57,15 +57,16 @@ def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
     if columns.mask is not None:
         arguments["mask"] = _lists(rows, columns.mask, "mask", columns)
     if columns.weight is not None:
-        arguments["weights"] = _column(rows, columns.weight, "weight")
+        weights = column_of(rows, columns.weight, "weight")
+        arguments["weights"] = [float(w) if isinstance(w, str) and columns.sep else w for w in weights]
         if nulls := sum(value is None for value in arguments["weights"]):
             raise InputError(f"column {columns.weight!r} holds {nulls} nulls; every row needs a weight")
     if columns.by:
-        arguments["where"] = {name: _column(rows, name, "by") for name in columns.by}
+        arguments["where"] = {name: column_of(rows, name, "by") for name in columns.by}
     return arguments
 
 
-def _column(rows: list[Any], name: str, role: str) -> list[Any]:
+def column_of(rows: list[Any], name: str, role: str) -> list[Any]:
     """What each row has in a column."""
     try:
         return list(map(itemgetter(name), rows))
@@ -92,9 +93,9 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
                 raise InputError(
                     f"{name!r} names other columns in some rows: {quoted([*row], 300)}; give all rows the same"
                 )
-        parts = [(label, _column(rows, column, role)) for column, label in wide.items()]
+        parts = [(label, column_of(rows, column, role)) for column, label in wide.items()]
         return [{label: values[row] for label, values in parts} for row in range(len(rows))]
-    values = _column(rows, name, role)
+    values = column_of(rows, name, role)
     kinds = set(map(type, values))
     if str in kinds and role != "scores":
         if columns.sep is None:

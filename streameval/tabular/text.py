@@ -112,7 +112,8 @@ def _lines(
     """
     parts: list[bytes] = []
     waiting, line = 0, 1
-    while chunk := stream.read1(BLOCK):
+    read = stream.read if isinstance(stream, gzip.GzipFile) else stream.read1  # of gzip a few bytes at a time
+    while chunk := read(BLOCK):
         end = chunk.rfind(b"\n") + 1
         waiting += len(chunk)
         if end and complete(data := b"".join([*parts, memoryview(chunk)[:end]])):

@@ -75,8 +75,19 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
         se.evaluate(twice, truth=TRUTH, **options)
     with pytest.raises(se.InputError, match="truth and join go together"):
         se.evaluate(GUESS, actual="tags", predicted="guess", truth=TRUTH)
-    with pytest.raises(se.InputError, match=r"no column 'tag' \(actual\); did you mean 'tags'"):
+    with pytest.raises(se.InputError, match=r"no column 'tag' \(truth\); did you mean 'tags'"):
         se.evaluate(GUESS, truth=TRUTH, **options | {"actual": "tag"})
+    with pytest.raises(se.InputError, match=r"no column 'id' \(join\)"):
+        se.evaluate([{"guess": []}], truth=TRUTH, **options)
+
+
+def test_mappings_of_different_labels_are_not_taken_for_columns():
+    truth = [{"id": 1, "tags": {"cat": True}}, {"id": 2, "tags": {"dog": True}}]
+    made = se.Evaluator()
+    made.update_many([{"cat"}, {"dog"}], [{"cat"}, {"cat"}])
+    guess = [{"id": 2, "guess": ["cat"]}, {"id": 1, "guess": ["cat"]}]
+    for source in (guess, pa.Table.from_pylist(guess)):
+        assert se.evaluate(source, actual="tags", predicted="guess", truth=truth, join="id") == made
 
 
 def test_wide_columns_are_joined_too():
