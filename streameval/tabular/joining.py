@@ -103,15 +103,17 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
     """The rows that are in both of two tables, of which the second is held in memory; warns of the others."""
     keys, known, parts, matched = _Keys(columns.key), _Keys(columns.key), list[Block](), 0
     for block in truths:
-        known.add(_checked(block))
-        parts.append(block)
+        parts.append(_checked(block, columns.sides[1]))
+        known.add(parts[-1])
+    if not known.count:
+        raise InputError("the table of truths has no rows")
     if all(isinstance(part.rows, list) for part in parts):
         truth: Any = [row for part in parts for row in part.rows]
     else:
         truth = _concatenated([_table(part, columns.sides[1]) for part in parts])
-    sep = next((part.sep for part in parts), None)
-    for block in blocks:
-        rows = [known.rows.get(key) for key in keys.add(_checked(block))]
+    sep = parts[0].sep
+    for block in (_checked(block, columns.sides[0]) for block in blocks):
+        rows = [known.rows.get(key) for key in keys.add(block)]
         chosen = [row for row, other in enumerate(rows) if other is not None]
         if chosen:
             whole = _merged(
@@ -119,13 +121,13 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
             )
             yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or sep)
         matched += len(chosen)
-    if not matched and keys.count and known.count:
+    if not matched and keys.count:
         first, other = next(iter(keys.rows), (None, None)), next(iter(known.rows), (None, None))
         raise InputError(
             f"no row has a truth: column {columns.key!r} has keys such as {quoted(first[1])} ({keys.place(0)}) and "
             f"{quoted(other[1])} ({known.place(0)}); keys are compared with their type"
         )
-    if keys.count > matched or known.count > matched:
+    if keys.count + known.count > 2 * matched:
         counts = f"{keys.count - matched:,} rows have no truth, and {known.count - matched:,} truths have no row"
         warn(f"{counts}; {matched:,} rows are counted")
 
@@ -157,9 +159,15 @@ def _chosen(block: Block, rows: list[int], row: int) -> str:
     return block.place(rows[row])
 
 
-def _checked(block: Block) -> Block:
-    """The same block, if all of its rows can be read."""
-    for number, row in enumerate(block.rows if isinstance(block.rows, list) else ()):
+def _checked(block: Block, columns: Columns) -> Block:
+    """The same block, if all of its rows can be read, as a table of Arrow or a list of mappings."""
+    from streameval.tabular.arrow import table_of
+
+    if not isinstance(block.rows, list):
+        table = table_of(block.rows, columns)
+        views = "string_view" in str(table.schema)  # of polars, from which Arrow takes no rows
+        return replace(block, rows=table.to_pylist() if views else table)
+    for number, row in enumerate(block.rows):
         if not isinstance(row, Mapping):
             wrong = row if isinstance(row, RowError) else f"the row {quoted(row)} is no dictionary; give dictionaries"
             raise InputError(f"{block.place(number)}: {wrong}")
@@ -167,21 +175,17 @@ def _checked(block: Block) -> Block:
 
 
 def _table(block: Block, columns: Columns) -> Any:
-    """The rows of a block as a table."""
-    from streameval.tabular.arrow import table_of
-
-    rows = _checked(block).rows
-    if isinstance(rows, list):
-        try:
-            rows = pa.Table.from_pylist([{name: row[name] for name in columns.check_names(row)} for row in rows])
-        except pa.ArrowException as error:
-            raise InputError(f"{block.place(0)}: a column holds values of several types: {error}") from None
-    return table_of(rows, columns)
+    """The rows of a checked block as a table."""
+    if not isinstance(block.rows, list):
+        return block.rows
+    try:
+        names = columns.check_names(block.rows[0])
+        return pa.table({name: column_of(block.rows, name, "a column") for name in names})
+    except pa.ArrowException as error:
+        raise InputError(f"{block.place(0)}: a column holds values of several types: {error}") from None
 
 
 def _concatenated(tables: list[Any]) -> Any:
-    if not tables:
-        raise InputError("the table of truths has no rows")
     try:
         return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
     except pa.ArrowException as error:
@@ -190,7 +194,7 @@ def _concatenated(tables: list[Any]) -> Any:
 
 def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     """The examples of a table that has a row for each label of an example; all of it is held in memory."""
-    parts = [*blocks]
+    parts = [_checked(block, columns) for block in blocks if len(block.rows)]
     if not parts:
         return
     table = _concatenated([_table(block, columns) for block in parts])

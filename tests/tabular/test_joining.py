@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -73,6 +74,8 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
     twice = written([*GUESS, GUESS[0]], "jsonl", tmp_path / "g.jsonl")
     with pytest.raises(se.InputError, match=r"the key 2 of column 'id' is in two rows, .*g.jsonl:1 and .*g.jsonl:5"):
         se.evaluate(twice, truth=TRUTH, **options)
+    with pytest.raises(se.InputError, match="the table of truths has no rows"):
+        se.evaluate(GUESS, truth=TRUTH[:0], **options)
     with pytest.raises(se.InputError, match="truth and join go together"):
         se.evaluate(GUESS, actual="tags", predicted="guess", truth=TRUTH)
     with pytest.raises(se.InputError, match=r"no column 'tag' \(truth\); did you mean 'tags'"):
@@ -86,7 +89,8 @@ def test_mappings_of_different_labels_are_not_taken_for_columns():
     made = se.Evaluator()
     made.update_many([{"cat"}, {"dog"}], [{"cat"}, {"cat"}])
     guess = [{"id": 2, "guess": ["cat"]}, {"id": 1, "guess": ["cat"]}]
-    for source in (guess, pa.Table.from_pylist(guess)):
+    table = pa.Table.from_pylist(guess)
+    for source in (guess, table, table.to_pandas(), pl.from_arrow(table).lazy(), table.to_batches(max_chunksize=1)):
         assert se.evaluate(source, actual="tags", predicted="guess", truth=truth, join="id") == made
 
 
@@ -113,6 +117,7 @@ def examples(place: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_row_may_be_one_label_of_an_example(kind: str, tmp_path: Path):
     source = written(long(), kind, tmp_path / f"a.{kind}")
+    assert se.evaluate([], example="id", label="name", actual="y", predicted="hit").examples == 0
     columns = {"example": "id", "label": "name", "actual": "y"}
     made = se.Evaluator()
     made.update_many(examples(2), examples(3))
