@@ -85,7 +85,6 @@ def _warned(message: Warning | str, *_: object, **__: object) -> None:
 
 
 _PHRASES = {
-    r"for indicators give .* rows='labels'": "for indicators give --rows indicator, for labels --rows labels",
     r", or declare the labels.*": "",  # with an argument that is no option
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=\.\.\.": r"--\1",

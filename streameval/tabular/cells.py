@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise, starmap
 from typing import Any
 
@@ -20,6 +21,8 @@ from streameval.schema.text import quoted
 _SEPARATORS = ",;\t|/ "
 _LOOKED_AT = 10_000  # distinct cells, which tell how labels are separated
 _TOKEN = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)\s*,?""", re.DOTALL)
+_CALL = re.compile(r"(set|frozenset|array|)\((.*?)(?:,\s*dtype=[\w<>]+)?\)", re.DOTALL)
+_DIGITS = re.compile("[01]{3,}")
 _WORDS = {"true": True, "false": False, "nan": float("nan")}
 MISSING = frozenset(["None", "nan", "NaN", "null", "NULL"])
 """What programs write in place of an empty cell."""
@@ -63,6 +66,12 @@ def is_written(text: str) -> bool:
 def list_of(cell: str, sep: str) -> Any:
     """The list or object that a cell writes out, or its parts between separators."""
     text = cell.strip()
+    if text.endswith(")") and (call := _CALL.fullmatch(text)) is not None:
+        if call[1]:
+            return list_of(call[2], sep) if call[2] else []
+        with suppress(ValueError, SyntaxError):
+            if isinstance(value := ast.literal_eval(text), tuple):
+                return [*value]
     if not is_written(text):
         return [part for piece in text.split(sep) if (part := piece.strip())]
     try:
@@ -99,7 +108,8 @@ def _value(word: str, *, braces: bool) -> Any:
 def _parts(column: Any, sep: str) -> tuple[Any, Any] | None:
     """Where the parts of each cell begin and end, and all parts; None if some cell writes a list out."""
     text = pc.utf8_trim_whitespace(column)
-    if pc.any(pc.is_in(pc.utf8_slice_codeunits(text, 0, 1), pa.array(["[", "{"], text.type))).as_py():
+    first = pc.is_in(pc.utf8_slice_codeunits(text, 0, 1), pa.array(["[", "{"], text.type))
+    if pc.any(pc.or_(first, pc.ends_with(text, ")"))).as_py():
         return None
     lists = pc.split_pattern(text, sep)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(pc.list_value_length(lists).to_numpy(), dtype=np.int64)])
@@ -167,6 +177,11 @@ def check_cells(column: Any, sep: str, name: str, *, chosen: bool) -> None:
     missing = sorted(MISSING.intersection(part.strip() for cell in cells for part in cell.split(sep)))
     if missing:
         warn(f"column {name!r} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")
+    if not chosen and len(cells) > 1 and len({*map(len, cells)}) == 1 and all(map(_DIGITS.fullmatch, cells)):
+        raise InputError(
+            f"column {name!r} holds cells such as {quoted(cells[0])}, which may be rows of indicators; write separators "
+            f"between these, or if they are labels, give sep={sep!r}"
+        )
     for other in "" if any(sep in cell for cell in cells) else _SEPARATORS[: -1 if chosen else None]:
         pieces = Counter(piece for cell in cells for part in {*cell.split(other)} if (piece := part.strip()))
         many = next((cell for cell in cells if other in cell), None)

@@ -22,6 +22,7 @@ _SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label"
 _WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
+_WAYS = re.compile(r"for indicators give .*? or rows='indicator', for labels sets or")
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
 
@@ -175,7 +176,7 @@ class Columns:
             name = self.scores if role == "predicted" and self.scores is not None else getattr(self, role)
             return f"column {name!r}" + (f" (row {match[3]} of the batch)" if match[3] else "")
 
-        return _OPENING.sub(column, message)
+        return _OPENING.sub(column, _WAYS.sub("for indicators give rows='indicator', for labels", message))
 
     def pair(self, labels: Any, scores: Any) -> dict[Any, Any]:
         """The labels of a row with the scores that another column has of them."""

@@ -140,6 +140,9 @@ WRITTEN = {
     "numpy": (lambda row: str(np.array(row, object)), LISTS),
     "Postgres": (lambda row: "{" + ",".join(map(json.dumps, row)) + "}", LISTS),
     "Postgres, plain": (lambda row: "{" + ",".join(row) + "}", [["cat", "a-b"], ["dog"], []]),
+    "tuples": (lambda row: str(tuple(row)), LISTS),
+    "sets": (lambda row: str(set(row)), [["cat"], ["dog"], []]),
+    "arrays": (lambda row: repr(np.array(row, object)), [["cat", "bird"], ["dog"], []]),
     "numbers of JSON": (json.dumps, [[1, 2], [7], [], [0]]),
     "numbers of numpy": (lambda row: str(np.array(row, int)), [[1, 2], [7], [], [0]]),
 }
@@ -241,3 +244,12 @@ def test_labels_that_hold_commas_and_slashes_are_not_warned_of(tmp_path: Path):
         assert evaluated(tmp_path / "a.csv").examples == len(tags)
         pa.csv.write_csv(pa.table({"tags": ["New York", "New Haven"], "guess": ["York", "Haven"]}), tmp_path / "a.csv")
         assert evaluated(tmp_path / "a.csv", sep="|").examples == 2
+
+
+def test_cells_of_digits_may_be_rows(tmp_path: Path):
+    pa.csv.write_csv(pa.table({"tags": ["0101", "1100"], "guess": ["0111", "1000"]}), tmp_path / "a.csv")
+    with pytest.raises(se.InputError, match="column 'tags' holds cells such as '0101', which may be rows of indic"):
+        evaluated(tmp_path / "a.csv")
+    assert evaluated(tmp_path / "a.csv", sep="|").labels == ("0101", "0111", "1000", "1100")
+    pa.csv.write_csv(pa.table({"tags": ["Paris (Texas)", "(none)"], "guess": ["a", "b"]}), tmp_path / "a.csv")
+    assert evaluated(tmp_path / "a.csv").labels == ("(none)", "Paris (Texas)", "a", "b")
