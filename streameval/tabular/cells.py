@@ -179,8 +179,8 @@ def check_cells(column: Any, sep: str, name: str, *, chosen: bool) -> None:
         warn(f"column {name!r} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")
     if not chosen and len(cells) > 1 and len({*map(len, cells)}) == 1 and all(map(_DIGITS.fullmatch, cells)):
         raise InputError(
-            f"column {name!r} holds cells such as {quoted(cells[0])}, which may be rows of indicators; write separators "
-            f"between these, or if they are labels, give sep={sep!r}"
+            f"column {name!r} holds cells such as {quoted(cells[0])}, which may be rows of indicators; separate "
+            f"these, or if they are labels, give sep={sep!r}"
         )
     for other in "" if any(sep in cell for cell in cells) else _SEPARATORS[: -1 if chosen else None]:
         pieces = Counter(piece for cell in cells for part in {*cell.split(other)} if (piece := part.strip()))
