@@ -112,6 +112,11 @@ class Entry:
     notes: str = ""
 
     @property
+    def spec(self) -> MetricSpec:
+        """The metric with its default average and parameters."""
+        return build_spec(self.name, average=self.default)
+
+    @property
     def direction(self) -> str:
         """The direction in words."""
         return {True: "higher is better", False: "lower is better", None: "describes the data"}[self.bigger_is_better]

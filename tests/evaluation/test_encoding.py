@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.evaluation.encoding import decode, encode
 from streameval.evaluation.kinds import reads_scores
-from streameval.metrics.catalogue import build_spec, catalogue, entry_of, parse_spec
+from streameval.metrics.catalogue import catalogue, entry_of, parse_spec
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PairOptions
@@ -280,7 +280,7 @@ def sound(data: bytes) -> bool:
         assert se.Evaluator.from_bytes(twin.to_bytes()) == twin
     for entry in catalogue():
         kept = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.decides)
-        spec = build_spec(entry.name, average=entry.default)
+        spec = entry.spec
         if not kept or (entry.needs(spec) and entry.state == "rankings"):
             continue
         try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streameval.errors import CounterOverflowError, RevertError
@@ -104,7 +104,7 @@ def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream)
     assert alike(narrow, stream.counted(stream.examples))
 
 
-@settings(max_examples=cases(60), deadline=None)
+@settings(max_examples=cases(60), deadline=None, suppress_health_check=[HealthCheck.data_too_large])
 @given(streams())
 def test_few_examples_and_many_are_summed_alike(stream: Stream):
     many = stream.counted(stream.examples * 40)

@@ -67,14 +67,14 @@ def test_metrics_of_evaluators_and_windows_are_exposed():
 
 
 def test_every_metric_of_the_catalogue_can_be_exposed_with_its_help():
-    names = [entry.name for entry in se.catalogue() if not entry.arguments]
-    ev = se.Evaluator(names, threshold=0.5)
+    entries = [entry for entry in se.catalogue() if not entry.arguments]
+    ev = se.Evaluator([entry.spec for entry in entries], threshold=0.5)
     ev.update_many(np.eye(4), np.eye(4) * 0.8 + 0.1)
     collector = EvaluationCollector(ev)
     families = {family.name: family for family in collector.collect()}
     assert exposed(collector)
     assert {family.name for family in collector.describe()} == set(families)
-    for entry, spec in zip([e for e in se.catalogue() if e.name in names], ev.metrics, strict=True):
+    for entry, spec in zip(entries, ev.metrics, strict=True):
         family = families[f"streameval_{spec.key.partition('(')[0]}"]
         assert family.documentation.startswith(entry.summary)
         assert family.type == "gauge"

@@ -382,7 +382,7 @@ def test_the_parts_of_the_page_are_package_data():
 @pytest.mark.parametrize("entry", catalogue(), ids=lambda entry: entry.name)
 def test_every_metric_has_a_page_whatever_else_is_counted(entry: Entry):
     scored = reads_scores(entry)
-    ev = se.Evaluator([entry.name], **{key: {"a": 1.5, "b": 2.0} for key in entry.arguments})
+    ev = se.Evaluator([entry.spec], **{key: {"a": 1.5, "b": 2.0} for key in entry.arguments})
     ev.update({"a", "b"}, {"a": 0.75, "b": 0.5} if scored else {"a"})
     ids = {attributes.get("id") for attributes, _ in Page(ev.to_html()).all("section")}
     assert ("confusion" in ids) == ("confusions" in getattr(ev._core.config.options_of("pairs"), "parts", ()))
