@@ -12,8 +12,8 @@ from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
 from streameval.inputs import Reader, array_within, checked_weight, read_many, read_one
 from streameval.kernel.backend import commit
-from streameval.kernel.types import DONE, OTHER
-from streameval.schema.batch import Batch, Example, Ragged
+from streameval.kernel.types import DONE, OTHER, IntArray, ScoreArray
+from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.config import Config
 from streameval.schema.labels import LabelIndex
 from streameval.schema.record import Record, record_of
@@ -23,6 +23,9 @@ from streameval.states.state_set import StateSet
 NUMBERS = (float, int)
 _SEQUENCES = {list, tuple}
 FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that occur
+_COLUMNS = np.arange(FEW)
+_COLUMNS.flags.writeable = False
+_PIECE = 2**20  # cells, from which on examples are read piece by piece
 _FIRST = 500  # examples whose labels are registered before it is tried whether there are more
 
 
@@ -134,8 +137,17 @@ class Core:
             return labels, Example(placed[0], placed[1], heavy)
         slots, key, true, ranked, scores = placed
         weights = None if heavy == 1.0 else np.array([heavy])
-        scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
+        scored: Batch
+        if isinstance(ranked, np.ndarray):  # predictions, of a row
+            scored = Dense(self._columns_of(scores), true, ranked, scores, weights=weights)
+        else:
+            scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
         return labels, Example(slots, key, heavy, scored)
+
+    @staticmethod
+    def _columns_of(matrix: ScoreArray) -> IntArray:
+        """The columns of rows that mention all labels in order."""
+        return _COLUMNS[: matrix.shape[1]] if matrix.shape[1] <= FEW else np.arange(matrix.shape[1])
 
     # -- many examples ------------------------------------------------------------------------------------------------
 
@@ -144,6 +156,15 @@ class Core:
     ) -> Iterator[Batch]:
         """Many examples as the states read them; may register labels, changes nothing else."""
         return read_many(y_true, y_pred, mask, weights, self.reader, threads)
+
+    def read_scores(self, y_true: object, y_pred: object) -> list[Batch] | None:
+        """Unweighted examples for states that read scores, if they are plain arrays, and not too many for one batch."""
+        labels = self.labels
+        true, scores = array_within(y_true), array_within(y_pred)
+        if not self.scored or not self._placed or type(true) is not np.ndarray or true.ndim != 2 or true.size > _PIECE:
+            return None
+        read = self.table.read_scores(labels.known, labels.fixed, true, scores, self.threshold)
+        return None if read is None else [Dense(self._columns_of(read[2]), *read)]
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""

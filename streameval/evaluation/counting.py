@@ -221,7 +221,8 @@ class Accumulator(Details, Mergeable):
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
-            for batch in gathered.read_many(y_true, y_pred, weights, mask, threads):
+            batches = core.read_scores(y_true, y_pred) if mask is None and weights is None else None
+            for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads):
                 gathered.states.count(batch, threads)
         if len(self._core.labels) + len(gathered.labels) > self._core.labels.look:  # it may be warned of
             self._merge_warning_first(gathered.states)

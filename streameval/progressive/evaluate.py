@@ -134,8 +134,7 @@ def progressive_evaluate(
     {'f1_micro': 0.8571428571428571, 'subset_accuracy': 0.5}
     """
     loop = Loop(model, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn)
-    for _ in loop.answers(_watched(stream, progress, total)):
-        pass
+    loop.run(_watched(stream, progress, total))
     return evaluator
 
 

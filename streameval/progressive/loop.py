@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import heapq
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import NoneType
@@ -20,6 +21,7 @@ Predict: TypeAlias = Literal["auto", "labels", "scores"]
 Unpredicted: TypeAlias = Literal["skip", "count"]
 Weigh: TypeAlias = Literal["auto", "learn", "metric", "both"]
 
+_NOTHING: dict[str, Any] = {}
 _ATOMS = frozenset((bool, int, float, str, NoneType))
 
 
@@ -72,6 +74,29 @@ class Loop:
             self._target.refuse_weight()
         if moment is None:
             self._target.refuse_no_t()
+
+    def run(self, stream: Iterator[object]) -> None:
+        """Go through the whole stream."""
+        if not (self._weight is self._moment is self._delay is None) or self._target.needs_t:
+            deque(self.answers(stream), 0)
+            return
+        predict, update, learn, skips = self._predict, self._target.update, self._learn, self._skips
+        for place, item in enumerate(stream):
+            if type(item) is not tuple or len(item) != 2:
+                question, _ = self._question(place, item, None)
+                question.y_pred = predict(question.x, question.extra)
+                self._answered(question)
+                continue
+            x, y = item  # the common case in as few steps as can be, since counting takes less than a microsecond
+            y_pred = predict(x, _NOTHING)
+            if y_pred is not None or not skips:
+                try:
+                    update(y, {} if y_pred is None else y_pred)
+                except StreamevalError as error:
+                    error.add_note(f"This was stream[{place}].")
+                    raise
+            if learn is not None:
+                learn(x, y)
 
     def answers(self, stream: Iterator[object]) -> Iterator[Question]:
         """Go through the stream, and yield each example after it was counted and learnt from."""

@@ -41,7 +41,7 @@ class Predictor:
             raise InputError(f"{self._name} does not predict probabilities; {_ADVICE}") from error
         if y_pred is None:
             return None
-        if isinstance(y_pred, Mapping):
+        if type(y_pred) is dict or isinstance(y_pred, Mapping):
             if self._scores:
                 return dict(self._scored(y_pred)) if y_pred else None
             if NoneType in map(type, y_pred.values()):

@@ -29,7 +29,7 @@ class Target:
     ``change`` and ``plain`` are None where it can only count, ``revert`` where it cannot take back what it counted.
     """
 
-    __slots__ = ("_mask", "_name", "_needs_t", "_t", "_weight", "change", "evaluator", "plain", "revert", "update")
+    __slots__ = ("_mask", "_name", "_t", "_weight", "change", "evaluator", "needs_t", "plain", "revert", "update")
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
@@ -50,9 +50,9 @@ class Target:
         self._weight = next((word for word in ("weight", "w") if word in accepted), None)
         self._mask = "mask" in accepted
         self._t = "t" in accepted
-        self._needs_t = accepted.get("t", False)
+        self.needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
-            self._t = self._needs_t = evaluator.timed
+            self._t = self.needs_t = evaluator.timed
         self.change = changing(evaluator)
         self.plain: Callable[..., list[Part]] | None = self.change and getattr(evaluator, "_prepare_plain", None)
         revert = getattr(evaluator, "revert", None)
@@ -65,7 +65,7 @@ class Target:
 
     def refuse_no_t(self) -> None:
         """Raise if the evaluator is a window over time: it needs the time of every example."""
-        if self._needs_t:
+        if self.needs_t:
             raise InputError(
                 f"{self._name} needs the time of each example; give t=, or moment= where examples are read"
             )
@@ -74,7 +74,7 @@ class Target:
         """The keywords of one call; refused are those that say something that the evaluator would ignore."""
         arguments: dict[str, object] = {}
         plain = type(weight) in _ONE and weight == 1
-        if plain and mask is None and t is None and not self._needs_t:
+        if plain and mask is None and t is None and not self.needs_t:
             return arguments
         if not plain:
             self.refuse_weight()

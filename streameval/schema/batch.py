@@ -26,7 +26,7 @@ class Dense:
     true
         1 where the label is true.
     pred
-        1 where it is predicted; None where there are scores.
+        1 where it is predicted; None where that is for the scores to say.
     scores, threshold
         The scores, and for each column, in the type of the scores, the score from which the label is predicted; without
         a threshold nothing is.

@@ -282,6 +282,13 @@ class Counts:
         slots = [5 * column + outcome for column, outcome in enumerate(outcomes) if outcome]
         return np.array(slots, np.int64), (sum(true), sum(pred), outcomes.count(3), 0)
 
+    def read_scores(self, *_: object) -> tuple[UInt8Array, UInt8Array, ScoreArray] | None:
+        """Truths, predictions and scores of rows of plain arrays of all labels, as matrices; None if there are others.
+
+        The arguments are those of `place_example`. It gains nothing here.
+        """
+        return None
+
     def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
         """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
         return None

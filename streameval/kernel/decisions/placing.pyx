@@ -8,6 +8,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -116,11 +117,42 @@ cdef class Placing:
         count = self.placed(columns, fixed, y_true, y_pred, totals)
         if count < 0:
             return None
-        slots = np.empty(count, np.int64)
-        cdef int64_t[::1] slot = slots
-        if count:
-            memcpy(&slot[0], self.touched, count * sizeof(int64_t))
-        return slots, (totals[0], totals[1], totals[2], 0)
+        return self.slots_of(count), (totals[0], totals[1], totals[2], 0)
+
+    cdef slots_of(self, Py_ssize_t count):
+        """What stands in ``touched``, as an array."""
+        cdef cnp.npy_intp size = count
+        slots = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT64, 0)
+        memcpy(cnp.PyArray_DATA(slots), self.touched, count * sizeof(int64_t))
+        return slots
+
+    def read_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+        cdef se_cells true, pred
+        cdef cnp.npy_intp shape[2]
+        cdef int dimensions
+        if not cnp.PyArray_CheckExact(y_true) or not 0 < cnp.PyArray_NDIM(y_true) < 3:
+            return None
+        dimensions = cnp.PyArray_NDIM(y_true)
+        if not (borrow_cells(y_true, dimensions, &true) and borrow_cells(y_pred, dimensions, &pred)):
+            return None
+        shape[0], shape[1] = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
+        if not cnp.PyArray_SAMESHAPE(y_true, y_pred) or not cnp.PyArray_IS_C_CONTIGUOUS(y_pred):
+            return None
+        self.begin(columns, threshold)
+        if pred.kind not in (SE_FLOAT, SE_DOUBLE) or not shape[0] or not self.in_order(columns, fixed, shape[1]):
+            return None
+        bits, predicted = cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0), cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0)
+        if se_plain_narrow_cells(&true, 0, shape[0], shape[1], <uint8_t*>cnp.PyArray_DATA(bits)) > 1:
+            return None
+        if se_reaching(
+            &pred, shape[0] * shape[1], self.bound if self.scored else INFINITY, <uint8_t*>cnp.PyArray_DATA(predicted)
+        ) > 1:
+            return None
+        if dimensions == 2:
+            return bits, predicted, y_pred
+        scores = cnp.PyArray_EMPTY(2, shape, cnp.PyArray_TYPE(y_pred), 0)  # examples may wait, which batches do not
+        memcpy(cnp.PyArray_DATA(scores), pred.at, cnp.PyArray_NBYTES(scores))
+        return bits, predicted, scores
 
     def place_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         cdef PyObject* key
@@ -129,7 +161,13 @@ cdef class Placing:
         cdef uint64_t totals[3]
         cdef double score
         if not PyDict_CheckExact(y_pred):
-            return None
+            rows = self.read_scores(columns, fixed, y_true, y_pred, threshold)
+            if rows is None or cnp.PyArray_NDIM(y_pred) != 1:
+                return None
+            slots = se_slots(
+                <uint8_t*>cnp.PyArray_DATA(rows[0]), <uint8_t*>cnp.PyArray_DATA(rows[1]), cnp.PyArray_DIM(y_pred, 0),
+                fixed, self.touched, totals)
+            return self.slots_of(slots), (totals[0], totals[1], totals[2], 0), *rows
         self.begin(columns, threshold)
         self.turn += 1
         if not side(self, columns, fixed, y_true, 1, &count):
