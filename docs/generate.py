@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, no
 
 from streameval.adapters.river.classes import CLASSES
 from streameval.evaluation.metric import options_of
-from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.metrics.spec import Parameter, choice_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -128,7 +128,7 @@ def _classes(bodies: dict[str, str], base: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _body(own: list[str], entry: Entry) -> str:
+def _body(own: list[str], entry: MetricInfo) -> str:
     names = list(options_of(entry))
     if entry.state == "decisions":
         options = "_OfDecisions"
@@ -167,11 +167,11 @@ def _broken(line: str) -> str:
     return f"{start}\n{inner}\n    {end}".replace("\0", " ")
 
 
-def _own(entry: Entry) -> list[str]:
+def _own(entry: MetricInfo) -> list[str]:
     return [f"{p.name}: {kind_of(p)} = {p.default!r}" for p in entry.parameters if p.name not in SHARED]
 
 
-def _average(entry: Entry) -> str:
+def _average(entry: MetricInfo) -> str:
     named = ", ".join(f'"{average}"' for average in entry.averages if average is not None)
     kinds = [f"Literal[{named}]"] if named else []
     kinds += ["None"] if None in entry.averages else []

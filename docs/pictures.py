@@ -109,7 +109,7 @@ def drift() -> Figure:
         "last 300": se.Rolling(se.Evaluator(["f1_micro"]), size=300),
     }
     trace = se.Trace(parts, every=25)
-    se.progressive_evaluate(model, example["drifting"](), trace)
+    se.progressive_evaluate(example["drifting"](), model, trace)
     fig = figure(8.0, 3.2)
     ax = trace.plot(ax=fig.subplots())
     ax.axvline(example["DRIFT"], color="#777777", linewidth=1, linestyle=":")

@@ -63,7 +63,9 @@ REFERENCE: dict[str, tuple[str, ...]] = {
 }
 """Pages of the reference: which modules, below `streameval`, have their public names there."""
 
-ALSO_PUBLIC = ("metrics.thresholds", "plots", "metrics.curves", "metrics.calibration", "metrics.pairs", "testing")
+ALSO_PUBLIC = (
+    "tabular.job", "metrics.thresholds", "plots", "metrics.curves", "metrics.calibration", "metrics.pairs", "testing",
+)  # fmt: skip
 """Modules that users import from besides `streameval` itself and its adapters."""
 
 RIVER = "adapters.river.classes"

@@ -21,12 +21,12 @@ def new_model() -> compose.Pipeline:
 
 
 def simulated() -> se.Evaluator:
-    return se.progressive_evaluate(new_model(), datasets.Yeast(), se.Evaluator(), delay=DELAY)
+    return se.progressive_evaluate(datasets.Yeast(), new_model(), se.Evaluator(), delay=DELAY)
 
 
 def by_hand() -> se.Evaluator:
     model = new_model()
-    pending = se.Pending(se.Evaluator(), max_pending=1_000, late="count")
+    pending = se.Pending(se.Evaluator(), max_pending=1_000, no_prediction="count")
     truths = deque()  # what another service would send
 
     def receive() -> None:
@@ -42,12 +42,13 @@ def by_hand() -> se.Evaluator:
         truths.append((gene, x, y))
     while truths:
         receive()
-    print(f"{pending.evaluator.examples:,} counted, {pending.late} truths without a prediction, {pending.pending} wait")
+    without = f"{pending.without_prediction} truths without a prediction"
+    print(f"{pending.evaluator.examples:,} counted, {without}, {pending.pending} wait")
     return pending.evaluator
 
 
 def main() -> None:
-    at_once = se.progressive_evaluate(new_model(), datasets.Yeast(), se.Evaluator())
+    at_once = se.progressive_evaluate(datasets.Yeast(), new_model(), se.Evaluator())
     delayed, hand_written = simulated(), by_hand()
     print(f"f1_micro without delay  {at_once.get('f1_micro'):.4f}")
     print(f"f1_micro with delay     {delayed.get('f1_micro'):.4f}")

@@ -31,10 +31,14 @@ def write(folder: Path, files: int, rows: int) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         write(Path(name), files=4, rows=5_000)
-        counts = se.evaluate(f"{name}/*.parquet", actual="actual", predicted="predicted", progress=True)
+        counts = se.evaluate_table(f"{name}/*.parquet", actual="actual", predicted="predicted", progress=True)
         print(counts.report(max_labels=5))
         print()
-        print(se.evaluate(name, actual="actual", predicted="predicted", by="language", metrics=["f1_micro"]).report())
+        print(
+            se.evaluate_table(
+                name, actual="actual", predicted="predicted", by="language", metrics=["f1_micro"]
+            ).report()
+        )
 
 
 if __name__ == "__main__":

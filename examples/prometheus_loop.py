@@ -22,7 +22,7 @@ def main(port: int = 8000, examples: int = 60_000) -> None:
     total = se.Evaluator(metrics, labels=TOPICS)
     recent = se.Rolling(se.Evaluator(metrics, labels=TOPICS), size=500)
     both = se.Trace({"all": total, "last_500": recent}, every=examples)  # counts in both at once
-    REGISTRY.register(EvaluationCollector({"all": total, "last_500": recent}, most=10))
+    REGISTRY.register(EvaluationCollector({"all": total, "last_500": recent}, max_labels=10))
     start_http_server(port, addr="127.0.0.1")
 
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from streameval.evaluation.metric import Metric as Metric
 from streameval.evaluation.metric import metric as metric
 from streameval.inputs.readers import *  # noqa: F403  # the classes of forms of input
 from streameval.metrics.bounds import Bounds as Bounds
-from streameval.metrics.catalogue import Entry as Entry
+from streameval.metrics.catalogue import MetricInfo as MetricInfo
 from streameval.metrics.catalogue import catalogue as catalogue
 from streameval.metrics.spec import MetricSpec as MetricSpec
 from streameval.report.label_table import LabelTable as LabelTable
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from streameval.progressive.trace import Trace as Trace
     from streameval.slices import Sliced as Sliced
     from streameval.tabular.columns import Columns as Columns
-    from streameval.tabular.evaluate import evaluate as evaluate
-    from streameval.tabular.job import Job as Job
+    from streameval.tabular.evaluate import evaluate_table as evaluate_table
     from streameval.windows.fading import Fading as Fading
     from streameval.windows.sliding import Rolling as Rolling
     from streameval.windows.sliding import TimeRolling as TimeRolling
@@ -51,8 +50,7 @@ _LATER = {
     "progressive.trace": {"Trace"},
     "slices": {"Sliced"},
     "tabular.columns": {"Columns"},
-    "tabular.evaluate": {"evaluate"},
-    "tabular.job": {"Job"},
+    "tabular.evaluate": {"evaluate_table"},
     "windows.fading": {"Fading"},
     "windows.sliding": {"Rolling", "TimeRolling"},
     "windows.tumbling": {"ClosedWindow", "Tumbling"},

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
-    "Conflict", "CounterOverflowError", "DataWarning", "DependencyError", "FormatError", "InputError", "LabelError",
-    "MergeError", "MetricError", "RevertError", "StreamevalError",
+    "ConflictError", "CounterOverflowError", "DataWarning", "DependencyError", "FormatError", "InputError",
+    "LabelError", "MergeError", "MetricError", "RevertError", "StreamevalError",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -61,7 +61,7 @@ class MergeError(StreamevalError, ValueError):
 
 
 @public
-class Conflict(MergeError):  # noqa: N818  # named after what was found, as in "the shard is in conflict"
+class ConflictError(MergeError):
     """Two ledgers, or a ledger and a state, tell different things of one shard; neither can be believed."""
 
 

@@ -65,7 +65,7 @@ def test_windows_over_time_keep_all_laws():
 
     examples = [(*pair, float(place // 2)) for place, pair in enumerate(SETS)]
     laws = [law for law in LAWS if law != "unmerge"]  # which windows refuse it is tried in tests/laws/test_holders.py
-    for make in (lambda: se.TimeRolling(se.F1(), period=2.0), lambda: se.Tumbling(se.F1(), period=2.0, keep=9)):
+    for make in (lambda: se.TimeRolling(se.F1(), period=2.0), lambda: se.Tumbling(se.F1(), period=2.0, history=9)):
         check_mergeable(make, examples, update=timed, ordered=True, laws=laws, rounds=5)
 
 

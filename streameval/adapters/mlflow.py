@@ -23,7 +23,7 @@ _AT_ONCE = 1000  # metrics of one request, mlflow.utils.validation.MAX_METRICS_P
 
 
 def log(
-    evaluator: Monitored, *, prefix: str = "", step: int | None = None, report: bool = True, most: int = 100
+    evaluator: Monitored, *, prefix: str = "", step: int | None = None, report: bool = True, max_labels: int = 100
 ) -> None:
     """Log what an evaluator, a metric or a window holds to the active run; without one MLflow starts one.
 
@@ -38,12 +38,12 @@ def log(
         Logged with the metrics; also a folder of the artifacts.
     report
         Whether the page of `Evaluator.to_html` is logged too, as ``streameval/report.html``. A single metric has none.
-    most
+    max_labels
         Of metrics without average, the values of how many labels are logged: those of the largest support.
     """
     if step is not None and type(step) is not int:
         raise InputError(f"step must be an integer or None, not {quoted(step)}")
-    metrics = metrics_of(evaluator, prefix=prefix, most=most)
+    metrics = metrics_of(evaluator, prefix=prefix, max_labels=max_labels)
     counts = snapshot(evaluator, "evaluator")
     parts = ["streameval", *filter(None, [_legal(prefix).strip("_-./ "), "" if step is None else f"step-{step}"])]
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +56,7 @@ def log(
         mlflow.log_artifacts(folder, "/".join(parts))
 
 
-def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> dict[str, float]:
+def metrics_of(evaluator: Monitored, *, prefix: str = "", max_labels: int = 100) -> dict[str, float]:
     """What `log` logs as metrics: values by names that MLflow allows; values that are NaN are left out.
 
     ``fbeta_micro(beta=2)`` becomes ``fbeta_micro_beta_2``, and the value of a label ``f1_per_label/cat``. What MLflow
@@ -65,9 +65,9 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> di
     """
     if not isinstance(prefix, str):
         raise InputError(f"prefix must be a string, not {quoted(prefix)}")
-    check_number("most", most, 0)
+    check_number("max_labels", max_labels, 0)
     report = report_of(snapshot(evaluator, "evaluator"))
-    labels = frequent_labels(report, most, mlflow_label)
+    labels = frequent_labels(report, max_labels, mlflow_label)
     values: dict[str, float] = {}
     for item in report.values():
         if item.error is not None:

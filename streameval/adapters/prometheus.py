@@ -36,7 +36,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         labels that are empty stand within ``'``, control characters as escapes; long ones are cut to 200 characters.
     metrics
         Which metrics; None for those that each source answers with `get`.
-    most
+    max_labels
         Of metrics without average, the values of how many labels. They are those of the largest support in the first
         source; the rest are counted.
     namespace
@@ -48,7 +48,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         sources: Monitored | Mapping[str, Monitored],
         *,
         metrics: Iterable[MetricLike] | None = None,
-        most: int = 20,
+        max_labels: int = 20,
         namespace: str = "streameval",
     ) -> None:
         self._sources = dict(sources) if isinstance(sources, Mapping) else {"all": sources}
@@ -57,8 +57,8 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         name: object = namespace
         if not isinstance(name, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", name):
             raise InputError(f"namespace must be letters, digits and underscores, not {quoted(namespace)}")
-        check_number("most", most, 0)
-        self._most, self._namespace = most, namespace
+        check_number("max_labels", max_labels, 0)
+        self._max_labels, self._namespace = max_labels, namespace
         chosen = None if metrics is None else specs_of(metrics)
         self._specs = {
             name: report_of(snapshot(source, f"sources[{name!r}]"), chosen).specs
@@ -83,7 +83,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
             families[name].add_sample(families[name].name, labels, value)
 
         first = next(iter(reports.values()), None)
-        chosen = {} if first is None else frequent_labels(first, self._most, prometheus_label)
+        chosen = {} if first is None else frequent_labels(first, self._max_labels, prometheus_label)
         for source, report in reports.items():
             window = prometheus_label(source)
             samples = [(item.spec, *sample) for item in report.values() for sample in samples_of(item, chosen)]

@@ -38,7 +38,7 @@ def evaluate(
 
     Ray's own progress bars show how far it is, and a block whose worker dies is counted again by another. The bytes of
     the result are those that one process would have written, however the rows are divided into blocks. Errors are those
-    of `streameval.evaluate`; where Ray knows the columns before it reads rows, missing columns and wrong types are
+    of `evaluate_table`; where Ray knows the columns before it reads rows, missing columns and wrong types are
     reported before the job starts.
 
     Parameters
@@ -47,7 +47,7 @@ def evaluate(
         A dataset of Ray; it may be lazy, and larger than memory. Columns of tensors are rows in the order of the
         declared labels.
     actual, predicted, metrics, **options
-        As for `streameval.evaluate`. With ``by``, the result is a `Sliced`.
+        As for `evaluate_table`. With ``by``, the result is a `Sliced`.
 
     Examples
     --------
@@ -68,14 +68,14 @@ def evaluate(
     return job.merged(_states(states))
 
 
-def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> State:
+def merge(states: Iterable[ObjectRef[bytes | State]], *, split_every: int = 16) -> State:
     """Merge what tasks have counted, where it is: only one state comes to the caller, and none is changed.
 
     Parameters
     ----------
     states
         References to states: what ``to_bytes()`` or ``Job.state`` gave, or the objects themselves. In any order.
-    at_once
+    split_every
         How many states a task merges.
 
     Raises
@@ -96,7 +96,7 @@ def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> S
     >>> merge([shard.remote(name) for name in ("cat", "dog")]).get()
     {'f1_micro': 0.5}
     """
-    check_number("at_once", at_once, 2)
+    check_number("split_every", split_every, 2)
     if isinstance(states, ray.ObjectRef) or not isinstance(states, Iterable):
         raise InputError(f"states must be a list of references, not {quoted(states)}")
     references = list(states)
@@ -105,7 +105,7 @@ def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> S
     for reference in references:
         if not isinstance(reference, ray.ObjectRef):
             raise InputError(f"states must hold references, not {quoted(reference)}; ray.put makes one")
-    root = tree(ray.remote(_merged).remote, references, at_once)
+    root = tree(ray.remote(_merged).remote, references, split_every)
     with raise_ours(RayTaskError, _cause):
         total: State = _merged(ray.get(root))
     return total

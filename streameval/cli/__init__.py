@@ -18,6 +18,15 @@ __all__ = ["main"]
 _NEEDED = ("typer", "rich", "orjson", "pyarrow")
 
 
+_SPELLINGS = {"--y-true": "--actual", "--y-pred": "--predicted", "--y-score": "--scores"}
+"""Options by the names that arrays have."""
+
+
+def _spelled(word: str) -> str:
+    name, equals, value = word.partition("=")
+    return _SPELLINGS.get(name, name) + equals + value
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command with some arguments, or those of the process.
 
@@ -40,7 +49,7 @@ def main(args: Sequence[str] | None = None) -> int:
         stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
-    words = sys.argv[1:] if args is None else list(args)
+    words = [_spelled(word) for word in (sys.argv[1:] if args is None else args)]
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warned

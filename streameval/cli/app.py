@@ -20,7 +20,7 @@ from streameval.cli.render import Format, json_bytes, show, show_tables, write_r
 from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
 from streameval.evaluation.evaluator import Evaluator
 from streameval.kernel import BACKEND
-from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
 from streameval.tabular.blocks import Counting
@@ -255,15 +255,15 @@ def list_metrics(
     show_tables([Table("metrics", "", columns)], "", how)
 
 
-def _text(entry: Entry) -> str:
+def _text(entry: MetricInfo) -> str:
     return " ".join([entry.name, *entry.aliases, entry.summary, entry.state, entry.class_name, entry.source]).lower()
 
 
-def _averages(entry: Entry) -> list[str]:
+def _averages(entry: MetricInfo) -> list[str]:
     return [str(average or "per_label") for average in entry.averages]
 
 
-def _details(entry: Entry) -> Iterator[tuple[str, str]]:
+def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
     details = {
         "says": entry.summary, "formula": entry.formula, "averages": ", ".join(_averages(entry)),
         "parameters": "; ".join(f"{each.name}={each.default} in {each.range}" for each in entry.parameters),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
-from streameval.errors import Conflict, FormatError, InputError, LabelError, MergeError, StreamevalError, public
+from streameval.errors import ConflictError, FormatError, InputError, LabelError, MergeError, StreamevalError, public
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import changes, combines, reads
 from streameval.evaluation.metric import Metric
@@ -94,7 +94,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
         Raises
         ------
-        Conflict
+        ConflictError
             If another state exists with the same epoch and sequence, or the shard was compacted with other shards and
             this state is newer.
         MergeError
@@ -140,7 +140,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
         Raises
         ------
-        Conflict
+        ConflictError
             If the two hold different states of one shard with the same epoch and sequence, or sums that share only
             some of their shards. Nothing has changed then.
         MergeError
@@ -345,7 +345,7 @@ def _counter(value: object, name: str) -> int:
 
 
 def _is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
-    """Whether a sum takes the place of those that its shards are in; `Conflict` if neither can replace the other."""
+    """Whether a sum replaces those that its shards are in; `ConflictError` if neither can replace the other."""
     first = sums.get(next(iter(added.shards)))
     if first is not None and _supersedes(first, added):
         return False
@@ -370,26 +370,28 @@ def _supersedes(one: SavedSum, other: SavedSum) -> bool:
             return False
         if mine[:2] == theirs[:2] and mine.digest != theirs.digest:
             advice = "a shard must give every state a sequence of its own, and a new epoch when it starts again"
-            raise Conflict(f"shard {shard!r} has two different states with {_at(theirs)}; {advice}")
+            raise ConflictError(f"shard {shard!r} has two different states with {_at(theirs)}; {advice}")
         same = same and mine[:2] == theirs[:2]
     if same and len(one.shards) == len(other.shards) and one.state != other.state:
-        raise Conflict(f"two sums of the same {len(one.shards)} shards differ; restore one of the ledgers from a copy")
+        raise ConflictError(
+            f"two sums of the same {len(one.shards)} shards differ; restore one of the ledgers from a copy"
+        )
     return True
 
 
-def _conflict(added: SavedSum, current: SavedSum) -> Conflict:
+def _conflict(added: SavedSum, current: SavedSum) -> ConflictError:
     """What is wrong with two sums that share shards where neither supersedes the other."""
     both = [shard for shard in added.shards if shard in current.shards]
     newer = [shard for shard in both if added.shards[shard][:2] != current.shards[shard][:2]]
     shard = (newer or both)[0]
     single, several = sorted((added, current), key=lambda each: len(each.shards))
     if len(single.shards) == 1:
-        return Conflict(
+        return ConflictError(
             f"shard {shard!r} was compacted with {len(several.shards) - 1} other shards at "
             f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; compact shards only "
             "after their last state, and count newer examples as a new shard"
         )
-    return Conflict(
+    return ConflictError(
         f"shard {shard!r} is in two sums, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, which "
         "cannot be separated; merge ledgers before compact(), or compact in only one of them"
     )

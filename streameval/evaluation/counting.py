@@ -16,7 +16,7 @@ from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
 from streameval.metrics.averaging import as_float
-from streameval.metrics.catalogue import Entry, evaluate, parse_spec
+from streameval.metrics.catalogue import MetricInfo, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.schema.config import Config, Nan, Rows, StateOptions, Ties, Unknown
@@ -40,7 +40,7 @@ class Accumulator(Details, Mergeable):
 
     __slots__ = ("_config", "_core", "_guard", "_specs", "_until_compaction")
     _holder: ClassVar[int] = EVALUATOR
-    _entry: ClassVar[Entry | None] = None
+    _entry: ClassVar[MetricInfo | None] = None
     """The one metric of the class; None for evaluators, which take any."""
 
     def _start(

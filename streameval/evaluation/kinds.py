@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
-from streameval.metrics.catalogue import Entry, entry_of
+from streameval.metrics.catalogue import MetricInfo, entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import without_decisions
 from streameval.schema.config import Config, StateOptions
@@ -133,7 +133,7 @@ def options_for(
     return tuple(part for part in options if part is not None)
 
 
-def reads_scores(entry: Entry) -> bool:
+def reads_scores(entry: MetricInfo) -> bool:
     """Whether a metric is read from a state that counts scores, not decisions."""
     return entry.state in KINDS and KINDS[entry.state].options.reads == "scores"
 

@@ -12,7 +12,7 @@ from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.bounds import Bounds
-from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate
+from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
 from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
 from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Rows, Ties, Unknown
@@ -26,7 +26,7 @@ class Metric(Accumulator):
 
     __slots__ = ()
     _holder: ClassVar[int] = METRIC
-    _entry: ClassVar[Entry]
+    _entry: ClassVar[MetricInfo]
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ def _blank(spec: MetricSpec) -> Metric:
 _CLASSES: dict[str, type[Metric]] = {}
 
 
-def class_of(entry: Entry) -> type[Metric]:
+def class_of(entry: MetricInfo) -> type[Metric]:
     """The class of an entry."""
     if entry.class_name not in _CLASSES:  # of two threads that make it, one is the first
         body = {"__doc__": summary_of(entry), "__signature__": signature_of(entry), "_entry": entry}
@@ -162,7 +162,7 @@ def class_of(entry: Entry) -> type[Metric]:
     return _CLASSES[entry.class_name]
 
 
-def options_of(entry: Entry) -> dict[str, object]:
+def options_of(entry: MetricInfo) -> dict[str, object]:
     """The arguments that a metric has because of the state that it is read from, with their defaults."""
     options: dict[str, object] = {"nan": "error"} if reads_scores(entry) else {}
     if entry.state in KINDS:
@@ -170,7 +170,7 @@ def options_of(entry: Entry) -> dict[str, object]:
     return options | dict.fromkeys(entry.arguments)
 
 
-def signature_of(entry: Entry) -> inspect.Signature:
+def signature_of(entry: MetricInfo) -> inspect.Signature:
     """The keyword-only parameters of a metric's class, with its own defaults."""
     shared: dict[str, object] = {"average": entry.default, "zero_division": entry.zero_division}
     if entry.state == "decisions":
@@ -182,7 +182,7 @@ def signature_of(entry: Entry) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in parts.items()])
 
 
-def summary_of(entry: Entry, without: str = "") -> str:
+def summary_of(entry: MetricInfo, without: str = "") -> str:
     """The docstring of a metric's class; ``without`` names a parameter that it does not have."""
     averages = ", ".join(map(repr, entry.averages))
     descriptions = {p.name: f"In {p.range}; {choice_text(p.default)} by default." for p in entry.parameters}

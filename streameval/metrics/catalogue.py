@@ -54,7 +54,7 @@ _EMPTY = get_args(Empty)
 
 @public
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MetricInfo:
     """One metric of the catalogue.
 
     Attributes
@@ -122,9 +122,9 @@ class Entry:
         return {True: "higher is better", False: "lower is better", None: "describes the data"}[self.bigger_is_better]
 
 
-_ENTRIES: dict[str, list[Entry]] = {}  # by module, in the order of its lines
-_BY_NAME: dict[str, Entry] = {}  # with their aliases
-_BY_CLASS: dict[str, Entry] = {}
+_ENTRIES: dict[str, list[MetricInfo]] = {}  # by module, in the order of its lines
+_BY_NAME: dict[str, MetricInfo] = {}  # with their aliases
+_BY_CLASS: dict[str, MetricInfo] = {}
 
 
 def metric(
@@ -139,7 +139,7 @@ def metric(
     certify: Callable[[Any], Reading] | None = None,
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
-    """Enter a formula into the catalogue: the fields of its `Entry`; its docstring becomes the notes.
+    """Enter a formula into the catalogue: the fields of its `MetricInfo`; its docstring becomes the notes.
 
     ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to `Bounds`.
     """
@@ -148,7 +148,7 @@ def metric(
         bounded = None if certify is None else certify(function)
         reading = read(function) if read is not None else _values(cast("Reading", bounded))
         choices.setdefault("notes", cleandoc(function.__doc__ or ""))
-        entry = Entry(name, class_name, summary, formula, source, state, reading, certify=bounded, **choices)
+        entry = MetricInfo(name, class_name, summary, formula, source, state, reading, certify=bounded, **choices)
         for table, names in ((_BY_NAME, (name, *entry.aliases)), (_BY_CLASS, (class_name,))):
             for known in names:
                 if table.setdefault(known, entry) is not entry:
@@ -169,7 +169,7 @@ def _values(certify: Reading) -> Reading:
     return read
 
 
-def catalogue() -> tuple[Entry, ...]:
+def catalogue() -> tuple[MetricInfo, ...]:
     """All metrics, with their parameters, range, direction, formula and source.
 
     Examples
@@ -188,7 +188,7 @@ def _modules() -> Iterator[str]:
         yield import_module(f"streameval.metrics.{family}").__name__
 
 
-def _first_known(names: Iterable[str], table: Mapping[str, Entry] = _BY_NAME) -> str | None:
+def _first_known(names: Iterable[str], table: Mapping[str, MetricInfo] = _BY_NAME) -> str | None:
     """The first of some names that is in the catalogue."""
     for _ in chain(("",), _modules()):
         for name in names:
@@ -203,7 +203,7 @@ def _names() -> list[str]:
     return [*(entry.name for entry in entries), *(alias for entry in entries for alias in entry.aliases)]
 
 
-def entry_of(name: object) -> Entry:
+def entry_of(name: object) -> MetricInfo:
     """The entry that a name or an alias stands for, or `MetricError` with the nearest names."""
     if isinstance(name, str) and (name in _BY_NAME or _first_known((name,)) is not None):
         return _BY_NAME[name]
@@ -216,7 +216,7 @@ def _underscored(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", name.strip().lower())
 
 
-def entry_of_class(name: str) -> Entry | None:
+def entry_of_class(name: str) -> MetricInfo | None:
     """The entry with a class of this name, if there is one."""
     return None if _first_known((name,), _BY_CLASS) is None else _BY_CLASS[name]
 
@@ -294,7 +294,7 @@ def parse_spec(text: str) -> MetricSpec:
     return build_spec(text)
 
 
-def _read(text: object) -> tuple[Entry, str | None, dict[str, Any]]:
+def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
     """The entry, the average and the choices that a name says."""
     if not isinstance(text, str) or text in _BY_NAME:
         return entry_of(text), UNSET, {}
@@ -314,7 +314,7 @@ def _read(text: object) -> tuple[Entry, str | None, dict[str, Any]]:
     return entry, average, {key: _said(known.get(key), key, value, text) for key, value in choices.items()}
 
 
-def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[Entry, str | None]:
+def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo, str | None]:
     """The entry and the average of a name; a number in it goes to the choices."""
     averages: dict[str, str | None] = {name: UNSET}
     for word, each in _AVERAGES.items():
@@ -392,7 +392,7 @@ def _undefined(value: object) -> float:
 
 
 def _key(
-    entry: Entry, average: Average, zero_division: float, empty: str, parameters: tuple[tuple[str, Choice], ...]
+    entry: MetricInfo, average: Average, zero_division: float, empty: str, parameters: tuple[tuple[str, Choice], ...]
 ) -> str:
     """The canonical name: the average unless it goes without saying, then every choice that is not the default."""
     text = entry.name

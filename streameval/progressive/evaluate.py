@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from time import perf_counter
+from typing import Any, TypeAlias, TypeVar
 
 from streameval.errors import DependencyError, InputError, public
 from streameval.evaluation.guarding import Turns
-from streameval.progressive.loop import Field, Loop, Predict, Question, Unpredicted, Weigh
+from streameval.progressive.loop import Field, Loop, NoPrediction, Predict, Question, WeightFor
 from streameval.progressive.target import Values, values_of
 from streameval.report.progress import with_bar
 from streameval.schema.text import check_number, quoted
@@ -35,8 +35,8 @@ class Snapshot:
         How many examples were answered: their truth is known, and they were counted unless nothing was predicted.
     values
         The values by name: a number, or a mapping label -> number.
-    moment
-        When the truth of the last of these examples became known, if there is a ``moment=``.
+    time
+        When the truth of the last of these examples became known, if there is a ``time=``.
     seconds
         How long it took so far, if asked for.
     prediction
@@ -46,21 +46,21 @@ class Snapshot:
 
     step: int
     values: Values
-    moment: object = None
+    time: object = None
     seconds: float | None = None
     prediction: object = None
 
 
 def progressive_evaluate(
+    dataset: Stream,
     model: object,
-    stream: Stream,
-    evaluator: EvaluatorT,
+    metric: EvaluatorT,
     *,
     predict: Predict = "auto",
-    unpredicted: Unpredicted = "skip",
+    no_prediction: NoPrediction = "skip",
     weight: Field | None = None,
-    weigh: Weigh = "auto",
-    moment: Field | None = None,
+    weight_for: WeightFor = "auto",
+    time: Field | None = None,
     delay: object = None,
     learn: bool = True,
     progress: bool | None = None,
@@ -70,33 +70,33 @@ def progressive_evaluate(
 
     Parameters
     ----------
+    dataset
+        Pairs ``(x, y)``, or triples ``(x, y, kwargs)`` whose mapping goes to the methods of the model as keywords.
     model
         Anything with ``predict_one(x)`` and ``learn_one(x, y)``, such as the multi-label models of River.
-    stream
-        Pairs ``(x, y)``, or triples ``(x, y, kwargs)`` whose mapping goes to the methods of the model as keywords.
-    evaluator
+    metric
         Anything with ``update(y_true, y_pred)`` and ``get()``: an `Evaluator`, a metric object, a window, a `Trace`, a
         metric of River. It is used as it is, not copied.
     predict
         ``"labels"`` asks the model's ``predict_one``, ``"scores"`` its ``predict_proba_one``; ``"auto"`` asks for
         scores if the evaluator reads scores: it has a threshold, or a metric of rankings or curves. River's
         probabilities of both outcomes become the one of True.
-    unpredicted
+    no_prediction
         What to do with an example for which the model predicts nothing (None or an empty mapping): ``"skip"`` learns
         from it but does not count it, as River does; ``"count"`` counts it with no label predicted. A label that is
         predicted as None is not predicted, either way.
     weight
         The weight of an example: the name of a field of ``x``, or a callable of ``(x, y)``. None takes the ``"w"`` of
         ``kwargs``, where there is one.
-    weigh
+    weight_for
         Where the weight counts: in ``"learn"``, ``learn_one(x, y, w=...)``; in ``"metric"``, the evaluator; in
         ``"both"``. ``"auto"`` is "learn" for the ``"w"`` of ``kwargs``, as in River, and "both" for ``weight=``; and it
         leaves the weight out where ``learn_one`` takes none.
-    moment
+    time
         The time of an example: the name of a field of ``x``, or a callable of ``x``. It must not go backwards. Windows
-        over time get the moment at which the truth becomes known as their ``t``. None numbers the examples 0, 1, 2, ...
+        over time get the time at which the truth becomes known as their ``t``. None numbers the examples 0, 1, 2, ...
     delay
-        How much later the truth becomes known: something to be added to the moment, such as an int or a ``timedelta``,
+        How much later the truth becomes known: something to be added to the time, such as an int or a ``timedelta``,
         the name of a field of ``x``, or a callable of ``(x, y)``. The truths that are due are counted and learnt from
         before the next example is predicted, and the last ones at the end. None: at once.
     learn
@@ -114,7 +114,7 @@ def progressive_evaluate(
     Raises
     ------
     InputError
-        If an argument cannot be understood; if an example has no field of the name, its moment goes backwards or cannot
+        If an argument cannot be understood; if an example has no field of the name, its time goes backwards or cannot
         be added to its delay; if the model predicts single labels. What was counted before stays counted.
     DependencyError
         If ``progress=True`` and tqdm is not installed.
@@ -130,25 +130,25 @@ def progressive_evaluate(
     ...     def learn_one(self, x, y):
     ...         self.labels = y
     >>> stream = [({}, {"cat"}), ({}, {"cat", "dog"}), ({}, {"cat", "dog"})]
-    >>> progressive_evaluate(Last(), stream, se.Evaluator(["f1_micro", "subset_accuracy"])).get()
+    >>> progressive_evaluate(stream, Last(), se.Evaluator(["f1_micro", "subset_accuracy"])).get()
     {'f1_micro': 0.8571428571428571, 'subset_accuracy': 0.5}
     """
-    loop = Loop(model, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn)
-    loop.run(_watched(stream, progress, total))
-    return evaluator
+    loop = _loop(dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn)
+    loop.run(_watched(dataset, progress, total))
+    return metric
 
 
 def iter_progressive_evaluate(
+    dataset: Stream,
     model: object,
-    stream: Stream,
-    evaluator: object,
+    metric: object,
     *,
     step: int = 1,
     predict: Predict = "auto",
-    unpredicted: Unpredicted = "skip",
+    no_prediction: NoPrediction = "skip",
     weight: Field | None = None,
-    weigh: Weigh = "auto",
-    moment: Field | None = None,
+    weight_for: WeightFor = "auto",
+    time: Field | None = None,
     delay: object = None,
     learn: bool = True,
     progress: bool | None = None,
@@ -164,7 +164,7 @@ def iter_progressive_evaluate(
         After how many answered examples a snapshot is given.
     seconds, prediction
         Whether snapshots tell the time it took, and the prediction.
-    model, stream, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn, progress, total
+    dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn, progress, total
         As for `progressive_evaluate`.
 
     Raises
@@ -179,22 +179,22 @@ def iter_progressive_evaluate(
     ...     def predict_one(self, x):
     ...         return {"cat"}
     >>> stream = [({}, {"cat"}), ({}, {"dog"}), ({}, {"cat"})]
-    >>> for snapshot in iter_progressive_evaluate(Always(), stream, se.SubsetAccuracy(), step=2, learn=False):
+    >>> for snapshot in iter_progressive_evaluate(stream, Always(), se.SubsetAccuracy(), step=2, learn=False):
     ...     print(snapshot.step, snapshot.values)
     2 {'subset_accuracy': 0.5}
     3 {'subset_accuracy': 0.6666666666666666}
     """
     check_number("step", step, 1)
-    loop = Loop(model, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn)
-    examples = _watched(stream, progress, total)
+    loop = _loop(dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn)
+    examples = _watched(dataset, progress, total)
 
     def snapshots() -> Iterator[Snapshot]:
-        start, answered, question = time.perf_counter(), 0, None
+        start, answered, question = perf_counter(), 0, None
 
         def snapshot(last: Question) -> Snapshot:
-            taken = time.perf_counter() - start if seconds else None
+            taken = perf_counter() - start if seconds else None
             counted = copy.copy(last.y_pred) if prediction else None
-            return Snapshot(answered, values_of(evaluator), None if moment is None else last.due, taken, counted)
+            return Snapshot(answered, values_of(metric), None if time is None else last.due, taken, counted)
 
         for answered, question in enumerate(loop.answers(examples), 1):
             if answered % step == 0:
@@ -202,7 +202,14 @@ def iter_progressive_evaluate(
         if question is not None and answered % step:
             yield snapshot(question)
 
-    return Turns(snapshots(), evaluator)
+    return Turns(snapshots(), metric)
+
+
+def _loop(dataset: object, model: object, *options: Any) -> Loop:
+    """The loop, if the arguments are in order."""
+    if hasattr(dataset, "predict_one") and not hasattr(model, "predict_one"):
+        raise InputError("the first argument is a model; the order is River's: dataset, model, metric")
+    return Loop(model, *options)
 
 
 def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterator[object]:
@@ -214,7 +221,7 @@ def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterat
     try:
         examples = iter(stream)
     except TypeError:
-        raise InputError(f"stream must be an iterable of (x, y), not {quoted(stream)}") from None
+        raise InputError(f"dataset must be an iterable of (x, y), not {quoted(stream)}") from None
     if progress is False or (progress is None and not (sys.stderr and sys.stderr.isatty())):
         return examples
     if total is None:

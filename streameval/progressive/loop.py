@@ -18,8 +18,8 @@ from streameval.schema.text import check_choice, quoted
 
 Field: TypeAlias = str | Callable[..., object]
 Predict: TypeAlias = Literal["auto", "labels", "scores"]
-Unpredicted: TypeAlias = Literal["skip", "count"]
-Weigh: TypeAlias = Literal["auto", "learn", "metric", "both"]
+NoPrediction: TypeAlias = Literal["skip", "count"]
+WeightFor: TypeAlias = Literal["auto", "learn", "metric", "both"]
 
 _NOTHING: dict[str, Any] = {}
 _ATOMS = frozenset((bool, int, float, str, NoneType))
@@ -46,38 +46,40 @@ class Loop:
         model: object,
         evaluator: object,
         predict: Predict,
-        unpredicted: Unpredicted,
+        no_prediction: NoPrediction,
         weight: Field | None,
-        weigh: Weigh,
-        moment: Field | None,
+        weight_for: WeightFor,
+        time: Field | None,
         delay: object,
         learn: bool,
     ) -> None:
         check_choice("predict", predict, get_args(Predict))
-        check_choice("unpredicted", unpredicted, get_args(Unpredicted))
-        check_choice("weigh", weigh, get_args(Weigh))
+        check_choice("no_prediction", no_prediction, get_args(NoPrediction))
+        check_choice("weight_for", weight_for, get_args(WeightFor))
         self._target = Target(evaluator)
         self._predict = Predictor(model, evaluator, predict)
         self._learn: Callable[..., object] | None
         self._learn, takes_weight = learn_method(model) if learn else (None, False)
-        self._skips = unpredicted == "skip"
+        self._skips = no_prediction == "skip"
         self._weight = None if weight is None else _reader("weight", weight)
-        self._moment = None if moment is None else _reader("moment", moment)
+        self._time = None if time is None else _reader("time", time)
         self._delay = None if delay is None else _reader("delay", delay)
-        if weigh == "auto":
-            weigh = "learn" if weight is None else "both"
-        elif weigh != "metric" and learn and not takes_weight:
-            raise InputError(f'learn_one of {type(model).__name__} takes no w; give weigh="metric", or leave it out')
-        self._weighs_learning = weigh != "metric" and takes_weight
-        self._weighs_metric = weigh != "learn"
+        if weight_for == "auto":
+            weight_for = "learn" if weight is None else "both"
+        elif weight_for != "metric" and learn and not takes_weight:
+            raise InputError(
+                f'learn_one of {type(model).__name__} takes no w; give weight_for="metric", or leave it out'
+            )
+        self._weighs_learning = weight_for != "metric" and takes_weight
+        self._weighs_metric = weight_for != "learn"
         if self._weighs_metric:
             self._target.refuse_weight()
-        if moment is None:
+        if time is None:
             self._target.refuse_no_t()
 
     def run(self, stream: Iterator[object]) -> None:
         """Go through the whole stream."""
-        if not (self._weight is self._moment is self._delay is None) or self._target.needs_t:
+        if not (self._weight is self._time is self._delay is None) or self._target.needs_t:
             deque(self.answers(stream), 0)
             return
         predict, update, learn, skips = self._predict, self._target.update, self._learn, self._skips
@@ -119,23 +121,23 @@ class Loop:
             yield self._answered(heapq.heappop(waiting)[2])
 
     def _question(self, place: int, item: Any, before: Any) -> tuple[Question, Any]:
-        """One example of the stream and its moment."""
+        """One example of the stream and its time."""
         try:
             x, y, *more = item
             extra = dict(*more) if more and more != [None] else {}
         except (TypeError, ValueError):
-            raise InputError(f"stream[{place}] must be (x, y) or (x, y, kwargs), not {quoted(item)}") from None
+            raise InputError(f"dataset[{place}] must be (x, y) or (x, y, kwargs), not {quoted(item)}") from None
         now: Any = place
-        if self._moment is not None:
-            now = self._moment(place, x)
-            check_order(before, now, f"the moment of stream[{place}]")
+        if self._time is not None:
+            now = self._time(place, x)
+            check_order(before, now, f"the time of dataset[{place}]")
         due = now if self._delay is None else _due(place, now, self._delay(place, x, y))
         weight = extra.pop("w", None)
         if self._weight is not None:
             try:
                 weight = checked_weight(self._weight(place, x, y))
             except InputError as error:
-                raise InputError(f"stream[{place}]: {error}") from None
+                raise InputError(f"dataset[{place}]: {error}") from None
         return Question(place, x, y, extra, weight, due), now
 
     def _answered(self, question: Question) -> Question:
@@ -143,10 +145,10 @@ class Loop:
         if question.y_pred is not None or not self._skips:
             try:
                 weight = question.weight if self._weighs_metric and question.weight is not None else 1.0
-                how = self._target.keywords(weight, None, question.due if self._moment is not None else None)
+                how = self._target.keywords(weight, None, question.due if self._time is not None else None)
                 self._target.update(question.y, {} if question.y_pred is None else question.y_pred, **how)
             except StreamevalError as error:
-                error.add_note(f"This was stream[{question.place}].")
+                error.add_note(f"This was dataset[{question.place}].")
                 raise
         if self._learn is None:
             return question
@@ -155,7 +157,9 @@ class Loop:
             self._learn(question.x, question.y, **({"w": question.weight} if weighs else {}), **question.extra)
         except TypeError as error:
             if weighs:
-                error.add_note('learn_one was given the weight as w; if the model takes none, give weigh="metric".')
+                error.add_note(
+                    'learn_one was given the weight as w; if the model takes none, give weight_for="metric".'
+                )
             raise
         return question
 
@@ -169,7 +173,7 @@ def _independent(value: Any) -> Any:
 
 
 def _reader(name: str, field: object) -> Callable[..., Any]:
-    """What reads the moment, the delay or the weight of an example."""
+    """What reads the time, the delay or the weight of an example."""
     if isinstance(field, str):
 
         def read(place: int, x: Any, *_: object) -> Any:
@@ -177,7 +181,7 @@ def _reader(name: str, field: object) -> Callable[..., Any]:
                 return x[field]
             except (KeyError, IndexError, TypeError):
                 known = f"its fields are {quoted(list(x))}" if isinstance(x, Iterable) else f"it is {quoted(x)}"
-                raise InputError(f"stream[{place}] has no field {field!r}, which {name}= names; {known}") from None
+                raise InputError(f"dataset[{place}] has no field {field!r}, which {name}= names; {known}") from None
 
         return read
     if callable(field):
@@ -187,16 +191,16 @@ def _reader(name: str, field: object) -> Callable[..., Any]:
     return lambda *_: field
 
 
-def _due(place: int, moment: Any, delay: Any) -> Any:
+def _due(place: int, time: Any, delay: Any) -> Any:
     """When the truth of an example becomes known."""
     try:
-        due = moment + delay
-        fits = bool(due >= moment)
+        due = time + delay
+        fits = bool(due >= time)
     except (TypeError, OverflowError):
         raise InputError(
-            f"delay {quoted(delay)} cannot be added to {quoted(moment)}, the moment of stream[{place}]; give a number "
-            "for numbers, a timedelta for datetimes (without moment= the moments are 0, 1, 2, ...)"
+            f"delay {quoted(delay)} cannot be added to {quoted(time)}, the time of dataset[{place}]; give a number "
+            "for numbers, a timedelta for datetimes (without time= the times are 0, 1, 2, ...)"
         ) from None
     if not fits:
-        raise InputError(f"delay of stream[{place}] is {quoted(delay)}; it must not be negative or NaN")
+        raise InputError(f"delay of dataset[{place}] is {quoted(delay)}; it must not be negative or NaN")
     return due

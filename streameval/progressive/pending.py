@@ -48,8 +48,9 @@ class Pending(Holder, Generic[EvaluatorT]):
     max_age
         How long a prediction may wait, in the unit of ``t``: a number, or a ``timedelta`` where ``t`` is a
         ``datetime``. What is older is dropped as soon as a later ``t`` is seen. None for no bound.
-    late
-        What to do with a truth for which no prediction waits: ``"error"`` refuses it, ``"count"`` adds one to `late`.
+    no_prediction
+        What to do with a truth for which no prediction waits: ``"error"`` refuses it, ``"count"`` adds one to
+        `without_prediction`.
 
     Raises
     ------
@@ -77,7 +78,7 @@ class Pending(Holder, Generic[EvaluatorT]):
     ({'f1_micro': 0.6666666666666666}, 1)
     """
 
-    _holder, _saved, _taken = PENDING, ("max_pending", "max_age", "late"), (Trace,)
+    _holder, _saved, _taken = PENDING, ("max_pending", "max_age", "no_prediction"), (Trace,)
 
     def __init__(
         self,
@@ -85,17 +86,17 @@ class Pending(Holder, Generic[EvaluatorT]):
         *,
         max_pending: int | None = 1_000_000,
         max_age: object = None,
-        late: Literal["error", "count"] = "error",
+        no_prediction: Literal["error", "count"] = "error",
     ) -> None:
         if max_pending is not None:
             check_number("max_pending", max_pending, 1)
-        check_choice("late", late, ("error", "count"))
+        check_choice("no_prediction", no_prediction, ("error", "count"))
         if max_age is not None:
             _check_age(max_age)
         self._target = Target(evaluator)
         self._max_pending = max_pending
         self._max_age = max_age
-        self._refuses_late = late == "error"
+        self._refuses = no_prediction == "error"
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._labels: tuple[object, ...] = ()
@@ -163,8 +164,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         Raises
         ------
         InputError
-            If ``late="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the evaluator
-            refuses the truth. Nothing has changed then.
+            If ``no_prediction="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the
+            evaluator refuses the truth. Nothing has changed then.
         """
         if mask is None and t is None and type(weight) in NUMBERS and weight == 1 and self._count_plain(key, y_true):
             return
@@ -233,11 +234,11 @@ class Pending(Holder, Generic[EvaluatorT]):
         return True
 
     def _add_late(self, key: Hashable, now: object) -> None:
-        if self._refuses_late:
+        if self._refuses:
             raise InputError(
                 f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
                 f"given up (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
-                'max_pending); with late="count" such truths are counted in late'
+                'max_pending); with no_prediction="count" such truths are counted in without_prediction'
             )
         self._commit(now, late=1)
 
@@ -336,7 +337,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         return len(self)
 
     @property
-    def late(self) -> int:
+    def without_prediction(self) -> int:
         """How many truths came for which no prediction waited."""
         return self._status[1]
 
@@ -371,7 +372,8 @@ class Pending(Holder, Generic[EvaluatorT]):
     @reads
     def __repr__(self) -> str:
         evicted = sum(self.evicted.values())
-        return f"Pending({self.pending} waiting, {evicted} evicted, {self.late} late; {self.evaluator!r})"
+        counts = f"{self.pending} waiting, {evicted} evicted, {self.without_prediction} without prediction"
+        return f"Pending({counts}; {self.evaluator!r})"
 
     @reads
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
@@ -388,8 +390,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         return {"": self._target}
 
     def _parameters(self) -> dict[str, Any]:
-        late = "error" if self._refuses_late else "count"
-        return {"max_pending": self._max_pending, "max_age": self._max_age, "late": late}
+        no_prediction = "error" if self._refuses else "count"
+        return {"max_pending": self._max_pending, "max_age": self._max_age, "no_prediction": no_prediction}
 
     def _put(self, sink: Sink) -> None:
         waiting, (now, *counters, _, _) = self._present, self._status
@@ -414,7 +416,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             check_order(before, now, "t")
         require(self._max_pending is None or len(self._waiting) <= self._max_pending)
         require(self._max_age is None or not self._too_old(now))
-        bounds = not self._refuses_late, self._max_pending is not None, self._max_age is not None
+        bounds = not self._refuses, self._max_pending is not None, self._max_age is not None
         require(*(not count or bound for count, bound in zip((late, by_number, by_age), bounds, strict=True)))
         self._cell = commit.Root().cell((now, late, by_number, by_age, (), ()))
 

@@ -66,9 +66,7 @@ class Target:
     def refuse_no_t(self) -> None:
         """Raise if the evaluator is a window over time: it needs the time of every example."""
         if self.needs_t:
-            raise InputError(
-                f"{self._name} needs the time of each example; give t=, or moment= where examples are read"
-            )
+            raise InputError(f"{self._name} needs the time of each example; give t=, or time= where examples are read")
 
     def keywords(self, weight: object, mask: object, t: object) -> dict[str, object]:
         """The keywords of one call; refused are those that say something that the evaluator would ignore."""

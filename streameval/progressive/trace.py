@@ -92,7 +92,7 @@ class Trace(Holder):
         ----------
         t
             The time of the example: numbers or datetimes, which must not go backwards. It becomes the column
-            ``moment``, and is given to those evaluators that are windows over time.
+            ``time``, and is given to those evaluators that are windows over time.
 
         Raises
         ------
@@ -265,7 +265,7 @@ class Trace(Holder):
     def columns(self) -> dict[str, list[object]]:
         """The rows as columns of equal length, ready for ``pandas.DataFrame`` and ``polars.DataFrame``.
 
-        ``examples``; ``moment`` if it was ever given, None where it was not; then one column per metric and evaluator,
+        ``examples``; ``time`` if it was ever given, None where it was not; then one column per metric and evaluator,
         such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
         ``recall_per_label: cat``, with NaN in the rows from before the label was met.
         """
@@ -273,7 +273,7 @@ class Trace(Holder):
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
         moments = [moment for _, moment, _ in rows]
         if any(moment is not None for moment in moments):
-            columns["moment"] = moments
+            columns["time"] = moments
         return columns | {_column(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
 
     def to_pandas(self) -> PandasFrame:
@@ -322,7 +322,7 @@ class Trace(Holder):
                 raise MetricError(f"{min(missing)} was not written down; choose from {known}")
             keys = [key for key in keys if key[0] in wanted]
         lines = {(_column((key[0], "", key[2])), key[1]): columns[_column(key)] for key in keys}
-        axis = "examples" if None in columns.get("moment", [None]) else "moment"
+        axis = "examples" if None in columns.get("time", [None]) else "time"
         return plot_lines(lines, columns[axis], axis, ax=ax)  # type: ignore[arg-type]
 
     @reads

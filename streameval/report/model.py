@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from streameval.errors import MetricError
 from streameval.metrics.averaging import as_float
 from streameval.metrics.bounds import Bounds
-from streameval.metrics.catalogue import Entry, build_spec, catalogue, entry_of, evaluate, parse_spec
+from streameval.metrics.catalogue import MetricInfo, build_spec, catalogue, entry_of, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views, certified
 from streameval.report.label_table import LabelTable
@@ -41,7 +41,7 @@ class MetricValue:
     error: MetricError | None = None
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> MetricInfo:
         """Its entry in the catalogue."""
         return entry_of(self.spec.name)
 

@@ -1,7 +1,7 @@
 """The slices along one axis: which values have a slice of their own, and what all other values come to.
 
-Of values that were not declared those ``most`` stay that come first in a fixed pseudo-random order, whatever the order
-of examples and merges. A value that is not among them never will be, so its examples are counted in the overflow.
+Of values that were not declared those ``max_slices`` stay that come first in a fixed pseudo-random order, whatever the
+order of examples and merges. A value that is not among them never will be, so its examples are counted in the overflow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Axis:
 
     names: tuple[str, ...]
     places: tuple[int, ...]  # where the names stand among those of the `Sliced`
-    most: int  # slices
+    max_slices: int  # slices
     declared: tuple[frozenset[Key] | None, ...]  # for each name, the keys of the declared values
 
     @property
@@ -40,9 +40,9 @@ class Axis:
             for key in keys
             if all(known is None or (part,) in known for part, known in zip(key, self.declared, strict=True))
         ]
-        if self.closed or len(allowed) <= self.most:
+        if self.closed or len(allowed) <= self.max_slices:
             return set(allowed)
-        return set(heapq.nsmallest(self.most, allowed, rank_of))
+        return set(heapq.nsmallest(self.max_slices, allowed, rank_of))
 
     def describe(self, key: Key | None = None) -> str:
         """The axis, or one of its slices, in words."""
@@ -74,7 +74,7 @@ class AxisSlices(Generic[A]):
 
     def full(self) -> bool:
         """Whether a further slice would displace one."""
-        return not self.axis.closed and len(self.keys()) >= self.axis.most
+        return not self.axis.closed and len(self.keys()) >= self.axis.max_slices
 
     def ordered(self) -> list[tuple[Key | None, A]]:
         """The slices in order; the overflow, without a key, last, where it has examples."""

@@ -16,10 +16,14 @@ from streameval.wire.values import LABEL, put_value, take_value
 
 
 def put_names(
-    sink: Sink, by: Sequence[str], cross: Sequence[Sequence[str]], most: int, declared: Sequence[Sequence[Key] | None]
+    sink: Sink,
+    by: Sequence[str],
+    cross: Sequence[Sequence[str]],
+    max_slices: int,
+    declared: Sequence[Sequence[Key] | None],
 ) -> None:
     """Write what examples are sliced by; ``declared`` are for each name the keys of the declared values, or None."""
-    sink += (varint(most), varint(len(by)))
+    sink += (varint(max_slices), varint(len(by)))
     for name, keys in zip(by, declared, strict=True):
         sink.string(name)
         sink.varint(0 if keys is None else len(keys) + 1)
@@ -31,7 +35,7 @@ def put_names(
 
 def take_names(source: Source) -> dict[str, Any]:
     """The arguments of `streameval.Sliced` that `put_names` wrote."""
-    most, by, values, cross = source.varint(), list[str](), {}, []
+    max_slices, by, values, cross = source.varint(), list[str](), {}, []
     for _ in range(source.count()):
         by.append(source.string())
         if known := source.count():
@@ -40,7 +44,7 @@ def take_names(source: Source) -> dict[str, Any]:
         places = [source.count() for _ in range(source.count())]
         require(all(place < len(by) for place in places))
         cross.append([by[place] for place in places])
-    return {"by": by, "cross": cross, "most": most, "values": values}
+    return {"by": by, "cross": cross, "max_slices": max_slices, "values": values}
 
 
 def _put_values(sink: Sink, values: Iterable[Typed]) -> None:
@@ -80,7 +84,7 @@ def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:
         fits = all(part.examples for part in slices.values()) and axis.selected(keys) == set(keys)
         fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))
         open_ = all(known is None for known in axis.declared)
-        fits = fits and (not rest.examples or not open_ or len(keys) == axis.most)
+        fits = fits and (not rest.examples or not open_ or len(keys) == axis.max_slices)
     if not fits or len(slices) != count:
         raise FormatError("the slices are not those that their values make")
     return AxisSlices(axis, slices, rest)

@@ -64,7 +64,7 @@ class Sliced(Mergeable, Generic[A]):
         value for each: a string, an integer, a boolean, or None.
     cross
         Combinations of these names to slice by as well.
-    most
+    max_slices
         How many slices each name and each combination may have. Where there are more values, those that come first in
         a fixed pseudo-random order have slices; the examples of all others are counted together, as `OTHER`.
     values
@@ -87,7 +87,7 @@ class Sliced(Mergeable, Generic[A]):
     (2, 0.6666666666666666)
     """
 
-    __slots__ = ("_by", "_cell", "_cross", "_declared", "_empty", "_guard", "_most")
+    __slots__ = ("_by", "_cell", "_cross", "_declared", "_empty", "_guard", "_max_slices")
     _holder: ClassVar[int] = SLICED
     _empty: A
     _cell: commit.Cell  # of the slices along each axis
@@ -98,12 +98,12 @@ class Sliced(Mergeable, Generic[A]):
         *,
         by: str | Iterable[str],
         cross: Iterable[Iterable[str]] = (),
-        most: int = 1000,
+        max_slices: int = 1000,
         values: Mapping[str, Iterable[Value]] | None = None,
     ) -> None:
         self._empty = template_of(evaluator, "Sliced")
-        check_number("most", most, 1, 2**63 - 1)
-        self._by, self._most = names_of(by, "by"), most
+        check_number("max_slices", max_slices, 1, 2**63 - 1)
+        self._by, self._max_slices = names_of(by, "by"), max_slices
         self._cross, self._declared = combinations_of(cross, self._by), declared_of(values, self._by)
         self._guard = commit.Guard()
         self.reset()
@@ -115,7 +115,7 @@ class Sliced(Mergeable, Generic[A]):
         made = []
         for names in (*((name,) for name in self._by), *self._cross):
             places = tuple(map(self._by.index, names))
-            axis = Axis(names, places, self._most, tuple(known[place] for place in places))
+            axis = Axis(names, places, self._max_slices, tuple(known[place] for place in places))
             keys = self._declared[places[0]] if axis.closed else None
             made.append(AxisSlices(axis, {key: self._empty.copy() for key in keys or ()}, self._empty.copy()))
         replaced = getattr(self, "_cell", None)
@@ -213,7 +213,7 @@ class Sliced(Mergeable, Generic[A]):
             raise RevertError(
                 f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
                 f"values should have a slice in its place is not known any more; construct with "
-                f"most={self._most + 1} or more, or with values="
+                f"max_slices={self._max_slices + 1} or more, or with values="
             )
         part._spend(1, guarded=True)
         return part
@@ -302,8 +302,8 @@ class Sliced(Mergeable, Generic[A]):
             if group.overflow.examples or theirs.overflow.examples:
                 raise MergeError(
                     f"cannot unmerge: by {group.axis.describe()}, examples of several values were counted together, "
-                    "and which of these would have a slice is not known any more; construct with a larger most= "
-                    f"(most={self._most} here) or with values="
+                    "and which of these would have a slice is not known any more; construct with a larger max_slices= "
+                    f"(max_slices={self._max_slices} here) or with values="
                 )
             slices = dict(group.slices)
             for key, part in theirs.slices.items():
@@ -320,7 +320,7 @@ class Sliced(Mergeable, Generic[A]):
         return differing or differences(self._empty, other._empty)
 
     def _parameters(self) -> dict[str, object]:
-        return {"by": self._by, "cross": self._cross, "most": self._most, "values": self._declared}
+        return {"by": self._by, "cross": self._cross, "max_slices": self._max_slices, "values": self._declared}
 
     def _add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> None:
         commit.Root.commit(self._prepare_add(added, examples))
@@ -467,7 +467,7 @@ class Sliced(Mergeable, Generic[A]):
         twin = type(self).__new__(type(self))
         twin._guard = copied(self._guard)
         twin._empty, twin._by, twin._cross = self._empty, self._by, self._cross
-        twin._most, twin._declared = self._most, self._declared
+        twin._max_slices, twin._declared = self._max_slices, self._declared
         twin._cell = commit.Root().cell(tuple(group.copy().belong(twin._guard) for group in self._slices))
         return twin
 
@@ -480,7 +480,7 @@ class Sliced(Mergeable, Generic[A]):
     def _head(self) -> Sink:
         sink = Sink()
         put_empty(sink, saved_empty(self._empty))
-        put_names(sink, self._by, self._cross, self._most, self._declared)
+        put_names(sink, self._by, self._cross, self._max_slices, self._declared)
         return sink
 
     @classmethod

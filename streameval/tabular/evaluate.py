@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Unpack
+from typing import Never, Unpack
 
 from streameval.errors import InputError
 from streameval.report.progress import with_bar
@@ -15,10 +15,10 @@ from streameval.tabular.job import Job, JobOptions, Metrics, State
 _ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of
 
 
-def evaluate(
+def evaluate_table(
     source: object,
-    *,
-    actual: Names,
+    *arrays: Never,
+    actual: Names = "",
     predicted: Names | None = None,
     metrics: Metrics = None,
     batch_size: int | None = None,
@@ -63,11 +63,15 @@ def evaluate(
     --------
     >>> import pyarrow as pa
     >>> table = pa.table({"tags": [["cat"], ["cat", "dog"]], "guess": [["cat"], ["dog"]], "region": ["eu", "us"]})
-    >>> evaluate(table, actual="tags", predicted="guess", metrics=["f1_micro"]).get()
+    >>> evaluate_table(table, actual="tags", predicted="guess", metrics=["f1_micro"]).get()
     {'f1_micro': 0.8}
-    >>> evaluate(table, actual="tags", predicted="guess", metrics=["f1_micro"], by="region").get("f1_micro")
+    >>> evaluate_table(table, actual="tags", predicted="guess", metrics=["f1_micro"], by="region").get("f1_micro")
     {'region': {'eu': 1.0, 'us': 0.6666666666666666}}
     """
+    if arrays:
+        raise InputError("evaluate_table reads one table; for arrays write streameval.score(y_true, y_pred, metrics)")
+    if actual == "":
+        raise InputError("evaluate_table needs actual=, the column of true labels")
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     if truth is not None or join is not None:
         job = with_truth(job, truth, join)
@@ -86,7 +90,7 @@ def with_truth(job: Job, truth: object, join: str | None) -> Job:
 
 
 def count_rows(job: Job, source: object, *, batch_size: int | None = None, progress: bool = False) -> State:
-    """What a job counts of a source; arguments and errors are those of `evaluate`."""
+    """What a job counts of a source; arguments and errors are those of `evaluate_table`."""
     if batch_size is not None:
         check_number("batch_size", batch_size, 1)
     if not isinstance(progress, bool):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias, TypedDict
 
-from streameval.errors import InputError, public
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.config import Rows, Unknown
@@ -17,6 +17,8 @@ from streameval.slices import Sliced
 from streameval.tabular.columns import Columns, Names, Null, OneSided
 from streameval.windows.base import Window
 from streameval.wire.envelope import METRIC, SLICED, holder_of
+
+__all__ = ["Job"]
 
 State: TypeAlias = Evaluator | Metric | Sliced[Any]
 Metrics: TypeAlias = Iterable[MetricLike] | State | None
@@ -46,7 +48,6 @@ class JobOptions(RowOptions, total=False):
     by: str | Iterable[str] | None
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Job:
     """All that a worker needs: what to construct, as bytes, and which columns to read.

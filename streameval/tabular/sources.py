@@ -66,7 +66,7 @@ def matches_of(path: PathLike) -> list[Path]:
 
 
 def open_source(source: Any, columns: Columns, size: int) -> Source:
-    """The rows of whatever `evaluate` takes, in blocks of at most ``size``; or examples, where these need many rows."""
+    """The rows that `evaluate_table` reads, in blocks of at most ``size``; or examples, where these need many rows."""
     if isinstance(columns, Joined):
         sides = [_open(*side, size) for side in zip((source, columns.truth), columns.sides, strict=True)]
         return Source(joined(sides[0].blocks, sides[1].blocks, columns))

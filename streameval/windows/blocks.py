@@ -53,16 +53,16 @@ _Time: TypeAlias = tuple[int, bool | None] | None
 
 
 class Blocks(Window[A]):
-    """Blocks of one period of the clock; the newest and ``keep`` before it are stored.
+    """Blocks of one period of the clock; the newest and ``history`` before it are stored.
 
     An example belongs to a block by its key: its number, or its time. Windows of time are aligned to an origin, so
     those of two streams can be merged. Those of a number of examples cannot: the tenth example of a shard is not the
     tenth of the whole.
     """
 
-    __slots__ = ("_cell", "_keep", "_last", "_origin", "_zone")
+    __slots__ = ("_cell", "_history", "_last", "_origin", "_zone")
     _fades: ClassVar[bool] = False
-    _keep: int
+    _history: int
     _origin: int
     _zone: bool | None  # whether the origin has a time zone, if it was passed
     _cell: commit.Cell  # of a `WindowState`
@@ -80,8 +80,8 @@ class Blocks(Window[A]):
         """The latest time, if it matters."""
         return ALWAYS
 
-    def _begin(self, evaluator: A, clock: Clock, keep: int, origin: int = 0, zone: bool | None = None) -> None:
-        self._clock, self._keep, self._origin, self._zone, self._last = clock, keep, origin, zone, _NOWHERE
+    def _begin(self, evaluator: A, clock: Clock, history: int, origin: int = 0, zone: bool | None = None) -> None:
+        self._clock, self._history, self._origin, self._zone, self._last = clock, history, origin, zone, _NOWHERE
         self._guard = commit.Guard()
         self._template = template_of(evaluator, type(self).__name__)
         self.reset()
@@ -144,10 +144,10 @@ class Blocks(Window[A]):
             agreed(aware, state.aware)
 
     def _check_late(self, index: int, newest: int | None, name: str) -> None:
-        if newest is not None and index < newest - self._keep:
+        if newest is not None and index < newest - self._history:
             raise InputError(
                 f"{name} is too late: its window is {newest - index} before the one in progress, and "
-                f"{self._keep} are kept; keep more, or leave it out"
+                f"{self._history} are stored; give a larger history=, or leave it out"
             )
 
     def _wrong_time(self, name: str) -> InputError:
@@ -174,7 +174,7 @@ class Blocks(Window[A]):
         self._own(state.blocks, replaced)
 
     def _pruned(self, state: WindowState[A]) -> WindowState[A]:
-        oldest = (state.newest or 0) - self._keep
+        oldest = (state.newest or 0) - self._history
         if min(state.blocks, default=oldest) >= oldest:
             return state
         return state._replace(blocks={index: block for index, block in state.blocks.items() if index >= oldest})
@@ -307,7 +307,7 @@ class Blocks(Window[A]):
             those = np.arange(first + start, first + examples) if keys is None else keys[start:examples]
             index, parts = clock.places(those, clock.exact(self._origin))
             reached = np.maximum.accumulate(index if newest is None else np.maximum(index, newest))
-            for row in np.flatnonzero(index < reached - self._keep)[:1].tolist():
+            for row in np.flatnonzero(index < reached - self._history)[:1].tolist():
                 self._check_late(int(index[row]), int(reached[row]), f"times[{start + row}]")
             newest, batch = int(reached[-1]), self._weighed(batch, parts)
             for low, high in pairwise([0, *(np.flatnonzero(np.diff(index)) + 1).tolist(), batch.examples]):
@@ -322,7 +322,7 @@ class Blocks(Window[A]):
             return
         blocks = dict(state.blocks)
         for number, added in states.items():
-            if number >= newest - self._keep:
+            if number >= newest - self._history:
                 block = blocks[number].copy() if number in blocks else self._template.copy()
                 core_of(block).states.merge(added)
                 blocks[number] = block
@@ -403,7 +403,7 @@ class Blocks(Window[A]):
             raise RevertError("cannot unmerge: the other window has times that this one does not have")
         blocks = dict(mine.blocks)
         for index, block in theirs.blocks.items():
-            if index < mine.newest - self._keep:
+            if index < mine.newest - self._history:
                 continue  # evicted when the two were merged
             if index not in blocks:
                 raise RevertError(f"cannot unmerge: window {index} has no examples here")
@@ -430,7 +430,7 @@ class Blocks(Window[A]):
         state, config = self._state, core_of(self._template).config
         aware, zone = (2 if code is None else int(code) for code in (state.aware, self._zone))
         newest = ALWAYS if state.newest is None else state.newest
-        put_numbers(sink, *self._clock.saved(), self._origin, zone, self._keep, newest, aware, state.latest)
+        put_numbers(sink, *self._clock.saved(), self._origin, zone, self._history, newest, aware, state.latest)
         sink.varint(len(state.blocks))
         for index, block in sorted(state.blocks.items()):
             sink.append(zigzag(index))
@@ -438,9 +438,9 @@ class Blocks(Window[A]):
             put_states(sink, config, core_of(block).states.in_blocks(), least=1)
 
     def _take(self, source: Source, *numbers: int) -> None:
-        kind, period, self._origin, zoned, self._keep, newest, code, latest = numbers
+        kind, period, self._origin, zoned, self._history, newest, code, latest = numbers
         self._clock, self._last = saved_clock(kind, period), _NOWHERE
-        whole(self._keep, "keep", 0)
+        whole(self._history, "history", 0)
         require(code in (0, 1, 2), zoned in (0, 1, 2))
         aware, self._zone = (None if value == 2 else bool(value) for value in (code, zoned))
         config, blocks = core_of(self._template).config, dict[int, A]()
@@ -452,14 +452,14 @@ class Blocks(Window[A]):
         state = WindowState(newest if started else None, blocks, aware, latest)
         self._cell = commit.Root().cell(state)
         self._own(blocks, {})
-        fits = all(newest - self._keep <= index <= newest and block.examples for index, block in blocks.items())
+        fits = all(newest - self._history <= index <= newest and block.examples for index, block in blocks.items())
         fits = fits and self._clock.holds(self._origin) and self._seen(ALWAYS, latest) == latest
         fits = fits and (aware is None) == (kind != 0 or not started)
         fits = fits and (self._zone is None or (kind == 0 and aware in (None, self._zone)))
         fits = fits and (started or (self.timed and not blocks and latest == ALWAYS))
         if not self.timed:
             past = {index: block.examples for index, block in blocks.items() if index < newest}
-            fits = fits and len(past) == min(self._keep, newest) and self._state is state
+            fits = fits and len(past) == min(self._history, newest) and self._state is state
             fits = fits and all(index >= 0 and examples == period for index, examples in past.items())
         elif started:
             self._edges(newest)

@@ -142,7 +142,7 @@ class Fading(Blocks[A]):
     def _take(self, source: Source, *numbers: int) -> None:
         super()._take(source, *numbers)
         state, clock = self._state, self._clock
-        fits = self._keep == _KEEP and not self._origin and self._zone is None
+        fits = self._history == _KEEP and not self._origin and self._zone is None
         if clock.timed and state.newest is not None:
             fits = fits and clock.holds(state.latest) and self._now(state)[0] == state.newest
         if not fits:

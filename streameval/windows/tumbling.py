@@ -53,7 +53,7 @@ class Tumbling(Blocks[A]):
         examples are not among the closed ones.
     origin
         Where some window starts: a time; by default 1970-01-01, or 0.
-    keep
+    history
         How many windows before the one in progress are kept. With a ``period``, an example that comes late is counted
         in its window as long as that is kept, and refused otherwise.
 
@@ -82,19 +82,19 @@ class Tumbling(Blocks[A]):
         size: int | None = None,
         period: Period | None = None,
         origin: Time | None = None,
-        keep: int = 1,
+        history: int = 1,
     ) -> None:
-        whole(keep, "keep", 0)
+        whole(history, "history", 0)
         if (size is None) == (period is None):
             raise InputError("Tumbling takes either size=..., in examples, or period=..., in time; give one of them")
         if size is not None:
             if origin is not None:
                 raise InputError(f"origin={quoted(origin)} has no meaning with size; leave it out, or give a period")
-            self._begin(evaluator, Clock(whole(size, "size")), int(keep))
+            self._begin(evaluator, Clock(whole(size, "size")), int(history))
             return
         clock = clock_of(period, "period")
         start, zone = (clock.ceil(0), None) if origin is None else clock.key(origin, "origin")
-        self._begin(evaluator, clock, int(keep), start, zone)
+        self._begin(evaluator, clock, int(history), start, zone)
 
     @property
     @reads
@@ -129,6 +129,6 @@ class Tumbling(Blocks[A]):
     def _parameters(self) -> dict[str, object]:
         clock = self._clock
         if not clock.timed:
-            return {"size": clock.span(), "keep": self._keep}
+            return {"size": clock.span(), "history": self._history}
         origin = clock.value(clock.exact(self._origin), self._zone)
-        return {"period": clock.span(), "origin": origin, "keep": self._keep}
+        return {"period": clock.span(), "origin": origin, "history": self._history}

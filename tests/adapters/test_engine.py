@@ -7,6 +7,7 @@ import pytest
 import streameval as se
 from streameval.adapters.engine import check_job, raise_ours, tree
 from streameval.schema.text import check_number
+from streameval.tabular.job import Job
 
 
 @pytest.mark.parametrize("split_every", [2, 3, 16])
@@ -46,6 +47,6 @@ def test_arguments_are_checked_in_the_same_words():
     for wrong in (0, True, 1.0, None):
         with pytest.raises(se.InputError, match="tasks must be an integer of at least 1, not"):
             check_number("tasks", wrong, 1)
-    check_job(se.Job.of(actual="a", predicted="b"))
+    check_job(Job.of(actual="a", predicted="b"))
     with pytest.raises(se.InputError, match="job must be a Job"):
         check_job("f1")

@@ -91,7 +91,7 @@ def blocks(kind: type, **options: Any) -> Any:
 
 
 def sliced(count: int) -> Any:
-    made = se.Sliced(se.Evaluator(["f1_macro"]), by="slice", most=count)
+    made = se.Sliced(se.Evaluator(["f1_macro"]), by="slice", max_slices=count)
     true, pred = lists(20 * count, 500, 4)
     made.update_many(true, pred, where={"slice": [number % count for number in range(len(true))]})
     return made
@@ -128,7 +128,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "Rolling of scores 100,000": lambda: rolling(100_000, True),
     "Rolling of scores 400,000": lambda: rolling(200_000, True),
     "TimeRolling 150,000": lambda: timed(se.TimeRolling, 1e6),
-    "Tumbling": lambda: blocks(se.Tumbling, period=25_000.0, keep=4),
+    "Tumbling": lambda: blocks(se.Tumbling, period=25_000.0, history=4),
     "Fading": lambda: blocks(se.Fading, half_life=50_000.0),
     "Checkpoint": lambda: se.Checkpoint(decisions(300_000, 300_000), 7),
     "Sliced, 2,000": lambda: sliced(2_000),

@@ -24,6 +24,7 @@ from streameval.inputs.lists import EITHER
 from streameval.tabular import text as reading
 from streameval.tabular.blocks import Counting
 from streameval.tabular.evaluate import count_rows
+from streameval.tabular.job import Job
 from tests.support.effort import cases
 
 ROWS = [
@@ -174,7 +175,7 @@ LABELS = st.one_of(
 def test_lines_are_read_as_the_library_reads_their_lists(pairs, escaped):
     rows = [{"tags": true, "guess": guess} for true, guess in pairs]
     text = "".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in rows).encode()
-    job = se.Job.of(actual="tags", predicted="guess")
+    job = Job.of(actual="tags", predicted="guess")
     assert count_rows(job, io.BufferedReader(io.BytesIO(text))) == library(rows)
 
 
@@ -260,7 +261,7 @@ def test_folders_and_what_their_names_say_are_read_as_in_python(run, tmp_path):
         write(tmp_path / "d" / f"region={region}", rows)
     for place in ("d", "d/*/*"):
         assert run("evaluate", place, *COLUMNS, "--by", "region", "--save", "state").code == 0
-        assert se.load("state") == se.evaluate(place, actual="tags", predicted="guess", by="region")
+        assert se.load("state") == se.evaluate_table(place, actual="tags", predicted="guess", by="region")
         assert se.load("state")["eu"] == library(ROWS * 4)
     ran = run("evaluate", "d", *COLUMNS, "--save", "d/region=eu/r.csv")
     assert (ran.code, "is a file that is read" in ran.err) == (2, True)
@@ -282,7 +283,7 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
     assert "give --unknown ignore to drop these" in run(*command, "p_*").err
     assert run(*command, "p_a", "-p", "p_b*", "--unknown", "ignore", "--labels", '["b", "a"]').code == 2
     assert run(*command, "p_*", "--unknown", "ignore", "--save", "state").code == 0
-    assert se.load("state") == se.evaluate("w.csv", actual="t_*", predicted="p_*", unknown="ignore")
+    assert se.load("state") == se.evaluate_table("w.csv", actual="t_*", predicted="p_*", unknown="ignore")
     (tmp_path / "r.jsonl").write_bytes(jsonl([*ROWS, {"tags": None, "guess": [7]}]))
     assert "or say --null empty" in run("evaluate", "r.jsonl", *COLUMNS).err
     options = "--null", "empty", "--labels", "cat", "--labels", "dog", "--labels", "[7]"

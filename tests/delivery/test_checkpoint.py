@@ -40,7 +40,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "metric": lambda: se.F1(average="micro"),
     "rankings": lambda: se.Evaluator(["ndcg(k=2)"], threshold=0.5),
     "Rolling": lambda: se.Rolling(se.F1(), size=7),
-    "Tumbling": lambda: se.Tumbling(se.Evaluator(), size=6, keep=3),
+    "Tumbling": lambda: se.Tumbling(se.Evaluator(), size=6, history=3),
     "Fading": lambda: se.Fading(se.F1(), half_life=5),
 }
 

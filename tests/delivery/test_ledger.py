@@ -71,7 +71,7 @@ class Model(RuleBasedStateMachine):
         expected = self.offered(replica, sums)
         if expected is None:
             before = self.ledgers[replica].to_bytes()
-            with pytest.raises(se.Conflict):
+            with pytest.raises(se.ConflictError):
                 act()
             assert self.ledgers[replica].to_bytes() == before
         else:
@@ -91,7 +91,7 @@ class Model(RuleBasedStateMachine):
         epoch, sequence = version
         wrong = whole(STATES[name, epoch, sequence], counted(1, "wrong"))
         if any(part.get(name) == version for part in self.known[replica]):
-            with pytest.raises(se.Conflict, match=f"shard {name!r}"):
+            with pytest.raises(se.ConflictError, match=f"shard {name!r}"):
                 self.ledgers[replica].put(name, sequence, wrong, epoch=epoch)
 
     @rule(replica=replicas, other=replicas, through=st.sampled_from(["itself", "bytes", "copy"]))
@@ -236,9 +236,9 @@ def test_compacted_shards_take_little_room_and_late_duplicates_stay_harmless():
         ledger.put(shard, 4, counted(4, shard))
     assert ledger.to_bytes() == image
     assert ledger.total() == total
-    with pytest.raises(se.Conflict, match="shard 3 has two different states"):
+    with pytest.raises(se.ConflictError, match="shard 3 has two different states"):
         ledger.put(3, 5, counted(5, "other"))
-    with pytest.raises(se.Conflict, match="shard 3 was compacted with 199 other shards"):
+    with pytest.raises(se.ConflictError, match="shard 3 was compacted with 199 other shards"):
         ledger.put(3, 6, counted(6, 3))
     with pytest.raises(se.InputError, match="shard 3 was compacted"):
         ledger.state(3)
@@ -269,7 +269,7 @@ def test_sums_of_which_one_holds_the_other_merge_and_others_conflict():
     assert some + more == more + some == more
     for one, two in ((some, other), (other, some), (more, other)):
         before = one.to_bytes()
-        with pytest.raises(se.Conflict, match="shard 1 is in two sums"):
+        with pytest.raises(se.ConflictError, match="shard 1 is in two sums"):
             one.merge(two)
         assert one.to_bytes() == before
     apart = book(sent)
@@ -287,7 +287,7 @@ def test_two_sums_of_the_same_shards_that_differ_are_refused():
     part = other._sums[0]
     forged = part._replace(state=counted(2, "forged").to_bytes())
     other._sums = dict.fromkeys(part.shards, forged)
-    with pytest.raises(se.Conflict, match="restore one of the ledgers"):
+    with pytest.raises(se.ConflictError, match="restore one of the ledgers"):
         one.merge(other)
 
 
@@ -298,16 +298,18 @@ def test_the_same_sequence_with_different_bytes_names_the_shard_and_what_to_do()
     ledger = se.Ledger()
     ledger.put("p", 7, counted(2))
     before = ledger.to_bytes()
-    with pytest.raises(se.Conflict, match=r"shard 'p' has two different states with epoch 0, sequence 7.*new epoch"):
+    with pytest.raises(
+        se.ConflictError, match=r"shard 'p' has two different states with epoch 0, sequence 7.*new epoch"
+    ):
         ledger.put("p", 7, counted(3))
     other = se.Ledger()
     other.put("p", 7, counted(3))
-    with pytest.raises(se.Conflict, match="shard 'p'"):
+    with pytest.raises(se.ConflictError, match="shard 'p'"):
         ledger.merge(other)
     assert ledger.to_bytes() == before
     ledger.put("p", 0, counted(3), epoch=1)
     assert ledger.shards() == {"p": (1, 0)}
-    assert issubclass(se.Conflict, se.MergeError)
+    assert issubclass(se.ConflictError, se.MergeError)
 
 
 @pytest.mark.parametrize(

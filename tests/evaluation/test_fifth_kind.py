@@ -17,7 +17,7 @@ import streameval as se
 from streameval.evaluation.kinds import KINDS, Code, Kind
 from streameval.kernel.types import IntArray
 from streameval.metrics import catalogue
-from streameval.metrics.catalogue import Entry
+from streameval.metrics.catalogue import MetricInfo
 from streameval.metrics.spec import Parameter
 from streameval.schema.config import StateOptions
 from streameval.states.base import Content, State
@@ -116,7 +116,7 @@ def mean_size(state: Sizes, _: Any) -> float:
     return float(Fraction(sum(map(int.__mul__, content.sizes, heavy)), sum(heavy))) if sum(heavy) else math.nan
 
 
-ENTRY = Entry(
+ENTRY = MetricInfo(
     "mean_size", "MeanSize", "Mean number of true labels, at most ``most``.", "mean over examples", "here", "sizes",
     mean_size, high=math.inf, bigger_is_better=None, averages=("samples",), default="samples", bare=True,
     parameters=(Parameter("most", 8, 1, math.inf, whole=True),), needs=lambda spec: {"most": spec.parameter("most")},
@@ -186,7 +186,7 @@ def test_every_holder_takes_it_and_gives_it_back(seed: int):
     ledger.put("p", 1, counted(ev.copy(), examples))
     windows = [
         counted(window, examples)
-        for window in (se.Rolling(ev, 7), se.Tumbling(ev, size=5, keep=2), se.Fading(ev, half_life=4))
+        for window in (se.Rolling(ev, 7), se.Tumbling(ev, size=5, history=2), se.Fading(ev, half_life=4))
     ]
     assert windows[0].get("mean_size(most=3)") == expected(examples[-7:])
     many = se.Rolling(ev, 20)  # examples come in and are evicted in one commit

@@ -73,7 +73,7 @@ def evaluator_of(kind: str) -> Any:
 
 
 def window_of(kind: str) -> Any:
-    return scored_in(se.Tumbling(evaluator_of(kind), size=2, keep=2))
+    return scored_in(se.Tumbling(evaluator_of(kind), size=2, history=2))
 
 
 def slices_of(kind: str) -> Any:
@@ -115,7 +115,7 @@ def ledger(*, compacted: bool) -> Any:
 
 def pending(**options: Any) -> Any:
     """Predictions of every form, with keys of every kind."""
-    made = se.Pending(se.Evaluator(METRICS[:1], labels=["a", "b", 7], threshold=0.5), late="count", **options)
+    made = se.Pending(se.Evaluator(METRICS[:1], labels=["a", "b", 7], threshold=0.5), no_prediction="count", **options)
     scores = {"b": 0.25, "a": 0.5}
     predictions = [
         {"b", "a"}, {"b", 7, "a"}, {"b", "a"}, scores, dict.fromkeys(scores, 0.1), {"a": True, "b": False},
@@ -163,18 +163,18 @@ MAKE: dict[str, Callable[[], Any]] = {
     "rolling": lambda: fed(se.Rolling(se.Evaluator(METRICS), size=3)),
     "rolling-weighted": lambda: fed(se.Rolling(se.F1(), size=3), weight=0.1),
     "time-rolling": lambda: timed(se.TimeRolling(se.Evaluator(METRICS[:1]), period=timedelta(hours=2))),
-    "tumbling": lambda: fed(se.Tumbling(se.Evaluator(METRICS[:1]), size=2, keep=2)),
-    "tumbling-period": lambda: timed(se.Tumbling(se.F1(), period=timedelta(hours=2), keep=3)),
+    "tumbling": lambda: fed(se.Tumbling(se.Evaluator(METRICS[:1]), size=2, history=2)),
+    "tumbling-period": lambda: timed(se.Tumbling(se.F1(), period=timedelta(hours=2), history=3)),
     "fading": lambda: fed(se.Fading(se.Evaluator(METRICS[:1]), half_life=3)),
     "fading-time": lambda: timed(se.Fading(se.F1(), half_life=timedelta(hours=1))),
     "pairs-parts": lambda: scored(["scumble", "distinct_labelsets"], keep=["contributions"], threshold=0.4),
     "rolling-scores": lambda: scores_in(se.Rolling(se.Evaluator(["ranking_loss", "roc_auc_micro"]), size=2)),
-    "tumbling-scores": lambda: scores_in(se.Tumbling(se.Evaluator(["roc_auc_macro"]), size=2, keep=2)),
+    "tumbling-scores": lambda: scores_in(se.Tumbling(se.Evaluator(["roc_auc_macro"]), size=2, history=2)),
     "fading-scores": lambda: scores_in(
         se.Fading(se.Evaluator(["one_error", "mlcm_f1_macro"], threshold=0.4), half_life=3)
     ),
     "sliced": sliced,
-    "sliced-overflow": lambda: sliced(most=1),
+    "sliced-overflow": lambda: sliced(max_slices=1),
     "ledger": lambda: ledger(compacted=False),
     "ledger-compacted": lambda: ledger(compacted=True),
     "ledger-empty": lambda: se.Ledger(se.F1()),
@@ -197,7 +197,7 @@ def readings(target: Any) -> Any:
         return {"position": target.position, **readings(target.evaluator)}
     if isinstance(target, se.Pending):
         waits = [f"{key!r}, {said(from_compact(row))}, {t}" for key, (row, t) in target._waiting.items()]
-        counts = [target.late, *target.evicted.values()]
+        counts = [target.without_prediction, *target.evicted.values()]
         return {"waiting": waits, "late and evicted": counts, "counted": readings(target.evaluator)}
     if isinstance(target, se.Trace):
         columns = {name: ", ".join(map(str, column)) for name, column in target.columns().items()}

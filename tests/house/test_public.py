@@ -86,7 +86,7 @@ def test_the_examples_of_public_classes_hold():
         for test in doctest.DocTestFinder().find(names[name], name, module=False, globs=names):
             failures, _ = runner.run(test)
             assert not failures, name
-    assert runner.tries > 100
+    assert runner.tries > 90
 
 
 def test_public_names_are_named_once():
@@ -104,7 +104,7 @@ def test_every_public_object_is_documented():
 
 
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
-def test_a_metric_class_has_the_signature_and_the_docstring_of_its_entry(entry: se.Entry):
+def test_a_metric_class_has_the_signature_and_the_docstring_of_its_entry(entry: se.MetricInfo):
     made = getattr(se, entry.class_name)
     names = [parameter.name for parameter in entry.parameters]
     assert list(inspect.signature(made).parameters)[: len(names)] == names

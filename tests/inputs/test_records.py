@@ -47,7 +47,7 @@ HOLDERS: dict[str, Callable[[], Any]] = {
     "evaluator": se.Evaluator,
     "metric": se.F1,
     "rolling": lambda: se.Rolling(se.Evaluator(), size=2),
-    "tumbling": lambda: se.Tumbling(se.Evaluator(), size=1, keep=9),
+    "tumbling": lambda: se.Tumbling(se.Evaluator(), size=1, history=9),
     "sliced": lambda: BySlice(se.Evaluator(), by="n"),
 }
 READS = [updates, batches, matrices, sparse_matrices]

@@ -229,14 +229,14 @@ def collection_calls(feed: Feed) -> Calls:
 
 
 def pending(feed: Feed, **choices: Any) -> se.Pending[Any]:
-    made = se.Pending(count(feed.evaluator(), feed), max_pending=3, late="count", **choices)
+    made = se.Pending(count(feed.evaluator(), feed), max_pending=3, no_prediction="count", **choices)
     for key, scores in enumerate(({0: 0.5}, {1: 0.5, 2: 0.75}, {2: 0.5})):
         made.predict(key, feed.pred(scores), t=key)
     return made
 
 
 def state_of_pending(held: se.Pending[Any]) -> Any:
-    return held.evaluator.to_bytes(), held.keys(), held.late, held.evicted
+    return held.evaluator.to_bytes(), held.keys(), held.without_prediction, held.evicted
 
 
 def pending_calls(feed: Feed) -> Calls:
@@ -341,7 +341,7 @@ def model_of(feed: Feed) -> Any:
 def loop(feed: Feed, **choices: Any) -> tuple[Any, Any]:
     ev = feed.evaluator()
     stream = [(x, {x, 7}) for x in range(5)]
-    snapshots = se.iter_progressive_evaluate(model_of(feed), stream, ev, **choices)
+    snapshots = se.iter_progressive_evaluate(stream, model_of(feed), ev, **choices)
     next(snapshots)
     return snapshots, ev
 
@@ -399,7 +399,7 @@ HOLDERS = {
         lambda feed: se.Sliced(feed.evaluator(), by="region"), READS | OF_SLICES, reverts=True, merges=True, where=True
     ),
     "Sliced by two": holding(
-        lambda feed: se.Sliced(feed.evaluator(), by=BY, cross=[BY], most=2),
+        lambda feed: se.Sliced(feed.evaluator(), by=BY, cross=[BY], max_slices=2),
         READS | OF_SLICES, reverts=True, merges=True, where=True,
     ),
     "River's metric": Holder(

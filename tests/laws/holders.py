@@ -173,7 +173,7 @@ HOLDERS = {
         lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], cross=[["region", "half"]]), placed
     ),
     "Sliced, overflowing": Holder(
-        lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], most=1),
+        lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], max_slices=1),
         placed,
         without=(
             ("inverse", "cannot revert"),
@@ -181,7 +181,9 @@ HOLDERS = {
         ),
     ),
     "Tumbling": Holder(
-        lambda kind: se.Tumbling(kind.evaluator(), period=1.0, keep=9), timed, without=(("unmerge", "the time so far"),)
+        lambda kind: se.Tumbling(kind.evaluator(), period=1.0, history=9),
+        timed,
+        without=(("unmerge", "the time so far"),),
     ),
     "Fading": Holder(lambda kind: se.Fading(kind.evaluator(), 2.0), timed, without=(("unmerge", "the time so far"),)),
     "TimeRolling": Holder(

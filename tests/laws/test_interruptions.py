@@ -257,22 +257,28 @@ HOLDERS: dict[str, Callable[[], Any]] = {
     "Rolling": lambda: began(se.Rolling(se.Evaluator(), size=2)),
     "Rolling, all states": lambda: began(se.Rolling(se.Evaluator(keep=["pairs"]), size=1)),
     "TimeRolling": lambda: began(se.TimeRolling(se.F1(), period=5)),
-    "Tumbling": lambda: began(se.Tumbling(se.Evaluator(), size=2, keep=1)),
-    "Tumbling in time": lambda: began(se.Tumbling(se.F1(), period=2, keep=1)),
+    "Tumbling": lambda: began(se.Tumbling(se.Evaluator(), size=2, history=1)),
+    "Tumbling in time": lambda: began(se.Tumbling(se.F1(), period=2, history=1)),
     "Fading": lambda: began(se.Fading(se.Evaluator(), half_life=1)),
     "Fading in time": lambda: began(se.Fading(se.F1(), half_life=2.0)),
 }
 
 
 def waiting(evaluator: object) -> se.Pending:
-    pending = se.Pending(evaluator, max_pending=3, max_age=10, late="count")
+    pending = se.Pending(evaluator, max_pending=3, max_age=10, no_prediction="count")
     for key, y_pred in enumerate([{"a"}, {"b", "c"}, {"c"}]):
         pending.predict(key, y_pred, t=key)
     return pending
 
 
 def told_of(pending: se.Pending) -> tuple[object, ...]:
-    return pending.evaluator.examples, pending.evaluator.to_bytes(), pending.keys(), pending.late, pending.evicted
+    return (
+        pending.evaluator.examples,
+        pending.evaluator.to_bytes(),
+        pending.keys(),
+        pending.without_prediction,
+        pending.evicted,
+    )
 
 
 CALLS: dict[str, Callable[[se.Pending], object]] = {

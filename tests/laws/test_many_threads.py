@@ -94,7 +94,7 @@ def repeated(rows: int, how: dict[str, bool]) -> dict[str, Any]:
 
 
 def test_many_threads_that_predict_and_observe_count_each_pair_once():
-    held, keys = se.Pending(se.Evaluator(["f1_micro"]), late="count"), numbers()
+    held, keys = se.Pending(se.Evaluator(["f1_micro"]), no_prediction="count"), numbers()
     shared: list[int] = []
 
     def pair() -> None:
@@ -112,7 +112,7 @@ def test_many_threads_that_predict_and_observe_count_each_pair_once():
     jobs = [pair, pair, again, lambda: (held.keys(), len(held), held.evicted, repr(held)), lambda: held.copy().keys()]
     first, second, *_ = crowd(STRESS, *jobs)
     assert (held.evaluator.examples, len(held)) == (first + second, 0)
-    assert held.late == len(observed)
+    assert held.without_prediction == len(observed)
 
 
 def test_many_threads_that_trace_write_each_row_once():
@@ -206,7 +206,7 @@ def test_many_threads_that_share_a_collection_of_river_count_in_every_member(for
 def test_many_threads_that_go_through_one_loop_get_each_snapshot_once(delay: int | None):
     ev, steps = se.Evaluator(["f1_micro"]), list[int]()
     stream = ((x, {x % 3}) for x in numbers())
-    snapshots = se.iter_progressive_evaluate(model_of(FEEDS["decisions"]), stream, ev, delay=delay)
+    snapshots = se.iter_progressive_evaluate(stream, model_of(FEEDS["decisions"]), ev, delay=delay)
 
     def go_on() -> None:
         steps.append(next(snapshots).step)

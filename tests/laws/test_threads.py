@@ -203,7 +203,7 @@ def test_a_model_may_read_what_the_loop_counts_with(name: str):
             learn(x, y)
 
         model.learn_one = learn_one
-        snapshots = se.iter_progressive_evaluate(model, [(x, {x, 7}) for x in range(4)], ev)
+        snapshots = se.iter_progressive_evaluate([(x, {x, 7}) for x in range(4)], model, ev)
         read.extend((snapshot.step, repr(ev.get()), ev.to_bytes()) for snapshot in snapshots)
         return ev.to_bytes(), read
 
@@ -213,7 +213,7 @@ def test_a_model_may_read_what_the_loop_counts_with(name: str):
 
 
 def test_a_key_that_changes_the_very_object_while_it_is_compared_is_counted_once():
-    held = se.Pending(se.Evaluator(), late="count")
+    held = se.Pending(se.Evaluator(), no_prediction="count")
     hooks: list[Callable[[], object]] = [lambda: held.observe(2, {2})]
 
     class Key:
@@ -232,7 +232,7 @@ def test_a_key_that_changes_the_very_object_while_it_is_compared_is_counted_once
     assert (held.evaluator.examples, held.keys()) == (2, [1, 3])
     hooks.append(lambda: held.observe(key, {7}))
     held.predict(key, {7})
-    assert (held.evaluator.examples, held.late, held.keys()) == (2, 1, [1, 3, key])
+    assert (held.evaluator.examples, held.without_prediction, held.keys()) == (2, 1, [1, 3, key])
 
 
 # -- a thread that holds a guard --------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def test_no_name_is_another_name_with_an_average():
 
 
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
-def test_every_average_and_parameter_gives_what_the_definition_says(entry: se.Entry):
+def test_every_average_and_parameter_gives_what_the_definition_says(entry: se.MetricInfo):
     tried = set()
     for stream, specs in cases_of(entry):
         ev = evaluator_of(entry, stream, specs)
@@ -44,7 +44,7 @@ def test_every_average_and_parameter_gives_what_the_definition_says(entry: se.En
 
 
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
-def test_a_class_and_a_name_give_the_same_value(entry: se.Entry):
+def test_a_class_and_a_name_give_the_same_value(entry: se.MetricInfo):
     for stream, specs in cases_of(entry, 1)[-6:]:  # without ties="last"
         for spec in specs:
             arguments = dict.fromkeys(entry.arguments, INVERSE)

@@ -25,7 +25,7 @@ def rounded(exact: Any) -> Any:
 
 
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
-def test_values_and_bounds_hold_under_extreme_weights(entry: se.Entry):
+def test_values_and_bounds_hold_under_extreme_weights(entry: se.MetricInfo):
     draw = random.Random(entry.name)
     for stream, specs in cases_of(entry, 2)[-3:]:
         stream = replace(stream, examples=[replace(one, weight=draw.choice(EXTREMES)) for one in stream.examples])

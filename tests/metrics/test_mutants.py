@@ -11,12 +11,12 @@ from tests.support.mutants import is_equivalent, is_killed, is_shared, mutants_o
 
 
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
-def test_every_entry_has_five_wrong_formulas(entry: se.Entry):
+def test_every_entry_has_five_wrong_formulas(entry: se.MetricInfo):
     assert len([mutant for mutant in mutants_of(entry) if not is_equivalent(mutant)]) >= 5
 
 
 @pytest.mark.parametrize("entry", se.catalogue()[::2], ids=lambda entry: entry.name)
-def test_a_wrong_formula_fails_its_definition(entry: se.Entry):
+def test_a_wrong_formula_fails_its_definition(entry: se.MetricInfo):
     mutants = [mutant for mutant in mutants_of(entry) if not is_equivalent(mutant) and not is_shared(mutant)]
     for mutant in random.Random(entry.name).sample(mutants, min(4, len(mutants))):
         assert is_killed(mutant), mutant.change

@@ -122,7 +122,7 @@ def test_predictions_rows_and_the_evaluators_of_the_user_go_on_after_every_crash
 
 @pytest.mark.parametrize(("other", "message"), [
     (lambda: pending(max_pending=3), r"max_pending differs \(1000000 and 3\)"),
-    (lambda: pending(max_age=3), "max_age differs"), (lambda: pending(late="count"), "late differs"),
+    (lambda: pending(max_age=3), "max_age differs"), (lambda: pending(no_prediction="count"), "no_prediction differs"),
     (lambda: se.Pending(se.Evaluator(["f1_macro"])), "metrics differ|labels differ"),
     (lambda: se.Pending(se.F1()), "F1 and Evaluator differ|Evaluator and F1 differ"),
     (lambda: se.Trace(se.F1()), "Pending and Trace differ|Trace and Pending differ"),
@@ -178,8 +178,8 @@ def test_times_come_back_as_they_were_those_with_a_zone_in_utc(t: Any, back: Any
     trace = se.Trace(se.F1(), every=1)
     trace.update({"a"}, {"a"}, t=t)
     read = se.Trace.from_bytes(trace.to_bytes())
-    assert [read.columns()["moment"], type(read.columns()["moment"][0])] == [[back], type(back)]
-    assert str(read.columns()["moment"][0]) == str(back)
+    assert [read.columns()["time"], type(read.columns()["time"][0])] == [[back], type(back)]
+    assert str(read.columns()["time"][0]) == str(back)
     read.update({"a"}, {"a"}, t=t)
     waits = pending(max_age=t - t)
     waits.predict(1, {"a"}, t=t)

@@ -49,13 +49,13 @@ def yeast(size: int = 300, labels: list[str] = ORDER) -> list[Pair]:
 
 
 def timed(size: int = 300) -> list[Pair]:
-    """Yeast with moments that repeat and are unevenly spaced, and a delay of its own for each."""
+    """Yeast with times that repeat and are unevenly spaced, and a delay of its own for each."""
     draw = random.Random(3)
-    moment = START
+    time = START
     found = []
     for x, y in yeast(size):
-        moment += dt.timedelta(minutes=draw.choice([0, 0, 1, 5]))
-        found.append((x | {"when": moment, "wait": dt.timedelta(minutes=draw.choice([0, 1, 9, 60]))}, y))
+        time += dt.timedelta(minutes=draw.choice([0, 0, 1, 5]))
+        found.append((x | {"when": time, "wait": dt.timedelta(minutes=draw.choice([0, 1, 9, 60]))}, y))
     return found
 
 
@@ -105,8 +105,9 @@ def both(model: Callable[[], object], stream: Callable[[], object], **how: objec
     """What our loop counts and what River's counts, once it is certain that both asked and taught the same."""
     ours, theirs = Watched(model()), Watched(model())
     counted, expected = se.Evaluator(), se.Evaluator()
-    assert se.progressive_evaluate(ours, stream(), counted, **how) is counted
-    evaluate.progressive_val_score(stream(), theirs, Accepting(expected), **how)
+    assert se.progressive_evaluate(stream(), ours, counted, **how) is counted
+    named = {"moment" if name == "time" else name: value for name, value in how.items()}
+    evaluate.progressive_val_score(stream(), theirs, Accepting(expected), **named)
     assert ours.calls == theirs.calls
     return counted, expected
 
@@ -125,20 +126,20 @@ def test_counts_what_river_counts_in_the_same_order(name, delay):
     assert counted.get() == expected.get()
 
 
-@pytest.mark.parametrize("moment", ["when", lambda x: x["when"]], ids=["field", "callable"])
+@pytest.mark.parametrize("time", ["when", lambda x: x["when"]], ids=["field", "callable"])
 @pytest.mark.parametrize("delay", [
     dt.timedelta(0), dt.timedelta(minutes=30), "wait", lambda x, y: x["wait"] * 2 if y["Class2"] else x["wait"],
 ], ids=["at once", "constant", "field", "callable"])  # fmt: skip
-def test_counts_what_river_counts_with_moments(moment, delay):
+def test_counts_what_river_counts_with_moments(time, delay):
     def model() -> object:
         return discarding(MODELS["ClassifierChain"]())
 
-    counted, expected = both(model, lambda: timed(200), moment=moment, delay=delay)
+    counted, expected = both(model, lambda: timed(200), time=time, delay=delay)
     assert counted.to_bytes() == expected.to_bytes()
 
 
 def test_whole_yeast_gives_the_values_of_river():
-    ours = se.progressive_evaluate(MODELS["ClassifierChain"](), datasets.Yeast(), RiverMetric("f1_macro"))
+    ours = se.progressive_evaluate(datasets.Yeast(), MODELS["ClassifierChain"](), RiverMetric("f1_macro"))
     theirs = evaluate.progressive_val_score(datasets.Yeast(), MODELS["ClassifierChain"](), RiverMetric("f1_macro"))
     assert ours.get() == theirs.get()
     assert ours.metric == theirs.metric
@@ -148,11 +149,11 @@ def test_a_metric_of_river_itself_gets_what_river_gives_it():
     def metric() -> object:
         return metrics.multioutput.MicroAverage(metrics.Jaccard())
 
-    ours = se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(), metric())
+    ours = se.progressive_evaluate(yeast(), MODELS["ClassifierChain"](), metric())
     theirs = evaluate.progressive_val_score(yeast(), MODELS["ClassifierChain"](), metric())
     assert ours.get() == theirs.get()
     pair = metrics.base.Metrics([metric(), metrics.multioutput.ExactMatch()])
-    last = list(se.iter_progressive_evaluate(MODELS["ClassifierChain"](), yeast(), pair, step=1000))[-1]
+    last = list(se.iter_progressive_evaluate(yeast(), MODELS["ClassifierChain"](), pair, step=1000))[-1]
     assert last.values["MicroAverage"] == theirs.get()
     assert set(last.values) == {"MicroAverage", "ExactMatch"}
 
@@ -167,7 +168,7 @@ def test_snapshots_are_those_of_river(step, delay):
     expected = [(one["Step"], {"f1_micro": one["RiverMetric"].get()}, one["Prediction"] or None) for one in steps]
     ours = list(
         se.iter_progressive_evaluate(
-            MODELS["PerOutputClassifier"](), yeast(200), se.F1(average="micro"), step=step, delay=delay, prediction=True
+            yeast(200), MODELS["PerOutputClassifier"](), se.F1(average="micro"), step=step, delay=delay, prediction=True
         )
     )
     if 200 % step:  # River's last report, which comes because the stream ends, has no prediction
@@ -209,12 +210,14 @@ def scripted(*says: object) -> list[tuple[dict, set[str]]]:
 
 
 @pytest.mark.parametrize("delay", [None, 1])
-@pytest.mark.parametrize(("unpredicted", "expected"), [("skip", 3), ("count", 5)])
-def test_an_example_for_which_nothing_is_predicted_is_skipped_or_counted(unpredicted, expected, delay):
+@pytest.mark.parametrize(("no_prediction", "expected"), [("skip", 3), ("count", 5)])
+def test_an_example_for_which_nothing_is_predicted_is_skipped_or_counted(no_prediction, expected, delay):
     says = (None, {}, {"a": None}, {"a": True}, set())
     model, ev = Scripted(*says), se.Evaluator()
     snapshots = list(
-        se.iter_progressive_evaluate(model, scripted(*says), ev, unpredicted=unpredicted, prediction=True, delay=delay)
+        se.iter_progressive_evaluate(
+            scripted(*says), model, ev, no_prediction=no_prediction, prediction=True, delay=delay
+        )
     )
     assert ev.examples == expected
     assert ev.per_label().tp.tolist() == [1]
@@ -223,7 +226,7 @@ def test_an_example_for_which_nothing_is_predicted_is_skipped_or_counted(unpredi
 
 
 def test_a_label_predicted_as_none_is_not_predicted():
-    ev = se.progressive_evaluate(Scripted({"a": None, "b": 1}), [({}, {"a"})], se.Evaluator())
+    ev = se.progressive_evaluate([({}, {"a"})], Scripted({"a": None, "b": 1}), se.Evaluator())
     expected = se.Evaluator()
     expected.update({"a"}, {"b": 1})
     assert ev.to_bytes() == expected.to_bytes()
@@ -243,33 +246,33 @@ def test_scores_with_a_threshold_equal_a_loop_written_out(name, predict, thresho
             expected.update(y, scores)
         model.learn_one(x, y)
     counted = se.Evaluator(threshold=threshold)
-    se.progressive_evaluate(MODELS[name](), yeast(150), counted, predict=predict)
+    se.progressive_evaluate(yeast(150), MODELS[name](), counted, predict=predict)
     assert counted.to_bytes() == expected.to_bytes()
-    labels = se.progressive_evaluate(MODELS[name](), yeast(150), se.Evaluator(threshold=threshold), predict="labels")
+    labels = se.progressive_evaluate(yeast(150), MODELS[name](), se.Evaluator(threshold=threshold), predict="labels")
     assert labels.get() != counted.get()
 
 
 @pytest.mark.parametrize("threshold", [None, 0.3])
 def test_a_metric_of_river_gets_scores_if_what_it_wraps_reads_them(threshold):
     wrapped = RiverMetric(se.Evaluator(threshold=threshold))
-    se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(50), wrapped)
-    plain = se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(50), se.Evaluator(threshold=threshold))
+    se.progressive_evaluate(yeast(50), MODELS["ClassifierChain"](), wrapped)
+    plain = se.progressive_evaluate(yeast(50), MODELS["ClassifierChain"](), se.Evaluator(threshold=threshold))
     assert wrapped.metric.to_bytes() == plain.to_bytes()
 
 
 def test_probabilities_of_both_outcomes_become_the_one_of_true():
     says = {"a": {False: 0.25, True: 0.75}, "b": {False: 1.0}, "c": {}, "d": 0.5, "e": None, "f": {0: 0.1, 1: 0.9}}
     stream = [({}, {"a"})]
-    (snapshot,) = se.iter_progressive_evaluate(Scripted(says), stream, se.F1(threshold=0.5), prediction=True)
+    (snapshot,) = se.iter_progressive_evaluate(stream, Scripted(says), se.F1(threshold=0.5), prediction=True)
     assert snapshot.prediction == {"a": 0.75, "b": 0.0, "d": 0.5, "f": 0.9}
 
 
 def test_a_trace_of_evaluators_with_and_without_threshold_is_no_reader_of_scores():
     trace = se.Trace({"scores": se.F1(threshold=0.3), "labels": se.F1()})
     with pytest.raises(se.InputError, match=r"scores are read by 'scores' .* and labels by 'labels'; build all"):
-        se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(5), trace)
+        se.progressive_evaluate(yeast(5), MODELS["ClassifierChain"](), trace)
     assert trace.examples == 0
-    se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(5), trace, predict="labels")
+    se.progressive_evaluate(yeast(5), MODELS["ClassifierChain"](), trace, predict="labels")
     assert trace.examples == 5
 
 
@@ -288,7 +291,7 @@ def per_output() -> multioutput.PerOutputClassifier:
 def test_the_weights_of_a_stream_teach_the_model_as_in_river(delay):
     counted, expected = both(per_output, weighted, delay=delay)
     assert counted.to_bytes() == expected.to_bytes()
-    plain = se.progressive_evaluate(per_output(), yeast(120), se.Evaluator(), delay=delay)
+    plain = se.progressive_evaluate(yeast(120), per_output(), se.Evaluator(), delay=delay)
     assert counted.get() != plain.get()
 
 
@@ -296,16 +299,16 @@ def test_the_weights_of_a_stream_teach_the_model_as_in_river(delay):
 def test_dictionaries_of_the_stream_are_not_changed(delay):
     stream = weighted()
     before = copy.deepcopy(stream)
-    se.progressive_evaluate(per_output(), stream, se.Evaluator(), delay=delay, weigh="both")
+    se.progressive_evaluate(stream, per_output(), se.Evaluator(), delay=delay, weight_for="both")
     assert stream == before
 
 
-@pytest.mark.parametrize(("weigh", "learns", "counts"), [
+@pytest.mark.parametrize(("weight_for", "learns", "counts"), [
     ("learn", True, False), ("metric", False, True), ("both", True, True), ("auto", True, True),
 ])  # fmt: skip
 @pytest.mark.parametrize("weight", ["cost", lambda x, _: x["cost"]], ids=["field", "callable"])
 @pytest.mark.parametrize("delay", [None, 4])
-def test_a_weight_goes_where_it_is_sent(weight, weigh, learns, counts, delay):
+def test_a_weight_goes_where_it_is_sent(weight, weight_for, learns, counts, delay):
     stream = [(x | {"cost": 0.5 + place % 3}, y) for place, (x, y) in enumerate(yeast(100))]
     model, expected = per_output(), se.Evaluator()
     questions = []
@@ -323,18 +326,20 @@ def test_a_weight_goes_where_it_is_sent(weight, weigh, learns, counts, delay):
             answer(*questions.pop(0))
     for question in questions:
         answer(*question)
-    counted = se.progressive_evaluate(per_output(), stream, se.Evaluator(), weight=weight, weigh=weigh, delay=delay)
+    counted = se.progressive_evaluate(
+        stream, per_output(), se.Evaluator(), weight=weight, weight_for=weight_for, delay=delay
+    )
     assert counted.to_bytes() == expected.to_bytes()
 
 
 def test_the_weights_of_a_stream_count_in_the_metric_if_asked():
     recorded = Recorded()
-    se.progressive_evaluate(per_output(), weighted(), recorded, weigh="metric")
+    se.progressive_evaluate(weighted(), per_output(), recorded, weight_for="metric")
     weights = [extra.get("w", 1.0) for _, _, extra in weighted()][1:]  # River's model predicts nothing for the first
     assert [weight for _, _, weight in recorded.calls] == weights
 
 
-# -- moments, windows, snapshots --------------------------------------------------------------------------------------
+# -- times, windows, snapshots --------------------------------------------------------------------------------------
 
 
 class Clock:
@@ -364,29 +369,29 @@ class Always:
 
 def test_a_window_over_time_is_given_when_the_truth_became_known():
     clock = Clock()
-    se.progressive_evaluate(Always(), moments(1, 1.5, 4), clock, moment="when")
+    se.progressive_evaluate(moments(1, 1.5, 4), Always(), clock, time="when")
     assert clock.times == [1, 1.5, 4]
     clock = Clock()
     snapshots = se.iter_progressive_evaluate(
-        Always(), moments(1, 2, 4), clock, moment="when", delay=lambda x, _: 10 if x["when"] == 1 else 1
+        moments(1, 2, 4), Always(), clock, time="when", delay=lambda x, _: 10 if x["when"] == 1 else 1
     )
-    assert [snapshot.moment for snapshot in snapshots] == clock.times == [3, 5, 11]
+    assert [snapshot.time for snapshot in snapshots] == clock.times == [3, 5, 11]
 
 
 def test_without_moments_a_window_over_time_is_refused_before_anything_happens():
     model = Watched(Always())
-    with pytest.raises(se.InputError, match="moment="):
-        se.progressive_evaluate(model, moments(1), Clock())
+    with pytest.raises(se.InputError, match="time="):
+        se.progressive_evaluate(moments(1), model, Clock())
     windows = (se.TimeRolling(se.F1(), 3.0), se.Tumbling(se.F1(), period=3.0), se.Fading(se.F1(), 3.0))
     for evaluator in (*windows, se.Trace({"clock": Clock()})):
-        with pytest.raises(se.InputError, match="moment="):
-            se.progressive_evaluate(model, moments(1), evaluator)
+        with pytest.raises(se.InputError, match="time="):
+            se.progressive_evaluate(moments(1), model, evaluator)
     assert not any(call[0] == "learn" for call in model.calls)
 
 
 def test_snapshots_do_not_change_later():
     ev = se.Evaluator(["f1_micro", "recall_per_label"])
-    steps = se.iter_progressive_evaluate(MODELS["ClassifierChain"](), yeast(40), ev, step=10, prediction=True)
+    steps = se.iter_progressive_evaluate(yeast(40), MODELS["ClassifierChain"](), ev, step=10, prediction=True)
     first = next(steps)
     before = copy.deepcopy((first.step, first.values, first.prediction))
     rest = list(steps)
@@ -421,16 +426,16 @@ def test_models_and_streams_may_reuse_their_dictionaries(delay):
             y["a"] = place % 2 == 0
             yield x, y
 
-    steps = list(se.iter_progressive_evaluate(Reusing(), stream(), se.F1(), delay=delay, prediction=True))
+    steps = list(se.iter_progressive_evaluate(stream(), Reusing(), se.F1(), delay=delay, prediction=True))
     assert [step.prediction["a"] for step in steps] == [True, False, False] * 4
-    ev = se.progressive_evaluate(Reusing(), stream(), se.Evaluator(), delay=delay)
+    ev = se.progressive_evaluate(stream(), Reusing(), se.Evaluator(), delay=delay)
     table = ev.per_label()
     assert (table.tp[0], table.fp[0], table.fn[0], table.tn[0]) == (2, 2, 4, 4)
 
 
 def test_a_single_metric_a_window_and_a_trace_report_their_values_by_name():
     def values(evaluator: object) -> object:
-        return next(se.iter_progressive_evaluate(Scripted({"a": True}), [({}, {"a": True})], evaluator)).values
+        return next(se.iter_progressive_evaluate([({}, {"a": True})], Scripted({"a": True}), evaluator)).values
 
     assert values(se.F1(average="micro")) == {"f1_micro": 1.0}
     assert values(se.F1(average=None)) == {"f1_per_label": {"a": 1.0}}
@@ -454,7 +459,7 @@ def test_values_are_copies_of_what_an_evaluator_holds():
         def get(self):
             return self.values
 
-    found = list(se.iter_progressive_evaluate(Always(), moments(1, 2), Live()))
+    found = list(se.iter_progressive_evaluate(moments(1, 2), Always(), Live()))
     assert [one.values for one in found] == [{"count": n, "by label": {"a": n}} for n in (1.0, 2.0)]
 
 
@@ -473,7 +478,7 @@ def test_windows_count_the_last_examples_and_those_of_the_last_time(threshold):
         model.learn_one(x, y)
     period = dt.timedelta(minutes=40)
     trace = se.Trace({"last": se.Rolling(ev(), size=25), "hour": se.TimeRolling(ev(), period), "all": ev()}, every=1)
-    se.progressive_evaluate(discarding(MODELS["ClassifierChain"]()), timed(120), trace, moment="when")
+    se.progressive_evaluate(timed(120), discarding(MODELS["ClassifierChain"]()), trace, time="when")
     for name, kept in (
         ("last", rows[-25:]), ("hour", [row for row in rows if row[0] > rows[-1][0] - period]), ("all", rows),
     ):  # fmt: skip
@@ -494,16 +499,16 @@ class Clock2:
 
 
 def test_seconds_and_moments_are_told_only_where_they_are_known():
-    for snapshot in se.iter_progressive_evaluate(Always(), moments(1, 2), se.F1()):
-        assert snapshot.seconds is snapshot.moment is snapshot.prediction is None
-    times = [snapshot.seconds for snapshot in se.iter_progressive_evaluate(Always(), moments(1, 2), se.F1(), seconds=1)]
+    for snapshot in se.iter_progressive_evaluate(moments(1, 2), Always(), se.F1()):
+        assert snapshot.seconds is snapshot.time is snapshot.prediction is None
+    times = [snapshot.seconds for snapshot in se.iter_progressive_evaluate(moments(1, 2), Always(), se.F1(), seconds=1)]
     assert times == sorted(times)
     assert times[0] >= 0
 
 
 def test_an_empty_stream_gives_no_snapshot_and_changes_nothing():
-    assert list(se.iter_progressive_evaluate(Always(), [], se.F1())) == []
-    assert se.progressive_evaluate(Always(), iter([]), se.F1()) == se.F1()
+    assert list(se.iter_progressive_evaluate([], Always(), se.F1())) == []
+    assert se.progressive_evaluate(iter([]), Always(), se.F1()) == se.F1()
 
 
 def test_a_model_that_does_not_learn_needs_no_learn_one():
@@ -511,9 +516,9 @@ def test_a_model_that_does_not_learn_needs_no_learn_one():
         def predict_one(self, x):
             return {"a"}
 
-    assert se.progressive_evaluate(Frozen(), moments(1, 2), se.F1(), learn=False).examples == 2
+    assert se.progressive_evaluate(moments(1, 2), Frozen(), se.F1(), learn=False).examples == 2
     with pytest.raises(se.InputError, match="learn=False"):
-        se.progressive_evaluate(Frozen(), moments(1, 2), se.F1())
+        se.progressive_evaluate(moments(1, 2), Frozen(), se.F1())
 
 
 def test_the_keywords_of_a_stream_reach_the_model():
@@ -533,7 +538,7 @@ class Keywords:
 
 def test_any_iterable_can_be_a_stream():
     frame_like = river_stream.iter_array(np.eye(3), np.array([[True], [False], [True]]))
-    assert se.progressive_evaluate(per_output(), frame_like, se.F1()).examples == 2
+    assert se.progressive_evaluate(frame_like, per_output(), se.F1()).examples == 2
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------
@@ -543,17 +548,17 @@ def refused(match: str, model: object, stream: object, evaluator: object | None 
     """Both functions raise; the evaluator of the first is returned."""
     ev = se.Evaluator() if evaluator is None else evaluator
     with pytest.raises(se.InputError, match=match):
-        list(se.iter_progressive_evaluate(copy.deepcopy(model), copy.deepcopy(stream), copy.deepcopy(ev), **how))
+        list(se.iter_progressive_evaluate(copy.deepcopy(stream), copy.deepcopy(model), copy.deepcopy(ev), **how))
     with pytest.raises(se.InputError, match=match):
-        se.progressive_evaluate(model, stream, ev, **how)
+        se.progressive_evaluate(stream, model, ev, **how)
     return ev
 
 
 @pytest.mark.parametrize(("match", "how"), [
-    ("did you mean 'scores'", {"predict": "score"}), ("unpredicted must be", {"unpredicted": None}),
-    ("weigh must be", {"weigh": 1}), ("weight must be the name", {"weight": 2.0}),
-    ("moment must be the name", {"moment": 3}), ("progress must be", {"progress": "yes"}),
-    ("total must be", {"total": -1}), ("takes no w", {"weight": "when", "weigh": "both"}),
+    ("did you mean 'scores'", {"predict": "score"}), ("no_prediction must be", {"no_prediction": None}),
+    ("weight_for must be", {"weight_for": 1}), ("weight must be the name", {"weight": 2.0}),
+    ("time must be the name", {"time": 3}), ("progress must be", {"progress": "yes"}),
+    ("total must be", {"total": -1}), ("takes no w", {"weight": "when", "weight_for": "both"}),
 ])  # fmt: skip
 def test_wrong_options_are_refused_before_anything_happens(match, how):
     model = Watched(Always())
@@ -566,7 +571,7 @@ def test_wrong_options_are_refused_before_anything_happens(match, how):
 @pytest.mark.parametrize("step", [0, -1, 1.0, True, None])
 def test_a_step_is_an_integer_from_one_up_and_refused_at_once(step):
     with pytest.raises(se.InputError, match="step must be an integer of at least 1"):
-        se.iter_progressive_evaluate(Always(), moments(1), se.F1(), step=step)
+        se.iter_progressive_evaluate(moments(1), Always(), se.F1(), step=step)
 
 
 def test_the_model_must_predict_and_learn_and_be_an_object():
@@ -585,14 +590,14 @@ def test_the_model_must_predict_and_learn_and_be_an_object():
 @pytest.mark.parametrize("evaluator", ["f1_micro", 3, object(), {"f1": se.F1()}, se.F1, metrics.F1])
 def test_the_evaluator_must_update_and_answer_and_be_an_object(evaluator):
     with pytest.raises(se.InputError, match="evaluator must"):
-        se.progressive_evaluate(Always(), moments(1), evaluator)
+        se.progressive_evaluate(moments(1), Always(), evaluator)
 
 
 @pytest.mark.parametrize(
     "stream", [None, 3, [1], [({},)], [({}, {"a"}, {}, {})], [({}, {"a"}, 3)], [None]], ids=case_name
 )
 def test_the_stream_must_hold_pairs_or_triples(stream):
-    assert refused("stream", Always(), stream) == se.Evaluator()
+    assert refused("dataset", Always(), stream) == se.Evaluator()
 
 
 @pytest.mark.parametrize("model", [
@@ -624,45 +629,45 @@ def test_a_model_without_probabilities_is_refused():
 
 def test_a_missing_field_is_named_with_the_place_of_the_example():
     stream = [*moments(1, 2), ({"whence": 3}, {"a"})]
-    for name in ("moment", "weight"):
-        how = {name: "when"} | ({"weigh": "metric"} if name == "weight" else {})
-        ev = refused(rf"stream\[2\] has no field 'when', which {name}= names.*whence", Always(), stream, **how)
+    for name in ("time", "weight"):
+        how = {name: "when"} | ({"weight_for": "metric"} if name == "weight" else {})
+        ev = refused(rf"dataset\[2\] has no field 'when', which {name}= names.*whence", Always(), stream, **how)
         assert ev.examples == 2
-    ev = refused(r"stream\[2\] has no field 'when', which delay=", Always(), stream, delay="when")
+    ev = refused(r"dataset\[2\] has no field 'when', which delay=", Always(), stream, delay="when")
     assert ev.examples == 1  # the truth of the first was due, that of the second was not
 
 
 @pytest.mark.parametrize(("times", "match"), [
-    ((1, 3, 2), r"stream\[2\] goes backwards, from 3 to 2"), ((START, START, 3), "of one kind"),
+    ((1, 3, 2), r"dataset\[2\] goes backwards, from 3 to 2"), ((START, START, 3), "of one kind"),
     ((1, 2, float("nan")), "nan"), ((1, 2, None), "not None"),
 ])  # fmt: skip
 def test_moments_must_not_go_backwards(times, match):
     for delay in (None, lambda x, _: x["when"] - x["when"]):
-        ev = refused(match, Always(), moments(*times), moment="when", delay=delay)
+        ev = refused(match, Always(), moments(*times), time="when", delay=delay)
         assert ev.examples == 2 - (delay is not None)
 
 
-@pytest.mark.parametrize("moment", [None, float("nan"), {}])
-def test_the_first_moment_must_be_one(moment):
-    assert refused("moment", Always(), moments(moment), moment="when") == se.Evaluator()
+@pytest.mark.parametrize("time", [None, float("nan"), {}])
+def test_the_first_moment_must_be_one(time):
+    assert refused("time", Always(), moments(time), time="when") == se.Evaluator()
 
 
-@pytest.mark.parametrize(("delay", "moment"), [
+@pytest.mark.parametrize(("delay", "time"), [
     (dt.timedelta(1), None), ("soon", None), (3, "when"), (lambda *_: None, "when"), (dt.timedelta.max, "when"),
     (lambda *_: -dt.timedelta(1), "when"), (-1, None), (float("nan"), None),
 ], ids=case_name)  # fmt: skip
-def test_a_delay_must_add_up_with_the_moment(delay, moment):
+def test_a_delay_must_add_up_with_the_moment(delay, time):
     model = Watched(Always())
     stream = [({"when": START, "soon": "soon"}, {"a"})]
-    assert refused("delay", model, stream, delay=delay, moment=moment) == se.Evaluator()
+    assert refused("delay", model, stream, delay=delay, time=time) == se.Evaluator()
     assert model.calls == []
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), "heavy", None, True])
 def test_a_weight_must_be_a_weight(weight):
     stream = [({"cost": 1.0}, {"a"}), ({"cost": weight}, {"a"})]
-    for weigh in ("learn", "metric"):
-        ev = refused(r"stream\[1\]: weight", Keywordless(), stream, weight="cost", weigh=weigh)
+    for weight_for in ("learn", "metric"):
+        ev = refused(r"dataset\[1\]: weight", Keywordless(), stream, weight="cost", weight_for=weight_for)
         assert ev.examples == 1
 
 
@@ -673,14 +678,14 @@ class Keywordless(Always):
 
 def test_weights_for_an_evaluator_without_weights_are_refused():
     refused("takes no weight", Always(), moments(1), Clock2(), weight="when")
-    se.progressive_evaluate(Keywordless(), moments(1), Clock2(), weight="when", weigh="learn")
+    se.progressive_evaluate(moments(1), Keywordless(), Clock2(), weight="when", weight_for="learn")
 
 
 def test_a_weight_that_the_model_passes_on_to_where_it_is_not_known_is_explained():
     stream = [(x | {"cost": 2.0}, y) for x, y in yeast(3)]
     with pytest.raises(TypeError) as caught:
-        se.progressive_evaluate(multioutput.ClassifierChain(logistic(), order=ORDER[:]), stream, se.F1(), weight="cost")
-    assert 'weigh="metric"' in "".join(caught.value.__notes__)
+        se.progressive_evaluate(stream, multioutput.ClassifierChain(logistic(), order=ORDER[:]), se.F1(), weight="cost")
+    assert 'weight_for="metric"' in "".join(caught.value.__notes__)
 
 
 @pytest.mark.parametrize("delay", [None, 3])
@@ -691,7 +696,7 @@ def test_a_stream_that_raises_midway_leaves_what_was_counted(delay):
 
     ev, model = se.Evaluator(), Watched(MODELS["ClassifierChain"]())
     with pytest.raises(OSError, match="the line is dead"):
-        se.progressive_evaluate(model, broken(), ev, delay=delay)
+        se.progressive_evaluate(broken(), model, ev, delay=delay)
     counted = 20 - (delay or 0)
     assert ev.examples == counted
     assert sum(call[0] == "learn" for call in model.calls) == counted
@@ -702,8 +707,8 @@ def test_an_example_that_the_evaluator_refuses_is_named_and_not_learnt_from(dela
     stream = [({}, {"a"}), ({}, {"b"}), ({}, {"a"})]
     model, ev = Watched(Always()), se.Evaluator(labels=["a"])
     with pytest.raises(se.LabelError, match="'b'") as caught:
-        se.progressive_evaluate(model, stream, ev, delay=delay)
-    assert "stream[1]" in caught.value.__notes__[0]
+        se.progressive_evaluate(stream, model, ev, delay=delay)
+    assert "dataset[1]" in caught.value.__notes__[0]
     assert ev.examples == sum(call[0] == "learn" for call in model.calls) == 1
 
 
@@ -718,7 +723,7 @@ class Terminal(io.StringIO):
 def test_a_bar_is_shown_on_a_terminal_or_when_asked(monkeypatch):
     def shown(err: io.StringIO, **how: object) -> str:
         monkeypatch.setattr(sys, "stderr", err)
-        se.progressive_evaluate(Always(), moments(*range(7)), se.F1(), **how)
+        se.progressive_evaluate(moments(*range(7)), Always(), se.F1(), **how)
         return err.getvalue()
 
     assert shown(io.StringIO()) == shown(Terminal(), progress=False) == ""
@@ -734,7 +739,7 @@ def test_a_bar_is_shown_on_a_terminal_or_when_asked(monkeypatch):
 def test_the_size_of_a_dataset_of_river_is_known_to_the_bar(monkeypatch):
     err = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
-    next(se.iter_progressive_evaluate(Always(), datasets.Yeast(), se.F1(), progress=True))
+    next(se.iter_progressive_evaluate(datasets.Yeast(), Always(), se.F1(), progress=True))
     assert "/2417" in err.getvalue()
 
 

@@ -33,7 +33,7 @@ class Model(RuleBasedStateMachine):
         self.waiting: list[tuple[object, frozenset, float]] = []
         self.counted = se.Evaluator(labels=["a", "b", "c"])
         self.now = 0.0
-        self.late = 0
+        self.without_prediction = 0
         self.evicted = {"max_pending": 0, "max_age": 0}
 
     @initialize(
@@ -45,7 +45,7 @@ class Model(RuleBasedStateMachine):
             se.Evaluator(labels=["a", "b", "c"]),
             max_pending=max_pending,
             max_age=max_age,
-            late="count" if late else "error",
+            no_prediction="count" if late else "error",
         )
 
     def alive(self, now: float) -> list[tuple[object, frozenset, float]]:
@@ -98,7 +98,7 @@ class Model(RuleBasedStateMachine):
             self.counted.update(labels, found[0][1], weight=weight, mask=mask)
             self.waiting.remove(found[0])
         else:
-            self.late += 1
+            self.without_prediction += 1
 
     @rule(key=KEYS)
     def discard(self, key):
@@ -134,13 +134,13 @@ class Model(RuleBasedStateMachine):
             return
         assert self.pending.keys() == [one[0] for one in self.waiting]
         assert self.pending.pending == len(self.pending) == len(self.waiting)
-        assert self.pending.late == self.late
+        assert self.pending.without_prediction == self.without_prediction
         assert self.pending.evicted == self.evicted
         assert self.pending.evaluator.to_bytes() == self.counted.to_bytes()
 
 
 def state_of(pending: se.Pending) -> tuple:
-    return pending.keys(), pending.late, pending.evicted, pending.evaluator.to_bytes(), pending._status[0]
+    return pending.keys(), pending.without_prediction, pending.evicted, pending.evaluator.to_bytes(), pending._status[0]
 
 
 TestModel = Model.TestCase
@@ -217,7 +217,7 @@ def test_what_is_no_prediction_is_refused_when_it_is_given(wrong: object):
     ("max_pending must be", {"max_pending": True}), ("max_age must be", {"max_age": -1}),
     ("max_age must be", {"max_age": "1 day"}), ("max_age must be", {"max_age": float("nan")}),
     ("max_age must be", {"max_age": dt.timedelta(-1)}), ("max_age must be", {"max_age": True}),
-    ("did you mean 'count'", {"late": "counts"}), ("late must be", {"late": None}),
+    ("did you mean 'count'", {"no_prediction": "counts"}), ("no_prediction must be", {"no_prediction": None}),
 ])  # fmt: skip
 def test_wrong_bounds_are_refused(match: str, how: dict):
     with pytest.raises(se.InputError, match=match):
@@ -306,7 +306,7 @@ def test_a_loop_with_delay_written_by_hand_leaves_the_bytes_of_progressive_evalu
         return preprocessing.StandardScaler() | multioutput.PerOutputClassifier(linear_model.LogisticRegression())
 
     delay = 30
-    expected = se.progressive_evaluate(model(), datasets.Yeast().take(150), se.Evaluator(), delay=delay)
+    expected = se.progressive_evaluate(datasets.Yeast().take(150), model(), se.Evaluator(), delay=delay)
     pending, learner, examples = se.Pending(se.Evaluator()), model(), list(datasets.Yeast().take(150))
     for place in range(len(examples) + delay):
         old = place - delay

@@ -105,7 +105,7 @@ def test_moments_weights_and_masks_are_passed_on():
         trace.update({"a"}, {"a", "b"}, weight=0.5, mask={"b"}, t=START + dt.timedelta(hours=hour))
     assert trace.columns() == {
         "examples": [2, 4],
-        "moment": [START + dt.timedelta(hours=1), START + dt.timedelta(hours=3)],
+        "time": [START + dt.timedelta(hours=1), START + dt.timedelta(hours=3)],
         "count [time]": [2.0, 4.0],
         "f1_micro [all]": [1.0, 1.0],
     }
@@ -121,7 +121,7 @@ def test_columns_make_a_data_frame(frame: type):
     made = frame(trace.columns())
     assert made.shape == (2, 6)
     assert [str(kind) for kind in made["examples"].to_list()] == ["2", "4"]
-    assert made["moment"].to_list() == [START + dt.timedelta(days=1), START + dt.timedelta(days=3)]
+    assert made["time"].to_list() == [START + dt.timedelta(days=1), START + dt.timedelta(days=3)]
     assert made["f1_macro [last]"].to_list() == trace.columns()["f1_macro [last]"]
     first, second = made["recall_per_label: b [all]"].to_list()
     assert math.isnan(first)
@@ -395,7 +395,7 @@ def test_a_plot_goes_along_the_moments_and_onto_given_axes():
         trace.update({"a"}, {"a"}, t=START + dt.timedelta(days=day))
     _, axes = pyplot.subplots(1, 2)
     assert trace.plot(ax=axes[1]) is axes[1]
-    assert axes[1].get_xlabel() == "moment"
+    assert axes[1].get_xlabel() == "time"
     assert not axes[0].get_lines()
     axes[1].figure.canvas.draw()
 

@@ -42,7 +42,7 @@ def setups(draw: st.DrawFn) -> dict[str, Any]:
     declared = draw(
         st.dictionaries(st.sampled_from(by), st.lists(st.sampled_from(VALUES[:6]), unique=True), max_size=1)
     )
-    return {"by": by, "cross": cross, "most": draw(st.integers(1, 4)), "values": declared}
+    return {"by": by, "cross": cross, "max_slices": draw(st.integers(1, 4)), "values": declared}
 
 
 def fresh(setup: dict[str, Any], kind: str = "decisions") -> se.Sliced[Any]:
@@ -147,10 +147,10 @@ def test_reverting_undoes_updating_or_is_refused_by_name(
 @given(streams())
 def test_without_overflow_everything_can_be_taken_back(stream: tuple[dict[str, Any], str, list[Example]]):
     setup, kind, examples = stream
-    target = feed(fresh({**setup, "most": 10_000}, kind), examples)
+    target = feed(fresh({**setup, "max_slices": 10_000}, kind), examples)
     for true, pred, where, weight in examples:
         target.revert(true, pred, where=where, weight=weight)
-    assert target.to_bytes() == fresh({**setup, "most": 10_000}, kind).to_bytes()
+    assert target.to_bytes() == fresh({**setup, "max_slices": 10_000}, kind).to_bytes()
 
 
 @CHECK
@@ -190,7 +190,7 @@ def test_slices_hold_the_examples_of_their_values_and_no_others(stream: tuple[di
             )
         }
         if len(names) > 1 or declared == [None]:
-            allowed = set(sorted(allowed, key=rank_of)[: setup["most"]])
+            allowed = set(sorted(allowed, key=rank_of)[: setup["max_slices"]])
         expected = {key: of([row for row, own in zip(examples, keys, strict=True) if own == key]) for key in allowed}
         rest = [row for row, own in zip(examples, keys, strict=True) if own not in allowed]
         found = {}
@@ -260,7 +260,7 @@ CHANGES: dict[str, Callable[[se.Sliced], object]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_interrupted_change_has_happened_or_has_not(change: str):
     def started() -> se.Sliced:
-        target = fresh({"by": ("region", "device"), "cross": [("region", "device")], "most": 2})
+        target = fresh({"by": ("region", "device"), "cross": [("region", "device")], "max_slices": 2})
         return feed(target, [(*EXAMPLE, {"region": region, "device": "x"}, 1.0) for region in ("eu", "eu", "us", 7)])
 
     run = CHANGES[change]
@@ -361,7 +361,7 @@ def test_true_and_one_are_different_slices_that_get_does_not_mix_up():
 
 def test_values_beyond_the_most_are_counted_together_whichever_came_first():
     names = [f"user {number}" for number in range(50)]
-    first, second = (se.Sliced(se.Evaluator(["f1_micro"]), by="user", most=10) for _ in range(2))
+    first, second = (se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=10) for _ in range(2))
     for name in names:
         first.update({"a"}, {"a"}, where={"user": name})
     second.update_many([{"a"}] * 50, [{"a"}] * 50, where={"user": names[::-1]})
@@ -375,7 +375,7 @@ def test_values_beyond_the_most_are_counted_together_whichever_came_first():
 
 
 def test_declared_values_always_have_slices_and_all_others_share_one():
-    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", values={"region": ["us", "eu", None]}, most=1)
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", values={"region": ["us", "eu", None]}, max_slices=1)
     sliced.update_many([{"a"}] * 4, [{"a"}] * 4, where={"region": ["eu", "asia", "africa", "eu"]})
     assert [(part.where["region"], part.evaluator.examples) for part in sliced.slices()] == [
         ("us", 0), ("eu", 2), (None, 0), (OTHER, 2),
@@ -387,16 +387,16 @@ def test_declared_values_always_have_slices_and_all_others_share_one():
 
 
 def test_the_last_example_of_a_slice_stays_while_others_have_no_room():
-    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", most=1)
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
     for name in ("ann", "bob", "cy"):
         sliced.update({"a"}, {"a"}, where={"user": name})
     (kept,) = [part.where["user"] for part in sliced.slices() if part.where["user"] is not OTHER]
-    with pytest.raises(se.RevertError, match=r"last example of user .*most=2 or more, or with values="):
+    with pytest.raises(se.RevertError, match=r"last example of user .*max_slices=2 or more, or with values="):
         sliced.revert({"a"}, {"a"}, where={"user": kept})
     for name in {"ann", "bob", "cy"} - {kept}:
         sliced.revert({"a"}, {"a"}, where={"user": name})
     sliced.revert({"a"}, {"a"}, where={"user": kept})
-    assert sliced == se.Sliced(se.Evaluator(["f1_micro"]), by="user", most=1)
+    assert sliced == se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
 
 
 def test_the_report_has_a_line_for_each_slice_and_one_for_all():
@@ -517,7 +517,7 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
         true[place] = dict.fromkeys(true[place], True) | {8: None}
     value = rng.integers(0, groups, size)
     weights = rng.choice([0.1, 1.0, 3.0], size) if weighted else None
-    sliced = se.Sliced(se.Evaluator(METRICS), by="value", most=groups)
+    sliced = se.Sliced(se.Evaluator(METRICS), by="value", max_slices=groups)
     sliced.update_many(iter(true), iter(sides[1]), where={"value": value}, weights=weights)
     for part in sliced.slices()[:20]:
         chosen = np.flatnonzero(value == part.where["value"])
@@ -540,8 +540,8 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
         ({"by": ()}, "by must be a name or several"),
         ({"by": 3}, "by must be a name or several, not 3"),
         ({"by": ("a", "a")}, "by names something twice"),
-        ({"by": "a", "most": 0}, "most must be an integer of at least 1, not 0"),
-        ({"by": "a", "most": True}, "most must be an integer"),
+        ({"by": "a", "max_slices": 0}, "max_slices must be an integer of at least 1, not 0"),
+        ({"by": "a", "max_slices": True}, "max_slices must be an integer"),
         ({"by": ("a", "b"), "cross": "ab"}, "cross must be a list of combinations"),
         ({"by": ("a", "b"), "cross": [("a", "c")]}, "cross combines two or more of the names"),
         ({"by": ("a", "b"), "cross": [("a",)]}, "cross combines two or more of the names"),
@@ -598,7 +598,7 @@ def test_a_missing_name_is_told_with_the_nearest_there_is():
     ("other", "named"),
     [
         ({"by": "device"}, "by differs"),
-        ({"by": "region", "most": 5}, "most differs"),
+        ({"by": "region", "max_slices": 5}, "max_slices differs"),
         ({"by": "region", "values": {"region": ["eu"]}}, "values differs"),
         ({"by": ("region", "device"), "cross": [("region", "device")]}, "by differs.*cross differs"),
     ],
@@ -671,7 +671,7 @@ def test_batches_are_sliced_like_single_examples_however_many_labels_there_are(
         return se.Sliced(
             se.Evaluator(["f1_macro"], labels=labels if declared else None, keep=keep, threshold=0.4 if keep else None),
             by="r",
-            most=3,
+            max_slices=3,
         )
 
     batches, single = made(), made()
@@ -695,7 +695,7 @@ def test_slices_hold_the_labels_that_they_have_met_and_few_others():
     """Each of a thousand slices with all labels of the batch took 18 MB."""
     labels, rng = [f"l{number}" for number in range(500)], random.Random(0)
     rows = [[rng.choice(labels)] for _ in range(4_000)]
-    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="r", most=2_000)
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="r", max_slices=2_000)
     sliced.update_many(rows, rows, where={"r": np.arange(4_000) % 1_000})
     assert max(len(part._core.labels) for part in sliced._slices[0].slices.values()) < 50
 

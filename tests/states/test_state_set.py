@@ -426,7 +426,7 @@ def test_progressive_evaluation_passes_probabilities():
     def model() -> Any:
         return multioutput.ClassifierChain(linear_model.LogisticRegression(), order=["a", "b", "c"])
 
-    ev = se.progressive_evaluate(model(), stream, se.Evaluator(["ndcg", "roc_auc_macro"]))
+    ev = se.progressive_evaluate(stream, model(), se.Evaluator(["ndcg", "roc_auc_macro"]))
     expected, own = se.Evaluator(["ndcg", "roc_auc_macro"]), model()
     for x, y in stream:
         found = own.predict_proba_one(x)
@@ -435,7 +435,7 @@ def test_progressive_evaluation_passes_probabilities():
             expected.update(y, scores)
         own.learn_one(x, y)
     assert alike_scores(ev, expected)
-    single = se.progressive_evaluate(model(), stream, se.metric("ndcg"))
+    single = se.progressive_evaluate(stream, model(), se.metric("ndcg"))
     assert single.get() == ev.get("ndcg")
     traced = se.Trace(se.Evaluator(["ndcg"]), every=20)
     for x, y in stream[:40]:

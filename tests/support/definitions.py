@@ -96,7 +96,7 @@ def values_of(parameter: Any) -> list[Any]:
     return [*([None] if parameter.default is None else []), *fit]
 
 
-def _specs(entry: se.Entry) -> Iterator[se.MetricSpec]:
+def _specs(entry: se.MetricInfo) -> Iterator[se.MetricSpec]:
     """Every average with every combination of parameters; what stands for 0/0 is drawn."""
     names, rng = [parameter.name for parameter in entry.parameters], random.Random(entry.name)
     products = list(itertools.product(*map(values_of, entry.parameters)))
@@ -238,7 +238,7 @@ MORE = {"curves": mixed_streams, "pairs": pair_streams, "rankings": tied_streams
 
 
 @cache
-def cases_of(entry: se.Entry, each: int = 6) -> list[tuple[Stream, list[se.MetricSpec]]]:
+def cases_of(entry: se.MetricInfo, each: int = 6) -> list[tuple[Stream, list[se.MetricSpec]]]:
     """The streams, and for each some specs: every one takes its turn, and the usual ones are always among them."""
     specs = list(dict.fromkeys(_specs(entry)))
     usual = [build_spec(entry.name, average=average) for average in entry.averages]
@@ -253,7 +253,7 @@ def cases_of(entry: se.Entry, each: int = 6) -> list[tuple[Stream, list[se.Metri
     ]
 
 
-def evaluator_of(entry: se.Entry, stream: Stream, specs: list[se.MetricSpec]) -> se.Evaluator:
+def evaluator_of(entry: se.MetricInfo, stream: Stream, specs: list[se.MetricSpec]) -> se.Evaluator:
     """An evaluator that has counted a stream for these metrics."""
     arguments: dict[str, Any] = dict.fromkeys(entry.arguments, INVERSE)
     ev = se.Evaluator(specs, labels=stream.labels, ties=stream.ties if entry.state == "rankings" else "shared",
@@ -268,7 +268,7 @@ def evaluator_of(entry: se.Entry, stream: Stream, specs: list[se.MetricSpec]) ->
     return ev
 
 
-def expected(entry: se.Entry, stream: Stream, spec: se.MetricSpec) -> Any:
+def expected(entry: se.MetricInfo, stream: Stream, spec: se.MetricSpec) -> Any:
     """The value that the definition gives: a fraction, infinity, or None where it is undefined; or one a label."""
     if entry.state in _ORACLES:
         return _ORACLES[entry.state](stream, spec)
@@ -316,7 +316,7 @@ def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
     return sums / whole if whole else _constant(spec)
 
 
-def bounds_of(entry: se.Entry, stream: Stream, spec: se.MetricSpec) -> Any:
+def bounds_of(entry: se.MetricInfo, stream: Stream, spec: se.MetricSpec) -> Any:
     """A check of the interval of a curve metric: its ends are those of the definition, and hold the exact value."""
     exact, ends = _of_curves(stream, spec), _ends(stream, spec)
     if dict(spec.parameters).get("strategy") == "quantile" and stream in mixed_streams():

@@ -9,7 +9,7 @@ import streameval as se
 from streameval.metrics.catalogue import UNSET, build_spec, entry_of
 
 
-def decided_entries() -> list[se.Entry]:
+def decided_entries() -> list[se.MetricInfo]:
     """The entries that are read from decisions."""
     return [entry for entry in se.catalogue() if entry.state == "decisions"]
 

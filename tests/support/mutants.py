@@ -74,14 +74,14 @@ TOPS = ast.FunctionDef | ast.ClassDef | ast.Assign
 class Mutant:
     """One change of one entry: another node in what its formula is made of, or a parameter that is not heeded."""
 
-    entry: se.Entry
+    entry: se.MetricInfo
     change: str
     top: TOPS | None = None
     node: ast.AST | None = None
     other: ast.AST | None = None
     ignored: str | None = None
 
-    def made(self) -> se.Entry:
+    def made(self) -> se.MetricInfo:
         """The entry with the change."""
         if self.ignored is not None:
             return replace(
@@ -126,7 +126,7 @@ def _code(top: TOPS) -> CodeType:
     return _compiled(top)
 
 
-def _ignoring(entry: se.Entry, spec: se.MetricSpec, name: str) -> se.MetricSpec:
+def _ignoring(entry: se.MetricInfo, spec: se.MetricSpec, name: str) -> se.MetricSpec:
     parameters = dict(spec.parameters)
     average = spec.average
     if name == "average":
@@ -160,12 +160,12 @@ def _place_of(mutant: Mutant) -> str:
     return helper if helper and mutant.top in _names_in(_module(helper)).values() else home
 
 
-def home_of(entry: se.Entry) -> str:
+def home_of(entry: se.MetricInfo) -> str:
     """The module of its formula."""
     return _homes()[entry.name]
 
 
-def _modules_of(entry: se.Entry) -> list[ModuleType]:
+def _modules_of(entry: se.MetricInfo) -> list[ModuleType]:
     home = home_of(entry)
     return [_module(family) for family in (HELPERS.get(home), home) if family]
 
@@ -190,7 +190,7 @@ def _names_in(module: ModuleType) -> dict[str, TOPS]:
 
 
 @cache
-def _formula_of(entry: se.Entry) -> dict[str, TOPS]:
+def _formula_of(entry: se.MetricInfo) -> dict[str, TOPS]:
     """The formula, then what it is made of."""
     tops = {name: top for module in _modules_of(entry) for name, top in _names_in(module).items()}
     decorated = {name: top.decorator_list for name, top in tops.items() if isinstance(top, ast.FunctionDef)}
@@ -203,7 +203,7 @@ def _formula_of(entry: se.Entry) -> dict[str, TOPS]:
 
 
 @cache
-def _tops_of(entry: se.Entry, module: ModuleType) -> list[TOPS]:
+def _tops_of(entry: se.MetricInfo, module: ModuleType) -> list[TOPS]:
     """What is made anew of a module, in its order: the formula, what it is made of, and what may call these."""
     formula = set(map(id, _formula_of(entry).values()))
     return [
@@ -212,7 +212,7 @@ def _tops_of(entry: se.Entry, module: ModuleType) -> list[TOPS]:
     ]  # fmt: skip
 
 
-def _names_entry(decorator: ast.expr, entry: se.Entry) -> bool:
+def _names_entry(decorator: ast.expr, entry: se.MetricInfo) -> bool:
     if not isinstance(decorator, ast.Call) or not decorator.args or not isinstance(decorator.args[0], ast.Constant):
         return False
     return decorator.args[0].value in (entry.name, entry.name.removeprefix("mlcm_"))
@@ -221,7 +221,7 @@ def _names_entry(decorator: ast.expr, entry: se.Entry) -> bool:
 # -- changes ----------------------------------------------------------------------------------------------------------
 
 
-def _changes(top: TOPS, entry: se.Entry) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+def _changes(top: TOPS, entry: se.MetricInfo) -> Iterator[tuple[ast.AST, str, ast.AST]]:
     """Nodes, and what may stand in their place."""
     for node in _walk(top, entry):
         for other in _alternatives(node):
@@ -229,7 +229,7 @@ def _changes(top: TOPS, entry: se.Entry) -> Iterator[tuple[ast.AST, str, ast.AST
                 yield node, f"{ast.unparse(node)} -> {ast.unparse(other)}", other
 
 
-def _walk(node: ast.AST, entry: se.Entry) -> Iterator[ast.AST]:
+def _walk(node: ast.AST, entry: se.MetricInfo) -> Iterator[ast.AST]:
     """What computes: neither annotations, docstrings and refusals, which have tests of their own, nor other entries."""
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert | ast.arguments):
         return
@@ -297,7 +297,7 @@ def _other_calls(node: ast.Call) -> Iterator[ast.AST]:
         yield ast.Call(node.func, [arguments[1], arguments[0], *arguments[2:]], node.keywords)
 
 
-def mutants_of(entry: se.Entry) -> list[Mutant]:
+def mutants_of(entry: se.MetricInfo) -> list[Mutant]:
     """All mutants of an entry."""
     mutants = [Mutant(entry, f"{p.name} ignored", ignored=p.name) for p in entry.parameters]
     if len(entry.averages) > 1:
@@ -319,7 +319,7 @@ def mutants_of(entry: se.Entry) -> list[Mutant]:
 class _Case:
     """A stream with one spec: its view, and what the definition gives."""
 
-    def __init__(self, entry: se.Entry, stream: Stream, specs: list[se.MetricSpec], spec: se.MetricSpec) -> None:
+    def __init__(self, entry: se.MetricInfo, stream: Stream, specs: list[se.MetricSpec], spec: se.MetricSpec) -> None:
         self.entry, self.stream, self.specs, self.spec = entry, stream, specs, spec
         self.answer: tuple[Any, Any] | None = None
         self.view: Any = None
@@ -331,7 +331,7 @@ class _Case:
             bounds = bounds_of(self.entry, self.stream, self.spec) if self.entry.certify else None
             self.answer = bounds, expected(self.entry, self.stream, self.spec)
 
-    def tells(self, entry: se.Entry, *, bounded: bool) -> bool:
+    def tells(self, entry: se.MetricInfo, *, bounded: bool) -> bool:
         """Whether an entry gives something else than the definition."""
         if entry.state == "pairs":
             self.view._made.clear()
@@ -343,12 +343,12 @@ class _Case:
 
 
 @cache
-def _views_of(entry: se.Entry, stream: Stream, specs: tuple[se.MetricSpec, ...]) -> Any:
+def _views_of(entry: se.MetricInfo, stream: Stream, specs: tuple[se.MetricSpec, ...]) -> Any:
     return evaluator_of(entry, stream, list(specs))._views()
 
 
 @cache
-def _cases(entry: se.Entry) -> list[_Case]:
+def _cases(entry: se.MetricInfo) -> list[_Case]:
     """Streams that tell most come first; what has told something moves to the front."""
     return [_Case(entry, stream, specs, spec) for stream, specs in reversed(cases_of(entry)) for spec in specs]
 

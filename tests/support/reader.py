@@ -222,7 +222,7 @@ class Reader:
         one = lambda width: ([self.value() for _ in range(width)], self.states(head, 1))  # noqa: E731
         widths = [1] * len(names) + [len(cross) for cross in crosses]
         axes = [(self.many(lambda width=width: one(width)), self.states(head, 1)) for width in widths]
-        return {"most": most, "names": names, "crosses": crosses, "axes": axes}
+        return {"max_slices": most, "names": names, "crosses": crosses, "axes": axes}
 
     def ledger(self) -> dict[str, Any]:
         raw, sums = self.raw(self.varint()), []

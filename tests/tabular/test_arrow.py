@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
+from streameval.tabular.job import Job
 
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
 TRUE = [["a", "b"], [], ["c"], ["a"], ["b", "c"]]
@@ -24,8 +25,8 @@ def reference(true: Iterable[Any] = TRUE, pred: Iterable[Any] = PRED, **options:
     return made
 
 
-def job(**options: Any) -> se.Job:
-    return se.Job.of(**{"metrics": METRICS, "actual": "actual", "predicted": "predicted", **options})
+def job(**options: Any) -> Job:
+    return Job.of(**{"metrics": METRICS, "actual": "actual", "predicted": "predicted", **options})
 
 
 def viewed(values: pa.Array, *, large: bool = False) -> pa.Array:
@@ -190,7 +191,7 @@ SCORED: dict[str, dict[str, pa.Array]] = {
 def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
     true = [["a"], ["b", "c"], ["c"]]
     own = se.Evaluator(METRICS, labels=["a", "b", "c"], threshold=0.5, keep=keep)
-    made = se.Job.of(own, actual="actual", scores="scores", predicted="predicted" if form == "beside labels" else None)
+    made = Job.of(own, actual="actual", scores="scores", predicted="predicted" if form == "beside labels" else None)
     table = pa.table({"actual": true, **SCORED[form]})
     expected = own.copy()
     scores = SCORES
@@ -259,13 +260,13 @@ def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
     ],
 )  # fmt: skip
 def test_scores_that_are_none_are_refused(scores: Any, message: str):
-    made = se.Job.of(METRICS, actual="actual", scores="scores", threshold=0.5)
+    made = Job.of(METRICS, actual="actual", scores="scores", threshold=0.5)
     with pytest.raises(se.InputError, match=message):
         made.state([pa.table({"actual": [["a"]], "scores": scores})])
 
 
 def test_scores_beside_labels_must_be_as_many():
-    made = se.Job.of(METRICS, actual="actual", predicted="predicted", scores="scores", threshold=0.5)
+    made = Job.of(METRICS, actual="actual", predicted="predicted", scores="scores", threshold=0.5)
     with pytest.raises(se.InputError, match="hold a row of 2 labels and 1 scores"):
         made.state([pa.table({"actual": [["a"]], "predicted": [["a", "b"]], "scores": [[0.5]]})])
 

@@ -49,7 +49,7 @@ def expected(value: pa.Table, *, weighted: bool = False) -> se.Evaluator:
 
 
 def evaluated(source: object, **options: Any) -> Any:
-    return se.evaluate(source, actual="actual", predicted="predicted", metrics=METRICS, **options)
+    return se.evaluate_table(source, actual="actual", predicted="predicted", metrics=METRICS, **options)
 
 
 class Stream:
@@ -174,12 +174,12 @@ def test_no_rows_are_a_correct_empty_result(kind: str, tmp_path: Path):
 def test_the_metrics_may_be_an_object_which_stays_as_it_is():
     value = table()
     own = se.F1(average="macro")
-    result = se.evaluate(value, actual="actual", predicted="predicted", metrics=own)
+    result = se.evaluate_table(value, actual="actual", predicted="predicted", metrics=own)
     assert isinstance(result, se.F1)
     assert result.examples == ROWS
     assert own.examples == 0
     sliced = se.Sliced(se.Evaluator(METRICS), by="region", values={"region": ["eu"]})
-    result = se.evaluate(value, actual="actual", predicted="predicted", metrics=sliced)
+    result = se.evaluate_table(value, actual="actual", predicted="predicted", metrics=sliced)
     assert result["eu"] == evaluated(value, by="region")["eu"]
 
 
@@ -229,7 +229,7 @@ def test_files_of_other_formats_and_damaged_files_are_named(tmp_path: Path):
 def test_a_missing_column_is_told_with_the_nearest_there_is(kind: str, tmp_path: Path):
     source = SOURCES[kind](table(), tmp_path)
     with pytest.raises(se.InputError, match=r"no column 'predictd' \(predicted\); did you mean 'predicted'"):
-        se.evaluate(source, actual="actual", predicted="predictd")
+        se.evaluate_table(source, actual="actual", predicted="predictd")
 
 
 def test_a_column_that_only_some_files_have_is_not_taken_for_nulls(tmp_path: Path):

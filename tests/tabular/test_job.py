@@ -63,7 +63,7 @@ def test_objects_are_copied_and_must_be_empty():
 
 
 def test_a_sliced_says_itself_what_it_is_by():
-    made = job(metrics=se.Sliced(se.Evaluator(METRICS), by=("region", "day"), most=7))
+    made = job(metrics=se.Sliced(se.Evaluator(METRICS), by=("region", "day"), max_slices=7))
     assert made.columns.by == ("region", "day")
     assert isinstance(made.fresh(), se.Sliced)
     with pytest.raises(se.InputError, match="leave by out"):
@@ -99,7 +99,7 @@ import sys
 sys.modules["pyarrow"] = None
 import streameval
 try:
-    streameval.evaluate("a.parquet", actual="a", predicted="b")
+    streameval.evaluate_table("a.parquet", actual="a", predicted="b")
 except streameval.DependencyError as error:
     print(error)
 """

@@ -52,36 +52,36 @@ def test_rows_are_joined_by_their_keys(guess: str, truth: str, tmp_path: Path):
     source = written(convert(GUESS), guess, tmp_path / f"g.{guess}")
     other = written(convert(TRUTH), truth, tmp_path / f"t.{truth}")
     options = {"actual": "tags", "predicted": "guess", "truth": other, "join": "id"}
-    assert se.evaluate(source, **options) == expected([0, 1, 2, 3])
-    result = se.evaluate(source, **options, by="region", weight="w")
+    assert se.evaluate_table(source, **options) == expected([0, 1, 2, 3])
+    result = se.evaluate_table(source, **options, by="region", weight="w")
     assert result["eu"] == expected([1, 3], weight="w")
     same = [{"id": row["id"], "tags": row["guess"]} for row in convert(GUESS)]
     source = written(same, guess, tmp_path / f"s.{guess}")
-    assert se.evaluate(source, actual="tags", predicted="tags", truth=other, join="id") == expected([0, 1, 2, 3])
+    assert se.evaluate_table(source, actual="tags", predicted="tags", truth=other, join="id") == expected([0, 1, 2, 3])
 
 
 def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
     options: dict[str, Any] = {"actual": "tags", "predicted": "guess", "join": "id"}
     with pytest.warns(se.DataWarning, match="1 rows have no truth, and 2 truths have no row; 2 rows are counted"):
-        made = se.evaluate([*GUESS[1:3], {"id": None, "guess": []}], truth=TRUTH, **options)
+        made = se.evaluate_table([*GUESS[1:3], {"id": None, "guess": []}], truth=TRUTH, **options)
     assert made == expected([0, 1])
     path = written(GUESS, "csv", tmp_path / "g.csv")
     message = r"no row has a truth: column 'id' has keys such as '2' \(.*g.csv:2\) and 0 \(row 0\); keys are compared"
     with pytest.raises(se.InputError, match=message):
-        se.evaluate(path, truth=TRUTH, **options)
+        se.evaluate_table(path, truth=TRUTH, **options)
     with pytest.raises(se.InputError, match=r"the key 1 of column 'id' is in two rows, row 1 and row 4"):
-        se.evaluate(GUESS, truth=[*TRUTH, TRUTH[1]], **options)
+        se.evaluate_table(GUESS, truth=[*TRUTH, TRUTH[1]], **options)
     twice = written([*GUESS, GUESS[0]], "jsonl", tmp_path / "g.jsonl")
     with pytest.raises(se.InputError, match=r"the key 2 of column 'id' is in two rows, .*g.jsonl:1 and .*g.jsonl:5"):
-        se.evaluate(twice, truth=TRUTH, **options)
+        se.evaluate_table(twice, truth=TRUTH, **options)
     with pytest.raises(se.InputError, match="the table of truths has no rows"):
-        se.evaluate(GUESS, truth=TRUTH[:0], **options)
+        se.evaluate_table(GUESS, truth=TRUTH[:0], **options)
     with pytest.raises(se.InputError, match="truth and join go together"):
-        se.evaluate(GUESS, actual="tags", predicted="guess", truth=TRUTH)
+        se.evaluate_table(GUESS, actual="tags", predicted="guess", truth=TRUTH)
     with pytest.raises(se.InputError, match=r"no column 'tag' \(truth\); did you mean 'tags'"):
-        se.evaluate(GUESS, truth=TRUTH, **options | {"actual": "tag"})
+        se.evaluate_table(GUESS, truth=TRUTH, **options | {"actual": "tag"})
     with pytest.raises(se.InputError, match=r"no column 'id' \(join\)"):
-        se.evaluate([{"guess": []}], truth=TRUTH, **options)
+        se.evaluate_table([{"guess": []}], truth=TRUTH, **options)
 
 
 def test_mappings_of_different_labels_are_not_taken_for_columns():
@@ -91,7 +91,7 @@ def test_mappings_of_different_labels_are_not_taken_for_columns():
     guess = [{"id": 2, "guess": ["cat"]}, {"id": 1, "guess": ["cat"]}]
     table = pa.Table.from_pylist(guess)
     for source in (guess, table, table.to_pandas(), pl.from_arrow(table).lazy(), table.to_batches(max_chunksize=1)):
-        assert se.evaluate(source, actual="tags", predicted="guess", truth=truth, join="id") == made
+        assert se.evaluate_table(source, actual="tags", predicted="guess", truth=truth, join="id") == made
 
 
 def test_wide_columns_are_joined_too():
@@ -99,7 +99,7 @@ def test_wide_columns_are_joined_too():
     guess = pa.table({"id": [2, 1], "y_a": [1, 1], "y_b": [1, 0]})
     made = se.Evaluator()
     made.update_many([{"a": 1, "b": 0}, {"a": 0, "b": 1}], [{"a": 1, "b": 0}, {"a": 1, "b": 1}])
-    assert se.evaluate(guess, actual="y_*", predicted="y_*", truth=truth, join="id") == made
+    assert se.evaluate_table(guess, actual="y_*", predicted="y_*", truth=truth, join="id") == made
 
 
 LONG = [("x", "cat", 1, 1, 0.9), ("y", "dog", 0, 1, 0.7), ("x", "dog", 0, 0, 0.2), ("y", "cat", 1, 0, 0.4),
@@ -117,27 +117,27 @@ def examples(place: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_row_may_be_one_label_of_an_example(kind: str, tmp_path: Path):
     source = written(long(), kind, tmp_path / f"a.{kind}")
-    assert se.evaluate([], example="id", label="name", actual="y", predicted="hit").examples == 0
+    assert se.evaluate_table([], example="id", label="name", actual="y", predicted="hit").examples == 0
     columns = {"example": "id", "label": "name", "actual": "y"}
     made = se.Evaluator()
     made.update_many(examples(2), examples(3))
-    assert se.evaluate(source, **columns, predicted="hit") == made
+    assert se.evaluate_table(source, **columns, predicted="hit") == made
     for keep in ([], ["curves"]):
         empty = se.Evaluator(["f1_micro"], threshold=0.5, keep=keep)
         made = empty.copy()
         made.update_many(examples(2), examples(4))
-        assert se.evaluate(source, **columns, scores="p", metrics=empty) == made
+        assert se.evaluate_table(source, **columns, scores="p", metrics=empty) == made
 
 
 def test_rows_of_an_example_must_agree():
     columns = {"example": "id", "label": "name", "actual": "y", "predicted": "hit"}
     with pytest.raises(se.InputError, match=r"example 'x': column 'y' has two values for label 'cat'"):
-        se.evaluate(long([*LONG, LONG[0]]), **columns)
+        se.evaluate_table(long([*LONG, LONG[0]]), **columns)
     with pytest.raises(se.InputError, match="column 'p' differs among the rows of an example"):
-        se.evaluate(long(), **columns, weight="p")
+        se.evaluate_table(long(), **columns, weight="p")
     with pytest.raises(se.InputError, match=r"example 'y': column 'hit'.* is 7 for label 'dog'"):
-        se.evaluate(long([*LONG[:1], ("y", "dog", 0, 7, 0.5)]), **columns)
+        se.evaluate_table(long([*LONG[:1], ("y", "dog", 0, 7, 0.5)]), **columns)
     with pytest.raises(se.InputError, match="example and label go together"):
-        se.evaluate(long(), actual="y", predicted="hit", example="id")
+        se.evaluate_table(long(), actual="y", predicted="hit", example="id")
     with pytest.raises(se.InputError, match="column 'id' holds 1 nulls"):
-        se.evaluate(long([*LONG, (None, "dog", 0, 0, 0.1)]), **columns)
+        se.evaluate_table(long([*LONG, (None, "dog", 0, 0, 0.1)]), **columns)

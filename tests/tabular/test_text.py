@@ -31,7 +31,7 @@ def expected(rows: list[dict[str, Any]] = ROWS, **options: Any) -> se.Evaluator:
 
 
 def evaluated(source: object, **options: Any) -> Any:
-    return se.evaluate(source, actual="tags", predicted="guess", **options)
+    return se.evaluate_table(source, actual="tags", predicted="guess", **options)
 
 
 def lines(rows: list[dict[str, Any]] = ROWS) -> str:
@@ -196,12 +196,12 @@ def test_scores_and_flags_may_stand_in_cells(tmp_path: Path):
     for form in forms:
         pa.csv.write_csv(pa.table({"tags": ["cat", "a:b"], "p": [form(row) for row in scores]}), tmp_path / "a.csv")
         empty = se.Evaluator(["f1_micro"], threshold=0.5, keep=["curves"])
-        assert se.evaluate(tmp_path / "a.csv", actual="tags", scores="p", metrics=empty) == own
+        assert se.evaluate_table(tmp_path / "a.csv", actual="tags", scores="p", metrics=empty) == own
     pa.csv.write_csv(pa.table({"tags": ["{'cat': 1, 'dog': 0}"], "guess": ['{"cat": true}']}), tmp_path / "a.csv")
     assert evaluated(tmp_path / "a.csv") == expected([{"tags": {"cat": 1, "dog": 0}, "guess": {"cat": True}}])
     written(tmp_path, "a.csv", "tags,p\ncat,cat:0.9\ncat,cat\n")
     with pytest.raises(se.InputError, match=r"a.csv:3: column 'p' must hold scores like cat:0.9\|dog:0.2, not 'cat'"):
-        se.evaluate(tmp_path / "a.csv", actual="tags", scores="p", threshold=0.5)
+        se.evaluate_table(tmp_path / "a.csv", actual="tags", scores="p", threshold=0.5)
 
 
 def test_strings_of_other_tables_are_split_where_sep_says_so():

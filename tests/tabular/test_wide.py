@@ -47,35 +47,35 @@ def test_the_label_of_a_column_is_what_the_star_stands_for(kind: str, tmp_path: 
     table = wide()
     sources = {"table": table, "pandas": table.to_pandas(), "polars": pl.from_arrow(table), "rows": table.to_pylist()}
     source: Any = (sources | {"lazy": sources["polars"].lazy()} | files(table, tmp_path))[kind]
-    assert se.evaluate(source, actual="true_*", predicted="pred_*") == expected()
+    assert se.evaluate_table(source, actual="true_*", predicted="pred_*") == expected()
     named = [f"true_{name}" for name in LABELS]
     with pytest.raises(se.InputError, match=r"are of \['a', 'b b', 'c', 'true_a', 'true_b b', 'true_c'\]; name the"):
-        se.evaluate(source, actual=named, predicted="pred_*")
+        se.evaluate_table(source, actual=named, predicted="pred_*")
     own = expected(SCORES, metrics=["f1_micro"], threshold=0.5, keep=["curves"])
     empty = se.Evaluator(["f1_micro"], threshold=0.5, keep=["curves"])
-    assert se.evaluate(source, actual="true_*", scores="*.p", metrics=empty) == own
+    assert se.evaluate_table(source, actual="true_*", scores="*.p", metrics=empty) == own
 
 
 def test_empty_cells_are_masked_truths_and_files_agree_on_their_columns(tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_x,t_y,p_x,p_y\n1,,1,0\n0.0,1,False,true\n")
     made = se.Evaluator()
     made.update_many([{"x": 1, "y": None}, {"x": 0, "y": 1}], [{"x": 1, "y": 0}, {"x": 0, "y": 1}])
-    assert se.evaluate(tmp_path / "a.csv", actual="t_*", predicted="p_*") == made
+    assert se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*") == made
     for name, more in (("a", {}), ("b", {"true_d": [0] * 4, "pred_d": [True] * 4})):
         pq.write_table(wide(**more), tmp_path / f"{name}.parquet")
     with pytest.raises(se.InputError, match=r"b.parquet: row 1: some tables have columns for the labels \['d'\], but"):
-        se.evaluate([tmp_path / "*.parquet"], actual="true_*", predicted="pred_*")
+        se.evaluate_table([tmp_path / "*.parquet"], actual="true_*", predicted="pred_*")
     with pytest.raises(se.InputError, match=r"'true_\*' names other columns in some rows"):
-        se.evaluate([*wide().to_pylist()[:1], *wide(true_d=[0] * 4, pred_d=[0] * 4).to_pylist()], actual="true_*",
+        se.evaluate_table([*wide().to_pylist()[:1], *wide(true_d=[0] * 4, pred_d=[0] * 4).to_pylist()], actual="true_*",
                     predicted="pred_*")  # fmt: skip
 
 
 def test_labels_of_one_side_are_refused_or_ignored():
     table = wide(true_d=[0, 0, 1, 1], pred_e=[1, 1, 1, 0])
     with pytest.raises(se.InputError, match=r"actual and predicted labels are of \['d', 'e'\]; .*unknown='ignore'"):
-        se.evaluate(table, actual="true_*", predicted="pred_*")
-    assert se.evaluate(table, actual="true_*", predicted="pred_*", unknown="ignore") == expected()
-    made = se.evaluate(table, actual="true_*", predicted="pred_*", unknown="ignore", labels=["b b", "a"])
+        se.evaluate_table(table, actual="true_*", predicted="pred_*")
+    assert se.evaluate_table(table, actual="true_*", predicted="pred_*", unknown="ignore") == expected()
+    made = se.evaluate_table(table, actual="true_*", predicted="pred_*", unknown="ignore", labels=["b b", "a"])
     assert made.labels == ("b b", "a")
 
 
@@ -96,13 +96,13 @@ def test_labels_of_one_side_are_refused_or_ignored():
 )
 def test_patterns_that_cannot_be_are_refused(columns: dict[str, Any], message: str):
     with pytest.raises(se.InputError, match=message):
-        se.evaluate(wide(), **columns)
+        se.evaluate_table(wide(), **columns)
 
 
 def test_values_that_are_none_are_named(tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_x,t_y,p_x,p_y\n1,0,1,0\n1,0,2,0\n1,no,0,0\n")
     with pytest.raises(se.InputError, match=r"a.csv:3: column 'p_\*' is 2(.0)? for label 'x'"):
-        se.evaluate(tmp_path / "a.csv", actual="t_*", predicted="p_*")
+        se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")
     (tmp_path / "a.csv").write_text("t_x,t_y,p_x,p_y\n1,0,1,0\n1,no,0,0\n")
     with pytest.raises(se.InputError, match=r"a.csv:3: column 't_y' must hold numbers, not 'no'"):
-        se.evaluate(tmp_path / "a.csv", actual="t_*", predicted="p_*")
+        se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")

@@ -22,7 +22,7 @@ CHECK = settings(max_examples=cases(40), deadline=None)
 DAY = datetime(2024, 5, 1)
 
 BUILT = {
-    "Tumbling": lambda evaluator: se.Tumbling(evaluator, period=3, origin=1, keep=2),
+    "Tumbling": lambda evaluator: se.Tumbling(evaluator, period=3, origin=1, history=2),
     "Fading": lambda evaluator: se.Fading(evaluator, 3.0),
 }
 
@@ -81,8 +81,8 @@ def test_batches_equal_single_examples(mode: str, weighted: bool, form: str):
 
     def build() -> object:
         return {
-            "size": lambda: se.Tumbling(se.Evaluator(**setup), size=13, keep=3),
-            "period": lambda: se.Tumbling(se.Evaluator(**setup), period=2.5, keep=3),
+            "size": lambda: se.Tumbling(se.Evaluator(**setup), size=13, history=3),
+            "period": lambda: se.Tumbling(se.Evaluator(**setup), period=2.5, history=3),
             "half_life": lambda: se.Fading(se.Evaluator(**setup), 13),
             "half_life of time": lambda: se.Fading(se.Evaluator(**setup), 2.5),
             "half_life of dates": lambda: se.Fading(se.Evaluator(**setup), timedelta(seconds=2.5)),
@@ -117,7 +117,7 @@ def test_batches_equal_single_examples(mode: str, weighted: bool, form: str):
 
 
 def test_a_window_of_examples_closes_with_its_last_one():
-    window = se.Tumbling(se.Evaluator(["f1_micro"]), size=4, keep=2)
+    window = se.Tumbling(se.Evaluator(["f1_micro"]), size=4, history=2)
     assert (window.index, window.closed, window.last) == (0, (), None)
     for step in range(1, 30):
         window.update({step}, {step % 2})
@@ -141,7 +141,7 @@ def test_a_window_of_examples_closes_with_its_last_one():
 
 
 def test_windows_of_time_are_aligned_to_their_origin_and_late_examples_count_where_they_belong():
-    window = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1), origin=DAY + timedelta(minutes=15), keep=2)
+    window = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1), origin=DAY + timedelta(minutes=15), history=2)
     window.update({"first"}, set(), t=DAY + timedelta(hours=9, minutes=14))
     window.update({"second"}, set(), t=DAY + timedelta(hours=9, minutes=15))
     assert window.labels == ("second",)
@@ -168,12 +168,12 @@ def test_windows_of_time_are_aligned_to_their_origin_and_late_examples_count_whe
 
 
 def test_times_before_the_origin_and_of_any_size_fall_into_their_window():
-    window = se.Tumbling(se.Evaluator([]), period=0.1, keep=0)
+    window = se.Tumbling(se.Evaluator([]), period=0.1, history=0)
     for t in (-1e6, -0.30000000000000004, -0.3, 0.0, 0.1, 0.3, 0.30000000000000004, 1e9):
         window.update({"a"}, set(), t=t)
         period = Fraction(0.1)
         assert window.index == Fraction(t) // period
-        many = se.Tumbling(se.Evaluator([]), period=0.1, keep=0)
+        many = se.Tumbling(se.Evaluator([]), period=0.1, history=0)
         many.update_many([{"a"}], [set()], times=[t])
         assert many.index == window.index
     for t in (1e300, -1.7e308):
@@ -208,7 +208,7 @@ def test_the_origin_says_whether_times_have_a_zone():
     ("given_as", "told"),
     [
         ({}, "either size"), ({"size": 3, "period": 1.0}, "either size"), ({"size": 3, "origin": 1.0}, "origin"),
-        ({"size": 3, "keep": -1}, "keep"), ({"size": 3, "keep": 1.5}, "keep"),
+        ({"size": 3, "history": -1}, "history"), ({"size": 3, "history": 1.5}, "history"),
         ({"period": 1.0, "origin": DAY}, "origin"),
         ({"period": timedelta(1), "origin": 3.0}, "origin"), ({"period": 1.0, "origin": math.nan}, "origin"),
     ],
@@ -228,7 +228,7 @@ def test_windows_of_different_build_do_not_merge():
     ev = se.Evaluator([])
     base = se.Tumbling(ev, period=5)
     for other in (
-        se.Tumbling(ev, period=6), se.Tumbling(ev, period=5, origin=1), se.Tumbling(ev, period=5, keep=2),
+        se.Tumbling(ev, period=6), se.Tumbling(ev, period=5, origin=1), se.Tumbling(ev, period=5, history=2),
         se.Tumbling(ev, size=5), se.Fading(ev, 5.0), se.Tumbling(se.Evaluator([], labels=["a"]), period=5),
     ):  # fmt: skip
         with pytest.raises(se.MergeError, match="cannot merge"):

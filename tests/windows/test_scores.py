@@ -286,7 +286,7 @@ def test_scores_take_four_bytes_until_one_needs_eight():
 @CHECK
 @given(streams(), st.integers(1, 5))
 def test_tumbling_windows_hold_their_own_examples(stream: Stream, size: int):
-    one, many = (se.Tumbling(stream.fresh(), size=size, keep=2) for _ in range(2))
+    one, many = (se.Tumbling(stream.fresh(), size=size, history=2) for _ in range(2))
     put(one, stream.examples)
     for part in cuts(stream.rng, len(stream.examples)):
         put_many(many, stream.examples[part])
@@ -301,7 +301,9 @@ def test_tumbling_windows_hold_their_own_examples(stream: Stream, size: int):
 @given(streams(), st.sampled_from(["Tumbling", "Fading"]), st.data())
 def test_blocks_of_time_merge_exactly_in_any_order_and_grouping(stream: Stream, kind: str, data: st.DataObject):
     def build() -> Any:
-        return se.Tumbling(stream.fresh(), period=3, keep=2) if kind == "Tumbling" else se.Fading(stream.fresh(), 2.5)
+        return (
+            se.Tumbling(stream.fresh(), period=3, history=2) if kind == "Tumbling" else se.Fading(stream.fresh(), 2.5)
+        )
 
     times = data.draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 2.5, 4.75, 6.5]), min_size=14, max_size=14))
     pairs = list(zip(stream.examples, times, strict=False))
@@ -357,7 +359,7 @@ def test_a_fading_weighs_every_state_by_powers_of_two_between_whole_ones(half_li
 KINDS: dict[str, Callable[[se.Evaluator], Any]] = {
     "Rolling": lambda ev: se.Rolling(ev, 3),
     "TimeRolling": lambda ev: se.TimeRolling(ev, 2.5),
-    "Tumbling": lambda ev: se.Tumbling(ev, size=3, keep=2),
+    "Tumbling": lambda ev: se.Tumbling(ev, size=3, history=2),
     "Fading": lambda ev: se.Fading(ev, 2),
 }
 
@@ -632,6 +634,6 @@ def test_traces_queues_and_progressive_evaluation_take_windows_of_scores():
     )
     model = multioutput.ClassifierChain(linear_model.LogisticRegression(), order=["a", "b", "c"])
     pairs = [({"x": rng.random()}, true) for true, _ in examples]
-    found = se.progressive_evaluate(model, iter(pairs), se.Rolling(se.Evaluator(names, threshold=0.5), 20))
+    found = se.progressive_evaluate(iter(pairs), model, se.Rolling(se.Evaluator(names, threshold=0.5), 20))
     assert found.examples == 20
     assert 0 <= found.get("roc_auc_macro") <= 1

@@ -586,7 +586,7 @@ def test_the_base_class_of_metrics_refuses_or_reads_bytes():
 
 
 @pytest.mark.parametrize("entry", decided_entries(), ids=lambda entry: entry.name)
-def test_load_gives_the_class_that_was_saved(entry: se.Entry, tmp_path: Path):
+def test_load_gives_the_class_that_was_saved(entry: se.MetricInfo, tmp_path: Path):
     for average in entry.averages:
         target = se.metric(entry.name, average=average, labels=["a", "b"], unknown="ignore", threshold=0.25)
         target.update({"a"}, {"a": 0.5, "b": 0.3}, weight=0.7)

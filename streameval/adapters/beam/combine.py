@@ -138,7 +138,7 @@ class EvaluatorFn(MergeFn):
 
     Examples
     --------
-    >>> from streameval import Job
+    >>> from streameval.tabular.job import Job
     >>> count = EvaluatorFn(Job.of(["f1_micro"], actual="tags", predicted="guess"))
     >>> rows = [{"tags": {"cat"}, "guess": {"cat"}}, {"tags": {"dog"}, "guess": {"cat", "dog"}}]
     >>> count.apply(rows).get()

@@ -72,12 +72,12 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     """Count the elements of a collection: one state for each window, and each pane of it.
 
     Rows become states within each bundle, so a trigger such as ``AfterCount`` counts states, not rows. Errors are those
-    of `streameval.evaluate`.
+    of `evaluate_table`.
 
     Parameters
     ----------
     actual, predicted, metrics, **options
-        As for `streameval.evaluate`. With ``by``, the state is a `Sliced`. An element is a row, that is a mapping, a
+        As for `evaluate_table`. With ``by``, the state is a `Sliced`. An element is a row, that is a mapping, a
         ``beam.Row`` or anything with the columns as attributes; or a table of many rows: of Arrow, or a data frame.
     job
         A `Job`, in place of all these.

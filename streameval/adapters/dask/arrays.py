@@ -30,7 +30,7 @@ def evaluate_arrays(
 ) -> State:
     """Count the rows of arrays, chunk by chunk; the chunks have no influence on the bytes of the result.
 
-    Errors are those of `streameval.evaluate`, and `InputError` where the arrays do not go together.
+    Errors are those of `evaluate_table`, and `InputError` where the arrays do not go together.
 
     Parameters
     ----------

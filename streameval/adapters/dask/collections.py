@@ -39,7 +39,7 @@ def evaluate(
     """Count the rows of a collection where they are: a state for each partition, merged in a tree.
 
     The bytes of the result are those that one process would have written, however the rows are partitioned. Errors are
-    those of `streameval.evaluate`; columns of a data frame that are missing or mistyped are reported before anything is
+    those of `evaluate_table`; columns of a data frame that are missing or mistyped are reported before anything is
     computed.
 
     Parameters
@@ -49,7 +49,7 @@ def evaluate(
         row is a mapping, or has the columns as attributes; a table is one of Arrow, or a data frame. Or paths, or a
         pattern such as ``"predictions/*.parquet"``, of files that every worker can reach: the fastest way.
     actual, predicted, metrics, **options
-        As for `streameval.evaluate`. With ``by``, the result is a `Sliced`.
+        As for `evaluate_table`. With ``by``, the result is a `Sliced`.
     split_every
         How many states a task merges.
     scheduler
@@ -83,7 +83,8 @@ def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
     Examples
     --------
     >>> import streameval as se
-    >>> job = se.Job.of(["f1_micro"], actual="tags", predicted="guess")
+    >>> from streameval.tabular.job import Job
+    >>> job = Job.of(["f1_micro"], actual="tags", predicted="guess")
     >>> monday, tuesday = [dask.delayed([{"tags": ["cat"], "guess": [guess]}]) for guess in ("cat", "dog")]
     >>> both = dask.delayed([state(monday, job), state(tuesday, job)])
     >>> job.merged(both.compute()).get()

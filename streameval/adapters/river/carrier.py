@@ -40,7 +40,7 @@ class RiverMetric(MultiLabelMetric):
         self.metric = metric if isinstance(metric, Metric | Evaluator | Window) else _fresh(metric)
         if isinstance(self.metric, Window) and self.metric.timed:
             needs = f"{type(self.metric).__name__} needs the time of each example and River tells metrics none"
-            raise InputError(f"{needs}; use streameval.progressive_evaluate with moment=")
+            raise InputError(f"{needs}; use streameval.progressive_evaluate with time=")
         read = self._read()
         if isinstance(read, Metric) and read.spec.average is None:
             raise MetricError(f"{read.spec.key} gives one value per label and River needs one; choose an average")

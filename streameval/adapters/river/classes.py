@@ -8,18 +8,18 @@ from typing import Any
 from streameval.adapters.river.metric import CountedMetric
 from streameval.evaluation.kinds import reads_scores
 from streameval.evaluation.metric import signature_of, summary_of
-from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.metrics.spec import Average
 
 
-def _name_of(entry: Entry, average: Average) -> str:
+def _name_of(entry: MetricInfo, average: Average) -> str:
     """The name of a class: only that of the metric where the average goes without saying."""
     several = len([each for each in entry.averages if each is not None]) > 1
     bare = not several or (entry.bare and average == entry.default)
     return entry.class_name if bare else str(average).capitalize() + entry.class_name
 
 
-def _class_of(entry: Entry, average: Average) -> type[CountedMetric]:
+def _class_of(entry: MetricInfo, average: Average) -> type[CountedMetric]:
     parameters = [part for part in signature_of(entry).parameters.values() if part.name != "average"]
     signature = inspect.Signature(parameters)
 

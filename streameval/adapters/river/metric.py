@@ -19,7 +19,7 @@ from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import Change, Declined, apart, make, rehearse
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
-from streameval.metrics.catalogue import Entry, build_spec
+from streameval.metrics.catalogue import MetricInfo, build_spec
 from streameval.metrics.spec import Average, MetricSpec
 from streameval.progressive.target import all_read_scores, changing
 from streameval.schema.labels import Label
@@ -129,7 +129,7 @@ class Sharing:
 class CountedMetric(Combinable):
     """A metric of the catalogue with its average. Not used directly: see its subclasses, such as `MicroF1`."""
 
-    _entry: ClassVar[Entry]
+    _entry: ClassVar[MetricInfo]
     _average: ClassVar[Average]
 
     def _start(self, choices: dict[str, Any]) -> None:

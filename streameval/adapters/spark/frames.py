@@ -40,14 +40,14 @@ def evaluate(
     """Count the rows of a data frame, in one pass and without a shuffle of rows.
 
     The bytes of the result are those that one process would have written, however the rows are partitioned. Errors are
-    those of `streameval.evaluate`; columns that are missing or mistyped are reported before the job starts.
+    those of `evaluate_table`; columns that are missing or mistyped are reported before the job starts.
 
     Parameters
     ----------
     df
         A data frame of a classic or a Connect session.
     actual, predicted, metrics, **options
-        As for `streameval.evaluate`. With ``by``, the result is a `Sliced`; for very many values see `evaluate_by_key`.
+        As for `evaluate_table`. With ``by``, the result is a `Sliced`; for very many values see `evaluate_by_key`.
     tasks
         Merge the states of the partitions in this many tasks before the driver merges the rest. Pays with thousands of
         partitions.
@@ -144,7 +144,7 @@ def evaluate_by_key(
 ) -> DataFrame:
     """Count the rows of each key: states per partition and key, the only rows that are shuffled, merged per key.
 
-    Errors are those of `streameval.evaluate`; what only rows can tell, the action raises within an error of Spark.
+    Errors are those of `evaluate_table`; what only rows can tell, the action raises within an error of Spark.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def evaluate_by_key(
     fresh = job.fresh()
     if isinstance(fresh, Sliced):
         raise InputError(f"metrics is a Sliced by {quoted(fresh.by)}; give what it is of, and its names as keys")
-    sliced = Sliced(fresh, by=names, cross=[names] if len(names) > 1 else [], most=2**62)
+    sliced = Sliced(fresh, by=names, cross=[names] if len(names) > 1 else [], max_slices=2**62)
     parts = Job(sliced.to_bytes(), replace(job.columns, by=names))
     check(df, parts)
 

@@ -40,7 +40,7 @@ class StreamEvaluation:
         A folder for the states, which belongs to one checkpoint of one query. A batch is counted once its file is on
         disk, and a query that is started again with the same checkpoint goes on where it was. Without it, they are
         stored in this object, which must live as long as the query's checkpoint is used, and Spark Connect is refused.
-    keep
+    history
         How many batches keep a state of their own; those before are merged.
 
     Raises
@@ -51,17 +51,18 @@ class StreamEvaluation:
     Examples
     --------
     >>> import streameval as se
-    >>> job = se.Job.of(["f1_micro"], actual="actual", predicted="predicted")
+    >>> from streameval.tabular.job import Job
+    >>> job = Job.of(["f1_micro"], actual="actual", predicted="predicted")
     >>> scores = StreamEvaluation(job, path="/data/scores")  # doctest: +SKIP
     >>> stream.writeStream.foreachBatch(scores).option("checkpointLocation", "/data/query").start()  # doctest: +SKIP
     >>> scores.total().get()  # doctest: +SKIP
     {'f1_micro': 0.8}
     """
 
-    def __init__(self, job: Job, path: str | os.PathLike[str] | None = None, *, keep: int = 100) -> None:
+    def __init__(self, job: Job, path: str | os.PathLike[str] | None = None, *, history: int = 100) -> None:
         check_job(job)
-        check_number("keep", keep, 1)
-        self._job, self._keep = job, keep
+        check_number("history", history, 1)
+        self._job, self._history = job, history
         self._store: dict[Span, bytes] | Folder = {} if path is None else Folder(Path(path).absolute())
         self._lock, self._checked = threading.RLock(), False
         try:
@@ -95,8 +96,8 @@ class StreamEvaluation:
                     "and all later ones, or use a new folder for a new checkpoint"
                 )
             self._store[span] = whole
-            if len(spans) > 2 * self._keep:
-                oldest = spans[: -self._keep]  # killed in between, they and their sum are there, and the sum counts
+            if len(spans) > 2 * self._history:
+                oldest = spans[: -self._history]  # killed in between, they and their sum are there, and the sum counts
                 total = self._job.merged(self._store[span] for span in oldest)
                 self._store[Span(oldest[0].first, oldest[-1].last)] = total.to_bytes()
                 for span in oldest:
@@ -139,7 +140,7 @@ class StreamEvaluation:
     def __reduce__(self) -> tuple[Any, ...]:
         if not isinstance(self._store, Folder):
             raise InputError("the states are in memory, where another process cannot write them; give path=")
-        return partial(StreamEvaluation, keep=self._keep), (self._job, str(self._store.path))
+        return partial(StreamEvaluation, history=self._history), (self._job, str(self._store.path))
 
 
 class Span(NamedTuple):

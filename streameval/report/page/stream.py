@@ -36,7 +36,7 @@ def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
     examples = [float(value) for value in columns.get("examples", ()) if isinstance(value, int | float)]
     groups: dict[str, list[tuple[str, list[float]]]] = {}
     for name, values in columns.items():
-        if name not in ("examples", "moment"):
+        if name not in ("examples", "time"):
             metric, line = _named(name)
             numbers = [float(value) if isinstance(value, int | float) else math.nan for value in values]
             groups.setdefault(metric, []).append((line, numbers))

@@ -32,6 +32,7 @@ from streameval.adapters.beam import (
     Panes,
     StateCoder,
 )
+from streameval.tabular.job import Job
 from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[3]
@@ -43,7 +44,7 @@ pytestmark = [
 
 LABELS = [f"tag{number}" for number in range(50)]
 NAMES = {"actual": "actual", "predicted": "predicted"}
-JOB = se.Job.of(**NAMES)
+JOB = Job.of(**NAMES)
 
 
 def rows_of(count, seed=0):

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.adapters.dask import evaluate, evaluate_arrays, state
+from streameval.tabular.job import Job
 from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[3]
@@ -181,7 +182,7 @@ def test_slices_weights_and_metrics_go_to_the_workers(parquet):
 
 
 def test_a_state_goes_into_a_larger_computation():
-    job = se.Job.of(actual="actual", predicted="predicted")
+    job = Job.of(actual="actual", predicted="predicted")
     halves = [db.from_sequence(FEW[:150], npartitions=2), db.from_sequence(FEW[150:], npartitions=3)]
     result = dask.compute(*(state(half, job) for half in halves), scheduler="sync")
     assert job.merged(result).to_bytes() == counted(FEW)
@@ -189,7 +190,7 @@ def test_a_state_goes_into_a_larger_computation():
 
 def test_partitions_are_not_changed_so_that_they_may_be_shared():
     bag = db.from_sequence(FEW, npartitions=3).persist(scheduler="sync")
-    job = se.Job.of(actual="actual", predicted="predicted")
+    job = Job.of(actual="actual", predicted="predicted")
     one = state(bag, job).persist(scheduler="sync")
     twice = dask.delayed(lambda *parts: job.merged(parts).to_bytes())(one, one)
     single = se.Evaluator.from_bytes(counted(FEW))

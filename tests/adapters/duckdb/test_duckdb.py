@@ -36,26 +36,26 @@ def test_a_relation_gives_the_bytes_of_one_update(batch_size: int | None):
         connection.register("predictions", source)
         relation = connection.sql("select * from predictions where id >= 1000")
         options = {"actual": "actual", "predicted": "pre dicted", "metrics": METRICS, "batch_size": batch_size}
-        assert se.evaluate(relation, **options) == expected(source[1000:])
-        sliced = se.evaluate(relation, **options, by='the "region"')
+        assert se.evaluate_table(relation, **options) == expected(source[1000:])
+        sliced = se.evaluate_table(relation, **options, by='the "region"')
         assert sliced.total() == expected(source[1000:])
         nothing = connection.sql("select * from predictions where id < 0")
-        assert se.evaluate(nothing, **options) == se.Evaluator(METRICS)
+        assert se.evaluate_table(nothing, **options) == se.Evaluator(METRICS)
 
 
 def test_a_column_that_a_relation_has_not_is_told_with_the_nearest():
     with duckdb.connect() as connection:
         relation = connection.sql("select ['a'] as actual, ['b'] as predicted")
         with pytest.raises(se.InputError, match=r"no column 'predictd'.*did you mean 'predicted'"):
-            se.evaluate(relation, actual="actual", predicted="predictd")
+            se.evaluate_table(relation, actual="actual", predicted="predictd")
 
 
 def test_null_lists_of_a_relation_are_refused_or_empty():
     with duckdb.connect() as connection:
         relation = connection.sql("select ['a'] as actual, null::varchar[] as predicted")
         with pytest.raises(se.InputError, match="column 'predicted' holds 1 nulls"):
-            se.evaluate(relation, actual="actual", predicted="predicted")
-        result = se.evaluate(relation, actual="actual", predicted="predicted", null="empty", metrics=METRICS)
+            se.evaluate_table(relation, actual="actual", predicted="predicted")
+        result = se.evaluate_table(relation, actual="actual", predicted="predicted", null="empty", metrics=METRICS)
         made = se.Evaluator(METRICS)
         made.update({"a"}, set())
         assert result == made

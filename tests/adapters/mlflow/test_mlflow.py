@@ -91,13 +91,13 @@ def test_more_metrics_than_one_request_takes_are_logged(client):
     ev = se.Evaluator(["f1_per_label"], labels=labels)
     ev.update(labels, labels[:3])
     with mlflow.start_run() as run:
-        log(ev, most=10**6, report=False)
+        log(ev, max_labels=10**6, report=False)
     assert len(client.get_run(run.info.run_id).data.metrics) == len(labels)
 
 
 def test_nothing_is_logged_where_something_is_wrong(client):
     with mlflow.start_run() as run:
-        for options in ({"step": 1.5}, {"prefix": 3}, {"most": -1}):
+        for options in ({"step": 1.5}, {"prefix": 3}, {"max_labels": -1}):
             with pytest.raises(se.InputError, match=next(iter(options))):
                 log(se.Evaluator(), **options)
         with pytest.raises(se.InputError, match="evaluator must be"):
@@ -153,7 +153,7 @@ def test_the_most_frequent_labels_are_logged_and_nan_is_not():
     assert metrics_of(ev) == {}
     ev.update({"b", "c"}, set())
     ev.update({"c"}, {"c"})
-    result = metrics_of(ev, most=1)
+    result = metrics_of(ev, max_labels=1)
     assert result == {"f1_per_label/c": 2 / 3, "recall_macro_zero_division_nan": 0.25}
     assert not any(map(math.isnan, result.values()))
 

@@ -83,14 +83,14 @@ def test_every_metric_of_the_catalogue_can_be_exposed_with_its_help():
 
 @settings(deadline=None, max_examples=cases(30))
 @given(st.lists(st.lists(st.one_of(st.text(max_size=4), st.integers(0, 9)), max_size=5), max_size=8), st.integers(0, 4))
-def test_labels_are_bounded_by_support_and_the_rest_is_counted(truths: list[list[str | int]], most: int):
+def test_labels_are_bounded_by_support_and_the_rest_is_counted(truths: list[list[str | int]], max_labels: int):
     ev = se.Evaluator(["recall_per_label"])
     ev.update_many(truths, [truth[:1] for truth in truths])
-    result = exposed(EvaluationCollector(ev, most=most))
+    result = exposed(EvaluationCollector(ev, max_labels=max_labels))
     values = [labels for name, labels in result if name == "streameval_recall_per_label"]
-    assert len(values) <= most
+    assert len(values) <= max_labels
     support = dict(zip(ev.labels, ev.per_label().support.tolist(), strict=True))
-    assert len(values) == min(most, len(support))
+    assert len(values) == min(max_labels, len(support))
     assert one(result, "streameval_labels_not_exposed", window="all") == len(support) - len(values)
 
 
@@ -99,7 +99,7 @@ def test_all_windows_tell_of_the_same_labels():
     for truth in [{"a"}] * 5 + [{"b"}] * 3 + [{"c"}] * 2:
         total.update(truth, truth)
         recent.update(truth, truth | {"b"})
-    result = exposed(EvaluationCollector({"all": total, "last": recent}, most=2))
+    result = exposed(EvaluationCollector({"all": total, "last": recent}, max_labels=2))
     pairs = {(dict(labels)["label"], dict(labels)["window"]) for name, labels in result if "per_label" in name}
     assert pairs == {("a", "all"), ("b", "all"), ("b", "last")}
     assert one(result, "streameval_labels_not_exposed", window="last") == 1
@@ -179,7 +179,7 @@ def test_a_registry_refuses_two_collectors_of_equal_names_and_takes_other_namesp
         (({},), {}, "sources must be"),
         (({1: se.F1()},), {}, "sources must be"),
         (({"a": 3},), {}, "must be an Evaluator, a metric object or a window, not 3"),
-        ((se.F1(),), {"most": -1}, "most must be"),
+        ((se.F1(),), {"max_labels": -1}, "max_labels must be"),
         ((se.F1(),), {"namespace": "a-b"}, "namespace must be"),
         ((se.Evaluator(),), {"metrics": ["f1_marco"]}, "did you mean"),
     ],
@@ -209,7 +209,7 @@ def test_a_server_scrapes_and_answers_queries(tmp_path: Path):
         each.update({"cat", "bird", 'a "dog"'}, {"cat", 'a "dog"'})
         each.update({"cat"}, {"bird"})
     registry = CollectorRegistry()
-    registry.register(EvaluationCollector({"all": total, "last": recent}, most=2))
+    registry.register(EvaluationCollector({"all": total, "last": recent}, max_labels=2))
     serving, _ = start_http_server(0, addr="127.0.0.1", registry=registry)
     config = tmp_path / "prometheus.yml"
     config.write_text(

@@ -227,8 +227,8 @@ def test_metrics_of_scores_and_of_labels_are_not_asked_for_both():
 
     mixed = MetricCollection([MicroF1(threshold=0.5), MacroF1(), SubsetAccuracy()])
     with pytest.raises(se.InputError, match=r"scores are read by MicroF1 .* and labels by MacroF1, SubsetAccuracy; b"):
-        se.progressive_evaluate(Model(), [({}, {"a"})], mixed, learn=False)
-    asked = se.progressive_evaluate(Model(), [({}, {"a"})], mixed, learn=False, predict="labels")
+        se.progressive_evaluate([({}, {"a"})], Model(), mixed, learn=False)
+    asked = se.progressive_evaluate([({}, {"a"})], Model(), mixed, learn=False, predict="labels")
     assert asked.get() == [1.0, 1.0, 1.0]
 
 
@@ -409,7 +409,7 @@ def test_a_window_of_ours_runs_in_rivers_loop(window):
 
 
 def test_a_window_over_time_is_refused_where_there_are_no_times():
-    with pytest.raises(se.InputError, match="moment"):
+    with pytest.raises(se.InputError, match="time="):
         RiverMetric(se.TimeRolling(se.F1(), period=10.0))
 
 

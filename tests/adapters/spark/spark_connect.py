@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 import streameval as se
 from streameval.adapters.spark import StreamEvaluation, evaluate, evaluate_by_key
+from streameval.tabular.job import Job
 
 LISTS = "actual array<string>, predicted array<string>"
 
@@ -56,7 +57,7 @@ def main(folder: Path) -> None:
     (folder / "in").mkdir()
     (folder / "rows.parquet").rename(folder / "in" / "rows.parquet")
     stream = spark.readStream.schema(LISTS).parquet(str(folder / "in"))
-    job = se.Job.of(actual="actual", predicted="predicted")
+    job = Job.of(actual="actual", predicted="predicted")
 
     def run(evaluation, tries=5):
         checkpoint = stream.writeStream.option("checkpointLocation", str(folder / "checkpoint"))

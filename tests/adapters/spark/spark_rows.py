@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 import streameval as se
 from streameval.adapters.spark import evaluate
+from streameval.tabular.job import Job
 
 LABELS, FILES = 50, 8
 
@@ -88,7 +89,7 @@ def main(folder: str, rows: str = "1_000_000") -> None:
     spark.sparkContext.setLogLevel("OFF")
     df = spark.read.parquet(str(place))
 
-    job = se.Job.of(actual="actual", predicted="predicted")
+    job = Job.of(actual="actual", predicted="predicted")
     files = sorted(place.glob("*.parquet"))
     single = job.state(
         batch for file in files for batch in pq.ParquetFile(file).iter_batches(columns=job.columns.names)
@@ -98,13 +99,13 @@ def main(folder: str, rows: str = "1_000_000") -> None:
     )
 
     def files_alone(_):
-        result = se.evaluate(str(place / "*.parquet"), actual="actual", predicted="predicted")
+        result = se.evaluate_table(str(place / "*.parquet"), actual="actual", predicted="predicted")
         result.get(), result.per_label()
         assert result.to_bytes() == single
 
     calls = {
         "ours": ours,
-        "streameval.evaluate on the files": files_alone,
+        "streameval.evaluate_table on the files": files_alone,
         "arrow scan": arrow_scan,
         "jvm scan": jvm_scan,
     }

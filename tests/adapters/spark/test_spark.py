@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from streameval.tabular.job import Job
 from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[3]
@@ -261,7 +262,7 @@ def test_tasks_must_be_a_positive_integer(df, adapter):
 
 # -- streams ----------------------------------------------------------------------------------------------------------
 
-JOB = se.Job.of(["f1_micro"], actual="actual", predicted="predicted")
+JOB = Job.of(["f1_micro"], actual="actual", predicted="predicted")
 
 
 def test_a_replayed_batch_counts_once_and_a_new_process_goes_on(spark, adapter, tmp_path):
@@ -331,10 +332,10 @@ def state_of(number):
 )
 def test_the_total_is_that_of_the_last_state_of_every_batch(adapter, tmp_path_factory, steps, keep, in_folder):
     path = tmp_path_factory.mktemp("states") if in_folder else None
-    evaluation, model, last = adapter.StreamEvaluation(JOB, path, keep=keep), {}, -1
+    evaluation, model, last = adapter.StreamEvaluation(JOB, path, history=keep), {}, -1
     for kind, number in steps:
         if kind == "reopen" and in_folder:
-            evaluation = adapter.StreamEvaluation(JOB, path, keep=keep)
+            evaluation = adapter.StreamEvaluation(JOB, path, history=keep)
         elif kind == "rewind":
             batch = max(0, last - number)
             try:
@@ -358,7 +359,7 @@ def test_the_total_is_that_of_the_last_state_of_every_batch(adapter, tmp_path_fa
 
 
 def test_an_older_batch_is_refused_unless_it_is_the_same(adapter, tmp_path):
-    for evaluation in (adapter.StreamEvaluation(JOB, keep=2), adapter.StreamEvaluation(JOB, tmp_path, keep=2)):
+    for evaluation in (adapter.StreamEvaluation(JOB, history=2), adapter.StreamEvaluation(JOB, tmp_path, history=2)):
         for number in range(7):
             evaluation.put(number, state_of(number).to_bytes())
         whole = evaluation.total()
@@ -377,7 +378,7 @@ def test_an_older_batch_is_refused_unless_it_is_the_same(adapter, tmp_path):
 def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter, tmp_path, monkeypatch):
     from streameval.adapters.spark.streams import Folder
 
-    evaluation, total = adapter.StreamEvaluation(JOB, tmp_path, keep=1), se.Evaluator(["f1_micro"])
+    evaluation, total = adapter.StreamEvaluation(JOB, tmp_path, history=1), se.Evaluator(["f1_micro"])
 
     def killed(self, span):
         raise OSError("killed")
@@ -393,7 +394,7 @@ def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter,
             evaluation.put(number, state_of(number).to_bytes())
     names = {file.name for file in tmp_path.iterdir()}
     assert {"batches-0-1.state", "batches-0-0.state", "batches-1-1.state"} <= names
-    evaluation = adapter.StreamEvaluation(JOB, tmp_path, keep=1)
+    evaluation = adapter.StreamEvaluation(JOB, tmp_path, history=1)
     assert evaluation.total() == total
     evaluation.rewind(0)
     assert evaluation.total() == se.Evaluator(["f1_micro"])
@@ -402,7 +403,7 @@ def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter,
 
 def test_a_folder_of_another_job_or_with_damage_is_refused(adapter, tmp_path):
     adapter.StreamEvaluation(JOB, tmp_path).put(0, state_of(3).to_bytes())
-    other = se.Job.of(se.Evaluator(["f1_micro"], labels=["cat", "dog"]), actual="actual", predicted="predicted")
+    other = Job.of(se.Evaluator(["f1_micro"], labels=["cat", "dog"]), actual="actual", predicted="predicted")
     with pytest.raises(se.MergeError, match=r"holds states of another job.* use a new folder"):
         adapter.StreamEvaluation(other, tmp_path)
     file = tmp_path / "batches-0-0.state"
@@ -414,8 +415,8 @@ def test_a_folder_of_another_job_or_with_damage_is_refused(adapter, tmp_path):
 def test_arguments_of_stream_evaluations_are_checked(adapter):
     with pytest.raises(se.InputError, match="job must be a Job"):
         adapter.StreamEvaluation(["f1_micro"])
-    with pytest.raises(se.InputError, match="keep must be an integer of at least 1, not 0"):
-        adapter.StreamEvaluation(JOB, keep=0)
+    with pytest.raises(se.InputError, match="history must be an integer of at least 1, not 0"):
+        adapter.StreamEvaluation(JOB, history=0)
     evaluation = adapter.StreamEvaluation(JOB)
     for number in (-1, True, "1"):
         with pytest.raises(se.InputError, match="batch_id must be an integer of at least 0"):

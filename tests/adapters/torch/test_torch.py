@@ -56,7 +56,7 @@ def counters():
     return {
         "Evaluator": se.Evaluator(["f1_micro", "f1_macro"], keep=["pairs"]),
         "F1": se.F1(average="macro"),
-        "Sliced": se.Sliced(se.Evaluator(["f1_micro"]), by="region", most=2),
+        "Sliced": se.Sliced(se.Evaluator(["f1_micro"]), by="region", max_slices=2),
         "TimeRolling": se.TimeRolling(se.Evaluator(["f1_micro"]), period=50),
     }
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.errors import InputError
 from streameval.evaluation.kinds import reads_scores
-from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.report.page.markup import label_strings
 from streameval.schema.text import printable
 from tests.support.effort import cases
@@ -380,7 +380,7 @@ def test_the_parts_of_the_page_are_package_data():
 
 
 @pytest.mark.parametrize("entry", catalogue(), ids=lambda entry: entry.name)
-def test_every_metric_has_a_page_whatever_else_is_counted(entry: Entry):
+def test_every_metric_has_a_page_whatever_else_is_counted(entry: MetricInfo):
     scored = reads_scores(entry)
     ev = se.Evaluator([entry.spec], **{key: {"a": 1.5, "b": 2.0} for key in entry.arguments})
     ev.update({"a", "b"}, {"a": 0.75, "b": 0.5} if scored else {"a"})
