@@ -62,7 +62,9 @@ def read_text(
         inner: Any = gzip.GzipFile(fileobj=stream)
         try:
             inner.peek(1)
-            yield from sized(stream, read_text(inner, name, columns, keys, PurePath(name).with_suffix("").suffix))
+            yield from sized(
+                stream, read_text(inner, name, columns, keys, PurePath(name.lower()).with_suffix("").suffix)
+            )
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(f"{name} cannot be read: {error}; it may be damaged or incomplete") from None
         return
@@ -122,7 +124,7 @@ def _lines(
             parts, waiting = [chunk[end:]], 0
         else:
             parts.append(chunk)
-            if waiting > _LONGEST + BLOCK:
+            if waiting > _LONGEST:
                 most = f"is longer than {_LONGEST >> 20} MiB"
                 raise InputError(f"{name}:{line}: this row {most}; is a quotation mark or a line break missing?")
     if data := b"".join(parts):

@@ -132,6 +132,16 @@ def test_a_dataset_of_hugging_face_is_read_in_batches():
     assert evaluated(Dataset(pa.Table.from_pylist(ROWS)), batch_size=2) == expected()
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.jsonl.gz"])
+def test_a_row_that_is_too_long_is_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streameval.tabular.text.BLOCK", 64)
+    monkeypatch.setattr("streameval.tabular.text._LONGEST", 512)
+    rows = [*ROWS, {**ROWS[0], "tags": ["a" * 900]}, ROWS[1]]
+    text = lines(rows) if "json" in name else cells(rows)
+    with pytest.raises(se.InputError, match=rf"{name}:[45]: this row is longer than 0 MiB; is a quotation mark or"):
+        evaluated(written(tmp_path, name, text))
+
+
 # -- cells ------------------------------------------------------------------------------------------------------------
 
 WRITTEN = {
