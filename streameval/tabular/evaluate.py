@@ -99,8 +99,6 @@ def count_rows(job: Job, source: object, *, batch_size: int | None = None, progr
     from streameval.tabular.sources import open_source
 
     table = open_source(source, job.columns, batch_size or _ROWS)
-    if table.schema is not None:  # so that columns are looked at even if there are no rows
-        job.check(table.schema)
     counting = Counting(job)
     blocks = table.blocks
     if progress:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.text import quoted, suggestion
+from streameval.tabular.arrow import read_table, without_rows
 from streameval.tabular.blocks import Block
 from streameval.tabular.columns import Columns
 from streameval.tabular.joining import Joined, grouped, joined
@@ -71,7 +72,11 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
         sides = [_open(*side, size) for side in zip((source, columns.truth), columns.sides, strict=True)]
         return Source(joined(sides[0].blocks, sides[1].blocks, columns))
     opened = _open(source, columns, size)
-    return opened if columns.example is None else Source(grouped(opened.blocks, columns))
+    if columns.example is not None:
+        return Source(grouped(opened.blocks, columns))
+    if opened.schema is not None:  # so that columns are looked at even if there are no rows
+        read_table(without_rows(opened.schema), columns)
+    return opened
 
 
 def _open(source: Any, columns: Columns, size: int) -> Source:

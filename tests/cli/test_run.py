@@ -107,6 +107,11 @@ def test_a_row_of_a_table_is_named_by_its_number(run, tmp_path):
     assert (ran.code, se.load("state").examples) == (0, 2)
 
 
+def test_columns_are_checked_where_there_are_no_rows(run, tmp_path):
+    pq.write_table(pa.table({"a": pa.array([], pa.int64()), "p": pa.array([], pa.string())}), tmp_path / "t.parquet")
+    refused(run("evaluate", "t.parquet", *COLUMNS), "column 'a' holds int64, not lists of labels")
+
+
 def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     (tmp_path / "text").write_text("no state", encoding="utf-8")
     se.Evaluator(threshold=0.5).save("half")
