@@ -95,7 +95,7 @@ class Loop:
                 try:
                     update(y, {} if y_pred is None else y_pred)
                 except StreamevalError as error:
-                    error.add_note(f"This was stream[{place}].")
+                    error.add_note(f"This was dataset[{place}].")
                     raise
             if learn is not None:
                 learn(x, y)
