@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -109,6 +110,21 @@ def warning_first(change: Callable[P, R], /, *args: P.args, **keywords: P.kwargs
         return change(*args, **keywords)
     finally:
         _deferring.warns = None
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Surrounds displays, which neither warn nor look whether there is something to warn of."""
+    before, _deferring.warns = _deferring.warns, False
+    try:
+        yield
+    finally:
+        _deferring.warns = before
+
+
+def is_silent() -> bool:
+    """Whether nothing is to be warned of now."""
+    return _deferring.warns is False
 
 
 def warn(message: str) -> None:

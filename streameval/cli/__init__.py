@@ -65,6 +65,8 @@ def main(args: Sequence[str] | None = None) -> int:
         return 130
     except StreamevalError as error:
         return _failed(str(error))
+    except DataWarning as warning:  # with --strict
+        return _failed(str(warning))
     except OSError as error:
         _forget_output()
         return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))

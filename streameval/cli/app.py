@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError, sources_of
 from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
 from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
+from streameval.errors import DataWarning
 from streameval.evaluation.evaluator import Evaluator
 from streameval.kernel import BACKEND
 from streameval.metrics.catalogue import MetricInfo, catalogue
@@ -69,6 +71,7 @@ Example = Annotated[str | None, typer.Option("--example", metavar="COLUMN", help
 LabelColumn = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="With --example: which label.")]
 Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Another file, with the true labels.")]
 Join = Annotated[str | None, typer.Option("--join", metavar="COLUMN", help="With --truth: the keys of both files.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Make warnings errors, with status 2.")]
 
 
 def _version(requested: bool) -> None:
@@ -117,6 +120,7 @@ def evaluate(
     label: LabelColumn = None,
     truth: Truth = None,
     join: Join = None,
+    strict: Strict = False,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
     sources = sources_of(files)
@@ -139,7 +143,7 @@ def evaluate(
     def result() -> Result:
         return Result.of(state, (), counting.window, zero_division=zero_division)
 
-    stopped = _count(sources, counting, result)
+    stopped = _count(sources, counting, result, strict)
     extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
     try:
         write_results(state, result(), save, report)
@@ -150,13 +154,16 @@ def evaluate(
     return 130 if stopped else 0
 
 
-def _count(sources: list[Source], counting: Counting, result: Callable[[], Result]) -> bool:
+def _count(sources: list[Source], counting: Counting, result: Callable[[], Result], strict: bool) -> bool:
     """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
+    if strict:
+        warnings.simplefilter("error", DataWarning)
     with watched(sources, result) as advance:
         stopped = count(sources, counting, advance)
     if counting.skip:
         total = f"{counting.skipped:,} bad row{'s' * (counting.skipped != 1)} skipped"
         sys.stderr.writelines(f"{line}\n" for line in (*(f"skipped {reason}" for reason in counting.reasons), total))
+    counting.state._look()
     return stopped
 
 
@@ -174,6 +181,7 @@ def merge(
     read = [path for path in states if save is None or identity(path) != identity(save)]
     check_outputs({"--save": save, "--report": report}, read, force)
     total = merged(states)
+    total._look()
     result = Result.of(total)
     write_results(total, result, save, report)
     if len(read) < len(states):
@@ -196,6 +204,7 @@ def show_state(
     """Show a saved state: its metrics, or any that can be read from it."""
     check_outputs({"--report": report}, [state], force)
     loaded = load_state(state)
+    loaded._look()
     saved, names = Result.of(loaded), names_of(metrics)
     specs = specs_of(names or tuple(spec.key for spec in saved.specs), beta, zero_division)
     for spec in specs if names else ():
@@ -293,6 +302,7 @@ def thresholds(
     labels: Labels = None,
     unknown: UnknownLabels = None,
     null: Nulls = None,
+    strict: Strict = False,
 ) -> int:
     """Find the best threshold of each label, from scores."""
     if not beta > 0 or beta == float("inf"):
@@ -317,7 +327,7 @@ def thresholds(
         read |= {"sep": sep, "rows": rows, "unknown": unknown, "null": null}
         counting = counting_of(read, ("roc_auc_micro",), skip_bad=skip_bad)
         state = counting.state
-        stopped = _count(sources, counting, lambda: Result.of(state))
+        stopped = _count(sources, counting, lambda: Result.of(state), strict)
     best = state.best_thresholds(FScore(beta))
     if save is not None:
         records = [{"label": label, "threshold": choice.threshold} for label, choice in best.items()]

@@ -196,7 +196,7 @@ def _json(result: Result) -> dict[str, object]:
     if result.has_labels:
         details = report_of(result.counts, ()).to_dict()
         content |= {key: details[key] for key in ("averages", "labels")}
-    return content
+    return content | ({"warnings": [*result.counts.warnings]} if result.counts.warnings else {})
 
 
 def _values(report: Report) -> dict[str, object]:

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
-from streameval.errors import ConflictError, FormatError, InputError, LabelError, MergeError, StreamevalError, public
+from streameval.errors import (
+    ConflictError,
+    FormatError,
+    InputError,
+    LabelError,
+    MergeError,
+    StreamevalError,
+    public,
+    silent,
+)
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import changes, combines, reads
 from streameval.evaluation.metric import Metric
@@ -22,6 +31,7 @@ from streameval.progressive.states import (
     without_limit,
 )
 from streameval.schema.labels import Label, in_order, normalise
+from streameval.schema.record import record_of
 from streameval.schema.text import number_of, quoted, suggestion
 from streameval.wire.envelope import LEDGER
 
@@ -214,6 +224,11 @@ class Ledger(Mergeable, Generic[StateT]):
             One metric to ask evaluators for; without it, all of theirs by name.
         """
         with self._guard.reading:
+            whole: Any = self._read()
+        if isinstance(whole, Mergeable):  # which is summed anew now and then, but warns once
+            record_of(whole._guard).warnings = record_of(self._guard).warnings
+            whole._look()
+        with self._guard.reading, silent():
             total: Any = self._read()
             if metric is None:
                 return total.get()

@@ -10,7 +10,7 @@ import numpy as np
 from streameval.errors import FormatError, StreamevalError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
-from streameval.inputs import Reader, array_within, checked_weight, read_many, read_one
+from streameval.inputs import Reader, array_within, checked_weight, note_examples, read_many, read_one
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER, IntArray, ScoreArray
 from streameval.schema.batch import Batch, Dense, Example, Ragged
@@ -46,7 +46,7 @@ class Core:
     ) -> None:
         self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
         self.table, self.weights = self.decisions.table, self.decisions.weights.cell
-        self.table.weights = self.weights
+        self.table.weights, self.table.most = self.weights, 0
         self.reader = Reader(config, states.labels, known, record)
         # Whether the kernel may place cells, or count them at once, and with which threshold.
         self._placed = config.rows != "indicator" and not isinstance(config.threshold, tuple)
@@ -133,6 +133,8 @@ class Core:
             placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
         if placed is None:  # not of a form that the kernel reads
             return labels, read_one(y_true, y_pred, mask, heavy, Reader(self.config, labels))
+        if self.table.examples >= self.table.most:
+            note_examples(self.reader.record, [y_true], [y_pred])
         if not self.scored:
             return labels, Example(placed[0], placed[1], heavy)
         slots, key, true, ranked, scores = placed
@@ -175,7 +177,8 @@ class Core:
             before, known = known, self._register(y_true, y_pred, most)
             # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
             if (most is None or known == before) and self.fast_count_many(y_true, y_pred):
-                self.reader.note()
+                self.reader.note(0)
+                note_examples(self.reader.record, list(y_true), cast("list[object]", y_pred))
                 return True
         return False
 

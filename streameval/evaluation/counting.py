@@ -13,6 +13,7 @@ from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import Saved, decode, encode
 from streameval.evaluation.guarding import Change, changes, combines, copied, forget, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
+from streameval.evaluation.suspicions import look, pause, resume
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
 from streameval.metrics.averaging import as_float
@@ -129,9 +130,13 @@ class Accumulator(Details, Mergeable):
         if not self._core.table.examples:
             forget(self._guard)
 
+    def _look(self) -> None:
+        look(self._guard, lambda: self._core)
+
     def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """Read one example, which may run code of the user."""
         core = self._core
+        pause(self._guard, core)
         known = len(core.labels.labels)
         try:
             return core.read(y_true, y_pred, weight, mask)
@@ -150,6 +155,7 @@ class Accumulator(Details, Mergeable):
 
     def _prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
         """Prepare what `_change` read; the guard is held until the commit."""
+        resume(self._guard, self._core)
         return self._core.prepare(reading, sign)
 
     def _prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> list[Part]:
@@ -214,21 +220,24 @@ class Accumulator(Details, Mergeable):
             weights = meant_weights(self.update_many, weights, mistaken)
         check_number("threads", threads, 1)
         core = self._core
-        fast = core.fast_path and mask is None and weights is None
-        if fast and core.fast_count_many(y_true, y_pred):
+        fast, is_due = core.fast_path and mask is None and weights is None, core.table.examples >= core.table.most
+        if fast and not is_due and core.fast_count_many(y_true, y_pred):
             return
         self._forget_gone()
+        pause(self._guard, core)
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
-            batches = core.read_scores(y_true, y_pred) if mask is None and weights is None else None
+            plain = mask is None and weights is None and not is_due
+            batches = core.read_scores(y_true, y_pred) if plain else None
             for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads):
                 gathered.states.count(batch, threads)
         if len(self._core.labels) + len(gathered.labels) > self._core.labels.look:  # it may be warned of
             self._merge_warning_first(gathered.states)
-            return
-        with self._guard:
-            self._merge(gathered.states)
+        else:
+            with self._guard:
+                self._merge(gathered.states)
+        resume(self._guard, self._core)
 
     @combines
     def merge(self, other: Self) -> None:

@@ -115,6 +115,7 @@ class Evaluator(Accumulator):
         if mistaken:
             refuse_mistaken(self.get, mistaken)
         chosen = None if metric is None else _spec_of(metric)
+        self._look()
         with self._guard.reading:
             views = self._views()
             if chosen is not None:
@@ -137,7 +138,6 @@ class Evaluator(Accumulator):
         """
         return certified(_spec_of(metric), self._views())
 
-    @reads
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics; of scores without a threshold only these.
 
@@ -146,7 +146,9 @@ class Evaluator(Accumulator):
         """
         from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
 
-        return text_report(report_of(self), digits=digits, max_labels=max_labels)
+        self._look()
+        with self._guard.reading:
+            return text_report(report_of(self), digits=digits, max_labels=max_labels)
 
     def to_html(
         self,
@@ -160,7 +162,7 @@ class Evaluator(Accumulator):
 
         It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of
         labels, curves and rankings where there are such states. It is readable without its script. Equal evaluators
-        give equal pages.
+        give equal pages, but for warnings.
 
         Parameters
         ----------
@@ -285,7 +287,7 @@ def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
 
 def report_of(counts: Accumulator, specs: Iterable[MetricSpec] | None = None) -> Report:
     """The report of an evaluator or a metric, on its own metrics unless ``specs`` are passed."""
-    return Report(counts._views(), counts._specs if specs is None else specs)
+    return Report(counts._views(), counts._specs if specs is None else specs, counts.warnings)
 
 
 def _spec_of(metric: MetricLike) -> MetricSpec:

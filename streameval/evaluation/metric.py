@@ -83,6 +83,7 @@ class Metric(Accumulator):
 
     def get(self) -> float | dict[Label, float]:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
+        self._look()
         with self._guard.reading:
             return evaluate(self.spec, self._views().of(self.spec))
 

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 
 from streameval.errors import MergeError
 from streameval.evaluation.guarding import held
+from streameval.kernel.backend import commit
+from streameval.schema.record import record_of
 from streameval.schema.text import quoted
 from streameval.wire.envelope import whole
 from streameval.wire.files import write_file
@@ -60,12 +62,21 @@ class Mergeable(Saveable):
     """
 
     __slots__ = ()
+    _guard: commit.Guard
     _family: ClassVar[type]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if Mergeable in cls.__bases__:
             cls._family = cls
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The texts of the warnings that were issued about the input of this object, or of one it was copied from."""
+        return tuple(record_of(self._guard).warnings.values())
+
+    def _look(self) -> None:
+        """Look whether there is something to warn of, as somebody reads a value."""
 
     @abstractmethod
     def copy(self) -> Self:

@@ -14,6 +14,7 @@ from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.lists import check_pairs, without_rows
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
+from streameval.inputs.samples import check_row_keys, start_samples
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
@@ -39,10 +40,13 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     check_pairs(arguments, 1)
     cells: dict[int, int] = {}
     reader.reset()
+    start_samples(arguments)
     for argument, example in zip(arguments, examples, strict=True):
         for column, bits in cells_in(example, argument):
             cells[column] = cells.get(column, 0) | bits
-    reader.note()
+        if argument.sample is not None:
+            argument.sample.add_example(example)
+    reader.note(1)
     cells.pop(IGNORED, None)
     fixed = reader.labels.fixed
     slots = [5 * column + min(MASK, bits) for column, bits in cells.items() if bits or column >= fixed]
@@ -68,6 +72,9 @@ def read_many(
     values = [(value, form_of(value)) for value in ((y_true, y_pred) if mask is None else (y_true, y_pred, mask))]
     frame = next((columns_of(value, form) for value, form in values if form in FRAMES), None)
     arguments = _arguments(reader, mask, frame, many)
+    start_samples(arguments)
+    if "rows" not in reader.record.warnings and {form for _, form in values[:2]} <= {"frame", "series"}:
+        reader.record.warn_all(check_row_keys(y_true, y_pred))
     sources = [source_of(value, form, argument) for (value, form), argument in zip(values, arguments, strict=True)]
     names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]
     if factors is not None:
@@ -90,7 +97,7 @@ def read_many(
             reader.check_label_types()
             part = part if weighted else None
             yield _dense(pieces, part, reader) or _ragged(pieces, part, reader)
-    reader.note()
+    reader.note(start)
 
 
 def _arguments(reader: Reader, mask: object, frame: list[object] | None = None, many: bool = True) -> list[Argument]:

@@ -30,7 +30,7 @@ class Reader:
 
     __slots__ = (
         "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "config", "has_strings", "integers",
-        "keeps_scores", "labels", "reads_scores",
+        "keeps_scores", "labels", "reads_scores", "samples",
     )  # fmt: skip
 
     def __init__(
@@ -140,6 +140,7 @@ class Reader:
     def reset(self) -> None:
         """Forget what was noted of the arguments of a call."""
         self._unnamed: dict[str, int] = {}
+        self.samples: dict[str, Any] = {}
         self.integers: str | None = None  # the argument of this call whose labels are 0, 1, 2 ...
         self.has_strings: bool = False  # whether a label of this call is one
         self._positions: IntArray | None = None
@@ -167,9 +168,11 @@ class Reader:
             unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
             raise LabelError(f"{unnamed}; construct with labels=[...]")
 
-    def note(self) -> None:
-        """Remember what was read of the call, which is not refused."""
+    def note(self, examples: int) -> None:
+        """Remember what was read of the call, so many examples, which is not refused."""
         self.check_label_types()
+        if self.samples:
+            self.record.take(self.samples, examples)
         if self.config.labels is None and (self.has_strings or self._unnamed or self.integers):
             record = self.record
             if self.has_strings:
@@ -225,8 +228,8 @@ class Argument:
     """Which argument is read, and how; a matrix without column names takes those of the data ``frame`` in another."""
 
     __slots__ = (
-        "compared", "frame", "many", "name", "pairs", "position", "reader", "role", "rows", "scored", "turned", "twos",
-        "width",
+        "compared", "frame", "many", "name", "pairs", "position", "reader", "role", "rows", "sample", "scored",
+        "turned", "twos", "width",
     )  # fmt: skip
 
     def __init__(self, role: int, reader: Reader, frame: list[object] | None = None, many: bool = True) -> None:
@@ -235,6 +238,7 @@ class Argument:
         self.compared = role == PRED and reader.reads_scores  # its numbers are compared with a threshold
         self.scored = role == PRED and reader.keeps_scores  # a state reads its scores
         self.rows = reader.config.rows
+        self.sample: Any = None  # in which examples are noted, if some are
         # Whether [1, 0] may be indicators, where it stands, and where rows of two do; how wide a matrix is.
         self.pairs = self.rows is None and len(reader.config.labels or "??") == 2
         self.turned, self.twos, self.width = deque[tuple[int, Any]](), set[int](), 0

@@ -29,6 +29,7 @@ from streameval.inputs.values import (
 from streameval.kernel import backend
 from streameval.kernel.types import Lists
 from streameval.schema.batch import offsets_of
+from streameval.schema.record import FEW
 from streameval.schema.text import quoted
 
 _COLLECTIONS = {set, frozenset, list, tuple}
@@ -154,7 +155,11 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
 
     def piece(start: int, stop: int) -> Piece:
         part = without_tensors(list(islice(examples, stop - start)), argument.name)
-        return read(without_rows(part, argument, start), argument, start)
+        part = without_rows(part, argument, start)
+        cells = read(part, argument, start)  # which refuses what cannot be noted
+        for example in part[:FEW] if argument.sample is not None and not start else ():
+            argument.sample.add_example(example)
+        return cells
 
     length = len(column) if isinstance(column, Sized) else None
     return Source(length, 4096, piece)  # as wide as makes pieces of a few thousand examples, as rows can be of any size

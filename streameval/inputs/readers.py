@@ -21,6 +21,7 @@ from streameval.inputs.values import array_of, binarize, checked_scores, places_
 from streameval.kernel import backend
 from streameval.kernel.types import DAMAGED, DISTINCT, IntArray, Lists, Places
 from streameval.schema.batch import joined, offsets_of, part_of
+from streameval.schema.record import FEW
 from streameval.schema.text import quoted
 
 __all__ = ["TopK"]
@@ -79,11 +80,21 @@ def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument)
     argument.width = values.shape[1]
     if not argument.scored:
         values = plain_array(values, argument.name)
+    if argument.sample is not None:
+        labels = _names(columns, argument)
+        for row in values[:FEW, :_WIDE].tolist():
+            argument.sample.add(labels, row)
     if argument.reader.config.unknown == "ignore" and (columns == IGNORED).any():
         values, columns = values[:, columns != IGNORED], columns[columns != IGNORED]
     return Source(
         len(values), len(columns), lambda start, stop: matrix_piece(values[start:stop], columns, argument, start)
     )
+
+
+def _names(columns: IntArray, argument: Argument) -> list[Any]:
+    """The labels of columns."""
+    names = argument.reader.labels.labels
+    return [names[column] for column in columns.tolist() if column != IGNORED]
 
 
 def _frame(frame: Any, argument: Argument) -> Source:
@@ -141,6 +152,8 @@ def _sparse(value: Any, argument: Argument) -> Source:
     elif not np.array_equal(columns, np.arange(len(columns))):
         lists = lists._replace(columns=columns)
     missing: Any = None
+    if argument.sample is not None:
+        argument.sample.add(_names(columns[:FEW], argument), data[: lists.offsets[: FEW + 1][-1]].tolist())
     if argument.scored:
         data, missing = checked_scores(data, argument, places_in(lists, 0))
         data = data.astype(np.float64)
@@ -200,7 +213,12 @@ def _indices(numbers: Any) -> Places:
 # -- columns of lists -------------------------------------------------------------------------------------------------
 
 
-def _lists(lists: Lists) -> Source:
+def _lists(lists: Lists, argument: Argument) -> Source:
+    if argument.sample is not None:
+        first, _ = part_of(lists, 0, min(FEW, len(lists.offsets) - 1))
+        for row in np.split(first.flat(), first.offsets[1:-1]):
+            argument.sample.add(_names(np.asarray(row, np.int64), argument), single=len(row) == 1)
+
     def piece(start: int, stop: int) -> Piece:
         part, _ = part_of(lists, start, stop)
         return Columns(len(part.offsets) - 1, part)
@@ -208,6 +226,7 @@ def _lists(lists: Lists) -> Source:
     return Source(len(lists.offsets) - 1, 0, piece)
 
 
+_WIDE = 1000  # cells of a row, up to which they are noted
 _VALUES = ("bool", "halffloat", "float", "double")  # which are no labels, so that lists of them are rows
 
 
@@ -229,7 +248,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         or values in _VALUES
     ):
         return examples_of(array.to_pylist(), argument)
-    return _lists(unignored(lists_of_arrow(array, argument)))
+    return _lists(unignored(lists_of_arrow(array, argument)), argument)
 
 
 def _batches(reader: Any, argument: Argument) -> Source:
@@ -262,7 +281,7 @@ def _series(series: Any, argument: Argument) -> Source:
     if argument.scored:
         return examples_of(series.to_list(), argument)
     if hasattr(series, "tolist") and (lists := string_lists(series.tolist(), argument)) is not None:
-        return _lists(lists)
+        return _lists(lists, argument)
     return examples_of([value.tolist() if isinstance(value, np.ndarray) else value for value in series], argument)
 
 

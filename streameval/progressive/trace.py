@@ -10,9 +10,10 @@ from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from streameval.errors import InputError, MetricError, public
+from streameval.errors import InputError, MetricError, public, silent
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.guarding import Change, Declined, apart, make, reads, rehearse
+from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -107,7 +108,14 @@ class Trace(Holder):
             else:
                 make([(self, (t, changes), 1)])
         if not self._status.value[0] % self._every:
+            self._look()
             self._write_due()
+
+    def _look(self) -> None:
+        """Let evaluators warn, which they do not where a row is written, as guards are held there."""
+        for target in self._targets.values():
+            if isinstance(target.evaluator, Mergeable):
+                target.evaluator._look()
 
     def _count_plain(self, y_true: object, y_pred: object) -> bool:
         """Count an unweighted example that runs no code of the user, if it is one and all evaluators can read it."""
@@ -201,9 +209,13 @@ class Trace(Holder):
                 self._shadows = {}
             raise
 
-    @reads
     def record(self) -> None:
         """Write a row now. A row that was written after the same number of examples is replaced."""
+        self._look()
+        self._record()
+
+    @reads
+    def _record(self) -> None:
         rows = self._rows
         same = bool(rows) and rows[-1][0] == self.examples
         self._written = [*rows[: len(rows) - same], self._row()]
@@ -224,7 +236,9 @@ class Trace(Holder):
     def _row(self) -> _Row:
         row: dict[Key, float] = {}
         for name, target in self._targets.items():
-            for metric, value in values_of(target.evaluator, self._metrics).items():
+            with silent():
+                values = values_of(target.evaluator, self._metrics)
+            for metric, value in values.items():
                 if isinstance(value, dict):
                     row |= {(metric, name, label): float(one) for label, one in value.items()}
                 else:

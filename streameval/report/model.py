@@ -81,8 +81,9 @@ class MetricValue:
 class Report:
     """What a report says of one state and the metrics that were chosen."""
 
-    def __init__(self, views: Views, specs: Iterable[MetricSpec] = ()) -> None:
-        self.views, self.specs = views, tuple(specs)
+    def __init__(self, views: Views, specs: Iterable[MetricSpec] = (), warnings: Sequence[str] = ()) -> None:
+        """``warnings`` are those that were issued about the input."""
+        self.views, self.specs, self.warnings = views, tuple(specs), warnings
         self.tables, self.has_decisions = views.tables, views.decides
 
     @property
@@ -198,7 +199,7 @@ class Report:
             content["averages"] = {average: dict(zip(PER_LABEL, values, strict=True)) for average, values in averages}
             columns = self.columns(build_spec(name, average=None) for name in PER_LABEL)
             content["labels"] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return content
+        return content | ({"warnings": [*self.warnings]} if self.warnings else {})
 
     def omitted(self, rows: int) -> str:
         """What to say where only so many labels have a row; nothing where all have one."""

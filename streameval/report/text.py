@@ -28,6 +28,11 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     """Every label and the averages, then the chosen metrics; of scores without a threshold only these."""
     if not report.tables.examples:
         return f"{report.headline}; metrics: {', '.join(spec.key for spec in report.specs) or 'none'}"
+    table = _table(report, digits, max_labels)
+    return "\n".join([table, "", *(f"warning: {text}" for text in report.warnings)]) if report.warnings else table
+
+
+def _table(report: Report, digits: int, max_labels: int) -> str:
     single = report.single(strict=True)
     names = [item.spec.key for item in single]
     if not report.has_decisions:

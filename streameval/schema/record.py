@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from streameval.errors import MergeError, warn
 from streameval.schema.labels import LabelIndex
+
+FIRST, FEW = 100, 20
+"""Examples at which it is first looked for something to warn of; at the first reading so few are enough."""
 
 
 class Record:
@@ -20,9 +24,14 @@ class Record:
         Whether a label was a string; None if that is for the labels to say, after they were merged.
     warnings
         The warnings that were issued, by what they are about. Copies of an object share them.
+    due, is_read
+        From how many examples on it is looked again whether there is something to warn of; and whether it was looked
+        because somebody read a value.
+    room, samples
+        How many further examples are to be noted, and what was noted, by argument.
     """
 
-    __slots__ = ("strings", "warnings", "width")
+    __slots__ = ("due", "is_read", "room", "samples", "strings", "warnings", "width")
 
     def __init__(self, warnings: dict[str, str] | None = None) -> None:
         self.warnings = {} if warnings is None else warnings
@@ -32,18 +41,47 @@ class Record:
         """Be the record of an object that has counted nothing, but has warned."""
         self.width: int | None = None
         self.strings: bool | None = False
+        self.due, self.is_read, self.room = FIRST, False, FEW
+        self.samples: dict[str, Any] = {}
 
     def copy(self) -> Record:
         """The record of a copy of the object."""
         twin = Record(self.warnings)
-        twin.width, twin.strings = self.width, self.strings
+        for name in ("due", "is_read", "room", "strings", "width"):
+            setattr(twin, name, getattr(self, name))
+        twin.samples = {**self.samples}
         return twin
+
+    @property
+    def stop(self) -> int:
+        """From how many examples on the fast path stops for them to be noted, or for a look at all of them."""
+        return 0 if self.room else self.due
+
+    def take(self, samples: dict[str, Any], examples: int) -> None:
+        """Take over what was noted of examples that were read."""
+        self.room = max(0, self.room - examples)
+        for name, sample in samples.items():
+            if name in self.samples:
+                self.samples[name].merge(sample)
+            else:
+                self.samples[name] = sample
+
+    def postpone(self, examples: int) -> None:
+        """Look again at twice as many examples, after noting some more."""
+        while self.due <= examples:
+            self.due *= 2
+        self.room = FEW
 
     def warn(self, about: str, message: str) -> None:
         """Issue a `DataWarning`, unless there was one about the same."""
         if about not in self.warnings:
             self.warnings[about] = message  # first, so that the same call goes on where warnings are errors
             warn(message)
+
+    def warn_all(self, warnings: Iterable[tuple[str, str]]) -> None:
+        """Issue several of them."""
+        for about, message in warnings:
+            self.warn(about, message)
 
     def check_merge(self, other: Record) -> None:
         """Raise `MergeError` if labels of one object are strings, and those of the other columns without names."""

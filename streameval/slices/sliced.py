@@ -16,6 +16,7 @@ from streameval.evaluation.evaluator import MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, make, reads
 from streameval.evaluation.holding import Answer, answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
+from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
 from streameval.schema.text import check_number, number_of, quoted, suggestion
@@ -370,7 +371,9 @@ class Sliced(Mergeable, Generic[A]):
     @reads
     def total(self) -> A:
         """An ordinary object with all examples."""
-        return self._slices[0].total(self._empty)
+        total = self._slices[0].total(self._empty)
+        total._guard.notes = copied(self._guard).notes
+        return total
 
     @reads
     def slices(self, by: str | tuple[str, ...] | None = None) -> tuple[Slice[A], ...]:
@@ -411,7 +414,6 @@ class Sliced(Mergeable, Generic[A]):
                 return part.copy()
         raise InputError(f"slices are by {[group.axis.names for group in self._slices]}, not by {quoted(tuple(where))}")
 
-    @reads
     def get(
         self, metric: MetricLike | None = None, *, by: str | tuple[str, ...] | None = None
     ) -> dict[str | tuple[str, ...], dict[Where, Answer]]:
@@ -424,6 +426,13 @@ class Sliced(Mergeable, Generic[A]):
         by
             A name, or a tuple of names that were given as ``cross``; without it, each of them.
         """
+        self._look()
+        return self._answers(metric, by)
+
+    @reads
+    def _answers(
+        self, metric: MetricLike | None, by: str | tuple[str, ...] | None
+    ) -> dict[str | tuple[str, ...], dict[Where, Answer]]:
         answers: dict[str | tuple[str, ...], dict[Where, Answer]] = {}
         for group in self._selected(by):
             parts, names = group.ordered(), group.axis.names
@@ -436,9 +445,16 @@ class Sliced(Mergeable, Generic[A]):
             answers[names[0] if len(names) == 1 else names] = values
         return answers
 
-    @reads
     def report(self, by: str | tuple[str, ...] | None = None, *, digits: int = 4) -> str:
         """A table: examples and metrics of each slice and of all together. Values per label are left out."""
+        self._look()
+        return self._table(by, digits)
+
+    def _look(self) -> None:
+        look(self._guard, lambda: core_of(self.total()))
+
+    @reads
+    def _table(self, by: str | tuple[str, ...] | None, digits: int) -> str:
         from streameval.report.text import SliceRow, slices_report  # only when asked
         from streameval.schema.text import printable
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import LabelError, MergeError, RevertError, warn
+from streameval.errors import LabelError, MergeError, RevertError
 from streameval.kernel.backend import commit
 from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Example, Ragged, columns_in
 from streameval.schema.labels import IDENTIFIERS, LabelIndex, in_order
+from streameval.schema.record import record_of
 from streameval.schema.text import quoted
 from streameval.states.base import Merge, Part, State
 from streameval.states.decisions import Decisions
@@ -111,9 +112,10 @@ class StateSet:
             self.labels.look, once = 2 * len(names), int(np.count_nonzero(times[fixed:] == 1))
             if 10 * once >= 9 * max(count, IDENTIFIERS):
                 self.labels.look = sys.maxsize
-                warn(
+                record_of(self.labels.guard).warn(
+                    "identifiers",
                     f"{once} of {count} labels occur in one example only, such as {quoted(names[-1])}, as identifiers "
-                    "do; check that labels are read from the right place, or bound them with label_limit="
+                    "do; check that labels are read from the right place, or bound them with label_limit=",
                 )
         elif count > limit and new.any():
             added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.errors import MetricError
-from streameval.evaluation.counting import Accumulator, saved_empty
+from streameval.evaluation.counting import Accumulator, core_of, saved_empty
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import copied, reads
 from streameval.evaluation.holding import answer_of, saved_template
 from streameval.evaluation.metric import Metric
+from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
 from streameval.metrics.bounds import Bounds
@@ -64,6 +65,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         metric
             One metric to ask an evaluator for; without it, all of its metrics by name.
         """
+        self._look()
         with self._guard.reading:
             return answer_of(self._current(), metric, "a window over a single metric answers")
 
@@ -106,13 +108,17 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
         return self._current()._view(state, what, keep)
 
-    @reads
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """The report of an evaluator about the window; see `Evaluator.report`."""
-        current: object = self._current()
-        if not isinstance(current, Evaluator):
-            raise AttributeError("a single metric has no report; build the window from an Evaluator")  # noqa: TRY004
-        return current.report(digits=digits, max_labels=max_labels)
+        self._look()
+        with self._guard.reading:
+            current: object = self._current()
+            if not isinstance(current, Evaluator):
+                raise AttributeError("a single metric has no report; build the window from an Evaluator")  # noqa: TRY004
+            return current.report(digits=digits, max_labels=max_labels)
+
+    def _look(self) -> None:
+        look(self._guard, lambda: core_of(self._current()))
 
     @reads
     def snapshot(self) -> A:

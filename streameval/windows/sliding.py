@@ -13,6 +13,7 @@ from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import core_of, with_states
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
 from streameval.evaluation.holding import template_of
+from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.recording import Recording, stamps_of
@@ -79,6 +80,11 @@ class _Recent(Window[A]):
         )
         return bool(code == DONE)
 
+    def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
+        core = self._now[2]
+        pause(self._guard, core)
+        return core.read(y_true, y_pred, weight, mask)
+
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         """Prepare an unweighted example that runs no code of the user, or raise `Declined`; the guard is held."""
         history, core = self._history()
@@ -99,6 +105,7 @@ class _Recent(Window[A]):
             self._check(*time)
             stamp, limit = time[0], self._clock.before(time[0])
         history, core = self._history()
+        resume(self._guard, core)
         return history.prepare_slide(core.example(example), stamp, self._size, limit)
 
     def _extend(
@@ -224,7 +231,7 @@ class Rolling(_Recent[A]):
 
     def _change(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> Change:
         """Read what `update` counts."""
-        return self, (self._now[2].read(y_true, y_pred, weight, mask), None), 1
+        return self, (self._read(y_true, y_pred, weight, mask), None), 1
 
     def update_many(
         self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None
@@ -343,7 +350,7 @@ class TimeRolling(_Recent[A]):
     def _change(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> Change:
         """Read what `update` counts."""
         time = *self._clock.key(t), t
-        return self, (self._now[2].read(y_true, y_pred, weight, mask), time), 1
+        return self, (self._read(y_true, y_pred, weight, mask), time), 1
 
     def update_many(
         self,

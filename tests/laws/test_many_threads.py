@@ -131,6 +131,7 @@ def test_many_threads_that_trace_write_each_row_once():
     assert len(held) == (right + wrong) // 3
 
 
+@pytest.mark.filterwarnings("ignore:no label of y_true:streameval.DataWarning")
 def test_many_threads_that_put_states_into_a_ledger_lose_none():
     held, states = se.Ledger(se.Evaluator()), [se.Evaluator() for _ in range(3)]
     sequences = [numbers(1) for _ in states]

@@ -192,6 +192,7 @@ def test_a_wrong_row_in_a_batch_changes_nothing_even_if_it_would_not_stay():
     assert rolling.to_bytes() == before
 
 
+@pytest.mark.filterwarnings("ignore:no label of y_true:streameval.DataWarning")
 def test_labels_that_have_left_take_no_room():
     rolling = se.Rolling(se.Evaluator(["f1_micro"]), 100)
     largest = 0

@@ -13,7 +13,7 @@ from river.compose import Pipeline
 from river.metrics.base import Metrics
 from river.metrics.multioutput.base import MultiOutputMetric
 
-from streameval.errors import InputError, MergeError, MetricError
+from streameval.errors import InputError, MergeError, MetricError, silent
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import Change, Declined, apart, make, rehearse
@@ -57,6 +57,10 @@ class MultiLabelMetric(MultiOutputMetric):
         while isinstance(model, Pipeline):
             model = list(model.steps.values())[-1]
         return isinstance(model, MultiLabelClassifier)
+
+    def __repr__(self) -> str:
+        with silent():
+            return str(super().__repr__())  # type: ignore[no-untyped-call]  # of River
 
     def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
@@ -403,12 +407,15 @@ class MetricCollection(Combinable, Metrics):
 
     def get(self) -> list[Any]:  # type: ignore[override]  # as that of River's
         """The values of all metrics, in their order."""
+        for member in self.data:
+            if isinstance(member, CountedMetric):
+                member._counts._look()
         with self._guard.reading:
             return [member.get() for member in self.data]
 
     def __repr__(self) -> str:
         with self._guard.reading:
-            return str(super().__repr__())  # type: ignore[no-untyped-call]
+            return super().__repr__()
 
     @property
     def reads_scores(self) -> bool:

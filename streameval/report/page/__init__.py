@@ -54,6 +54,9 @@ def html_page(
     if not report.tables.examples:
         empty = "<p>No example was counted yet, so every value below is that of 0/0.</p>"
         sections.insert(0, Section("empty", "Nothing to see yet", empty))
+    if report.warnings:
+        items = "".join(f"<li>{escaped(text)}</li>" for text in report.warnings)
+        sections.insert(0, Section("warnings", "Warnings", f"<ul>{items}</ul>"))
     script, style = _resource("page.js"), _resource("page.css")
     fields = {
         "title": escaped(printable(title)),

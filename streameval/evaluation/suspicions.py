@@ -1,0 +1,172 @@
+"""Input that is legal and almost surely wrong: what to warn of, found in what was counted and in a few examples."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import is_silent
+from streameval.evaluation.core import Core
+from streameval.inputs.samples import Sample
+from streameval.kernel.backend import commit
+from streameval.schema.labels import Label
+from streameval.schema.record import FEW, FIRST, Record, record_of
+from streameval.schema.text import quoted
+
+_LABELS = 10_000
+"""Up to so many labels, their names are compared."""
+
+
+def look(guard: commit.Guard, core: Callable[[], Core], *, is_read: bool = True) -> None:
+    """Warn of what an object has counted, if it is time to look: its first reading (``is_read``), or a change.
+
+    The guard is not held where warnings are issued. ``core`` is called while it is.
+    """
+    record = record_of(guard)
+    if (is_read and record.is_read) or is_silent():
+        return
+    with guard.reading:
+        counted = core()
+        examples = counted.table.examples
+        if examples < (FEW if is_read else record.due):
+            return
+        if is_read:
+            record.is_read = True
+        if examples >= record.due:
+            record.postpone(examples)
+        found = [*_suspicions(counted, record)]
+    record.warn_all(found)
+
+
+def pause(guard: commit.Guard, core: Core) -> None:
+    """Before a change that the fast path did not make, look whether there is something to warn of, if it is time."""
+    if core.table.examples >= core.table.most:
+        look(guard, lambda: core, is_read=False)
+
+
+def resume(guard: commit.Guard, core: Core) -> None:
+    """With such a change, let the fast path count until it is time again."""
+    core.table.most = record_of(guard).stop
+
+
+def _suspicions(core: Core, record: Record) -> Iterator[tuple[str, str]]:
+    """Each warning, with what it is about."""
+    true, pred = (record.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
+    if core.config.decides:
+        decisions = core.decisions
+        columns, examples = decisions.columns(), decisions.examples
+        names = decisions.labels_of(columns)
+        cells = np.asarray(decisions.by_label(columns, None)[0])
+        tn, fn, fp, tp, masked = cells
+        if not cells[:4].any() and masked.any() and (masked >= examples)[: core.labels.fixed].all():
+            yield "truth", "every truth in y_true is unknown; mark only what is unknown, so: is mask= inverted?"
+        alike = [*_alike(names, cells)] if len(names) <= _LABELS else []
+        yield from alike or _unshared(names, cells, true, pred, examples)
+        if core.config.labels is None and core.config.rows is None and {*names} in ({0, 1}, {"0", "1"}):
+            keys = decisions.by_example(None)[0]
+            if true.single and pred.single and true.examples and (keys[:, :2] == 1).all():
+                yield (
+                    "single",
+                    "every list in y_true and y_pred has one member, and all are 0 or 1; for indicators give "
+                    "np.asarray(rows) or rows='indicator', for labels sets or rows='labels'",
+                )
+        if core.config.unknown == "ignore":
+            declared = {*(core.config.labels or ())}
+            for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
+                if sample.labels and not counts.any() and declared.isdisjoint(sample.labels):
+                    which = f"such as {quoted(next(iter(sample.labels)))}"
+                    yield f"ignored {name}", f"every label of {name} is ignored, {which}; none is among labels=[...]"
+        threshold = core.config.threshold
+        if isinstance(threshold, float) and pred.numbers:
+            negatives = examples * core.labels.fixed - int(cells[1:, : core.labels.fixed].sum()) + int(tn.sum())
+            yield from _compared(pred, threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
+    if core.config.scored and pred.numbers:
+        if pred.permuted:
+            yield (
+                "permutations",
+                "each row of y_pred is a permutation of 0, 1, 2 ..., as argsort gives; for scores give these, "
+                "for a ranking streameval.TopK(rows)",
+            )
+        elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
+            yield (
+                "binary",
+                "all scores in y_pred are 0 or 1, as binary predictions are; give probabilities or other scores",
+            )
+
+
+def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> Iterator[tuple[str, str]]:
+    """What is wrong with scores and a threshold, which so many cells reach and so many do not."""
+    compared = f"scores from {pred.low:.4g} to {pred.high:.4g} are compared with threshold {threshold:g}"
+    if threshold == 0.5 and (pred.low < 0 or pred.high > 1):
+        yield "threshold", f"{compared}, which is for probabilities; for logits say threshold=0"
+    elif examples >= FIRST and pred.low < pred.high:
+        if not reached and pred.high < threshold:
+            yield "threshold", f"{compared}, and none of {examples} examples has one that reaches it; check threshold="
+        elif not missed and pred.low >= threshold:
+            yield "threshold", f"{compared}, and all of {examples} examples reach it with each label; check threshold="
+
+
+# -- labels that are surely the same ----------------------------------------------------------------------------------
+
+
+def _unshared(
+    names: Sequence[Label], cells: Any, true: Sample, pred: Sample, examples: int
+) -> Iterator[tuple[str, str]]:
+    _, fn, fp, tp, _ = cells
+    if tp.any() or ((fn > 0) & (fp > 0)).any() or not (fn.any() and fp.any()):
+        return
+    if not true.labels.isdisjoint(pred.labels) or (cells[0].any() and not (true.labels and pred.labels)):
+        return  # a label that is shared may be false where it is
+    sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
+    if examples >= FIRST or _same(*sides):
+        first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
+        yield (
+            "labels",
+            f"no label of y_true is in y_pred, and none of y_pred in y_true: such as {first} and {second}; "
+            "name labels alike",
+        )
+
+
+def _same(true: list[Label], pred: list[Label]) -> bool:
+    """Whether labels differ in type, case, surrounding space or a common prefix alone."""
+    plain = [{_folded(label) for label in side} for side in (true, pred)]
+    cut = [{name[len(os.path.commonprefix([*side])) :] for name in side} if len(side) > 1 else side for side in plain]  # noqa: RUF071
+    return any(a == b or a < b or b < a for a, b in ((plain[0], plain[1]), (cut[0], plain[1]), (plain[0], cut[1])))
+
+
+def _alike(names: Sequence[Label], cells: Any) -> Iterator[tuple[str, str]]:
+    """Labels that differ in surrounding space alone, or each on one side alone in type, case or Unicode form."""
+    _, fn, fp, tp, _ = cells
+    groups: dict[Hashable, list[int]] = {}
+    for place, name in enumerate(names):
+        groups.setdefault(_folded(name), []).append(place)
+    known = {*names}
+    for label in names:
+        if isinstance(label, str) and label != (plain := label.strip()) and plain in known and plain:
+            yield "space", _differ(plain, label, "surrounding space; strip labels")
+            return
+    for group in groups.values():
+        mine, theirs = (
+            [place for place in group if side[place] and not other[place] and not tp[place]] if len(group) > 1 else []
+            for side, other in ((fn, fp), (fp, fn))
+        )
+        if mine and theirs:
+            true, pred = names[mine[0]], names[theirs[0]]
+            way = "type" if type(true) is not type(pred) else "case or Unicode form"
+            yield (
+                "alike",
+                f"{_differ(true, pred, way)}, one in y_true alone, one in y_pred; name labels alike",
+            )
+            return
+
+
+def _differ(one: Label, other: Label, way: str) -> str:
+    return f"labels {quoted(one)} and {quoted(other)} differ in {way}"
+
+
+def _folded(label: Label) -> str:
+    return unicodedata.normalize("NFKC", str(label)).strip().casefold()

@@ -1,0 +1,56 @@
+"""Warnings are lines on standard error, stand in every result, and are errors with --strict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import streameval as se
+
+TEXT = "labels 'Cat' and 'cat' differ in case or Unicode form, one in y_true alone, one in y_pred; name labels alike"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"y": ["Cat"], "p": ["cat"], "by": 1}\n' * 30)
+    return str(path)
+
+
+@pytest.mark.parametrize("more", [[], ["--by", "by"], ["--window", "5"]])
+def test_a_warning_is_a_line_and_stands_in_results(run, rows: str, more: list[str]):
+    ran = run("evaluate", rows, "-a", "y", "-p", "p", "-f", "json", "--save", "state", "--report", "r.html", *more)
+    assert (ran.code, ran.err) == (0, f"warning: {TEXT}\n")
+    assert json.loads(ran.out)["warnings"] == [TEXT]
+    assert TEXT.replace("'", "&#x27;") in Path("r.html").read_text()
+    shown = run("show", "state")
+    assert (shown.code, shown.err) == (0, f"warning: {TEXT}\n")
+
+
+def test_strict_makes_warnings_errors(run, rows: str):
+    ran = run("evaluate", rows, "-a", "y", "-p", "p", "--strict", "--save", "state")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"streameval: {TEXT}\n")
+    assert not Path("state").exists()
+    Path("cells.csv").write_text("y,p\n" + '"a,b",a\n"b,c",b\n"a,c",c\n')
+    ran = run("evaluate", "cells.csv", "-a", "y", "-p", "p", "--strict")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("streameval: no cell of column 'y' holds the separator")
+
+
+@pytest.mark.parametrize("cells", ["a|b,a", '"rock, roll",pop', "ac/dc,ac/dc", "7,7", "1|3,3"])
+def test_honest_rows_bring_no_line(run, cells: str):
+    Path("cells.csv").write_text("y,p\n" + f"{cells}\nx,x\nq,z\n" * 3000)
+    ran = run("evaluate", "cells.csv", "-a", "y", "-p", "p", "--strict")
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_reports_show_what_was_warned_of():
+    ev = se.Evaluator(["f1_micro"])
+    ev.update_many([{"Cat"}] * 30, [{"cat"}] * 30)
+    assert "warnings" not in ev.to_dict()
+    with pytest.warns(se.DataWarning):
+        assert ev.report().endswith(f"\n\nwarning: {TEXT}")
+    assert ev.to_dict()["warnings"] == [TEXT] == list(ev.warnings)
+    assert '<section id="warnings"' in ev.to_html()

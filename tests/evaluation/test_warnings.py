@@ -1,0 +1,288 @@
+"""Input that is legal and almost surely wrong is warned of, once and before anything is counted; honest input never."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import streameval as se
+
+Stream = Iterator[tuple[Any, Any]]
+DRAW = np.random.default_rng(17)
+IDS, NAMES = [*range(40)], [f"tag {number}/{number % 7}, b" for number in range(40)]
+
+
+def some(labels: list[Any], size: int = 3) -> set[Any]:
+    return {labels[place] for place in DRAW.integers(len(labels), size=size).tolist()}
+
+
+def guess(true: set[Any], labels: list[Any]) -> set[Any]:
+    """A prediction that is mostly right."""
+    return {label for label in true if DRAW.random() < 0.8} | some(labels, 1)
+
+
+def scored(true: set[Any], labels: list[Any], low: float, high: float) -> dict[Any, float]:
+    return {label: low + (high - low) * (DRAW.random() + (label in true)) / 2 for label in labels}
+
+
+def repeat(*examples: tuple[Any, Any]) -> Callable[[int], Stream]:
+    return lambda size: (examples[number % len(examples)] for number in range(size))
+
+
+def draw(make: Callable[[int], tuple[Any, Any]]) -> Callable[[int], Stream]:
+    return lambda size: (make(number) for number in range(size))
+
+
+def bits(_: int = 0) -> Any:
+    return DRAW.integers(0, 2, 4)
+
+
+def silent_river(number: int) -> tuple[Any, Any]:
+    pred = dict.fromkeys(NAMES, False) if number < 200 else dict.fromkeys(some(NAMES), True)
+    return dict.fromkeys(some(NAMES), True), pred
+
+
+def best_only(_: int) -> tuple[Any, Any]:
+    true = some(IDS)
+    return true, dict.fromkeys(guess(true, IDS), 0.9)
+
+
+def sparse_rows(_: int) -> tuple[Any, Any]:
+    return sparse.csr_array((DRAW.random((1, 40)) < 0.1) * 1), DRAW.integers(0, 2, 40)
+
+
+def row(low: float, high: float) -> Callable[[int], tuple[Any, Any]]:
+    return lambda _: (DRAW.integers(0, 2, 4), DRAW.uniform(low, high, 4))
+
+
+SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] = {
+    "nothing shared": ({}, repeat(({"x", "y"}, {"p"}), ({"y"}, {"q"})), 101, "no label of y_true is in y_pred"),
+    "nothing shared, mappings": ({}, repeat(({"x": 1}, {"p": 1, "q": 0})), 101, "no label of y_true is in y_pred"),
+    "a prefix": ({}, repeat(({"cat"}, {"label_cat"}), ({"dog"}, {"label_dog"})), 20, "'cat' and 'label_cat'"),
+    "type": ({}, repeat(({1, "a"}, {"1", "a"})), 20, "labels 1 and '1' differ in type"),
+    "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
+    "Unicode form": ({}, repeat(({"caf\u00e9"}, {"cafe\u0301"}), ({"a"}, {"a"})), 20, "differ in case or Unicode form"),
+    "space": ({}, repeat(({"cat "}, {"cat "}), ({"cat"}, {"dog"})), 20, "differ in surrounding space"),
+    "one 0 or 1": ({}, repeat(([1], [0]), ([0], [0])), 20, "every list in y_true and y_pred has one member"),
+    "all ignored": ({"labels": ["a"], "unknown": "ignore"}, repeat(({1}, {"a"})), 20, "every label of y_true is ign"),
+    "all predictions ignored": ({"labels": [1], "unknown": "ignore"}, repeat(({1}, ["a"])), 20, "label of y_pred is"),
+    "logits": ({"threshold": 0.5}, draw(row(-6, 6)), 20, "for logits say threshold=0"),
+    "percent": ({"threshold": 0.5}, draw(lambda _: ({"a"}, {"a": DRAW.integers(100), "b": 7})), 20, "threshold 0.5"),
+    "no score reaches": ({"threshold": 50}, draw(row(0, 1)), 101, "none of 100 examples has one that reaches it"),
+    "every score reaches": ({"threshold": 0.1}, draw(row(0.2, 1)), 101, "all of 100 examples reach it"),
+    "decisions as scores": (
+        {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), bits())), 20, "scores in y_pred are 0 or 1"),
+    "argsort": ({"metrics": ["mrr"]}, draw(lambda _: (np.array([1, 0, 1]), DRAW.permutation(3))), 20, "permutation"),
+    "no truth": ({}, repeat(({"a": None, "b": float("nan")}, {"a": 1})), 20, "every truth in y_true is unknown"),
+    "no truth, declared": (
+        {"labels": [0, 1]}, repeat((np.array([np.nan, np.nan]), np.array([0, 1]))), 20, "every truth"),
+}  # fmt: skip
+
+HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
+    "ids": ({}, draw(lambda _: (true := sorted(some(IDS)), sorted(guess({*true}, IDS))))),
+    "few ids": ({}, draw(lambda _: (true := sorted(some(IDS[:3])), sorted(guess({*true}, IDS[:3]))))),
+    "names": ({}, draw(lambda _: (true := some(NAMES), guess(true, NAMES)))),
+    "one label a cell": ({}, draw(lambda _: ([true := NAMES[DRAW.integers(40)]], [*guess({true}, NAMES)][:1]))),
+    "mixed types": ({}, draw(lambda _: (true := some([*IDS, "a", "b"]), guess(true, [*IDS, "a", "b"])))),
+    "silent at first": ({}, draw(lambda n: (true := some(NAMES), guess(true, NAMES) if n >= 200 else set()))),
+    "silent scores": ({"threshold": 0.5}, draw(lambda n: (true := some(IDS), scored(true, IDS, 0, n >= 200)))),
+    "silent River": ({}, draw(silent_river)),
+    "silent curves": (
+        {"metrics": ["roc_auc_macro"]}, draw(lambda n: (true := some(IDS), scored(true, IDS, 0, n >= 200)))),
+    "scores": ({"threshold": 0.5}, draw(row(0, 1))),
+    "best scores only": ({"threshold": 0.5}, draw(best_only)),
+    "cosines": ({"threshold": 0.3}, draw(row(-1, 1))),
+    "logits under 0": ({"threshold": 0.0}, draw(row(-9, 9))),
+    "tuned thresholds": (
+        {"threshold": {0: 0.5, 1: 2, 2: -1, 3: 9}, "labels": [*range(4)]}, draw(row(-6, 6))),
+    "rankings": ({"metrics": ["mrr"]}, draw(lambda _: (some(IDS), [*some(IDS, 9)]))),
+    "sparse rows": ({"labels": IDS}, draw(sparse_rows)),
+    "some unknown": ({}, draw(lambda n: ({"a": None, "b": n % 2}, {"a": 1, "b": 1}))),
+    "some ignored": (
+        {"labels": IDS, "unknown": "ignore"}, draw(lambda _: (true := some(IDS), guess(true, [*IDS, 77])))),
+}  # fmt: skip
+
+
+def evaluator(metrics: Any = ("f1_micro",), **options: Any) -> se.Evaluator:
+    return se.Evaluator(metrics, **options)
+
+
+def batch(examples: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Examples as arrays where they are rows, else as lists."""
+    sides = [[*side] for side in zip(*examples, strict=True)]
+    return tuple(np.stack(side) if isinstance(side[0], np.ndarray) else side for side in sides)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["update", "update_many"])
+@pytest.mark.parametrize("name", SUSPECTED)
+def test_what_is_surely_wrong_is_warned_of_once(name: str, many: bool):
+    options, stream, size, message = SUSPECTED[name]
+    ev, examples = evaluator(**options), [*stream(size)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if many:
+            ev.update_many(*batch(examples[:-1]))
+        for example in examples[-1:] if many else examples:
+            ev.update(*example)
+        assert bool(caught) is (size > 100), "what is due is issued by an update, anything else by a reading"
+        for _ in range(2):
+            ev.get(), ev.report() if ev._config.decides else None
+            ev.copy().get()
+            ev.update_many(*batch(examples))
+    (warning,) = caught
+    assert warning.category is se.DataWarning
+    assert message in str(warning.message)
+    assert warning.filename == __file__
+    assert ev.warnings == (str(warning.message),) == ev.copy().warnings
+    assert se.Evaluator.from_bytes(ev.to_bytes()).warnings == ()
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_streams_are_not_warned_of(name: str):
+    options, stream = HONEST[name]
+    ev, examples = evaluator(**options), [*stream(500)]
+    for number, example in enumerate(examples):
+        ev.update(*example)
+        if number in (24, 300):
+            ev.get()
+    other = evaluator(**options)
+    for _ in range(2):
+        other.update_many(*batch(examples[:24]))
+        other.get()
+        other.update_many(*batch(examples[24:]))
+        ev.update_many(*batch(examples[300:] * 24))
+        ev.get()
+    assert ev.examples >= 10_000
+    assert ev.warnings == other.warnings == ()
+
+
+def suspected(update: Callable[[Any, Any], None], examples: int = 20) -> None:
+    for _ in range(examples):
+        update({"Cat"}, {"cat"})
+
+
+HOLDERS: dict[str, Callable[[], Any]] = {
+    "metric": se.F1,
+    "rolling": lambda: se.Rolling(se.Evaluator(["f1_micro"]), size=50),
+    "tumbling": lambda: se.Tumbling(se.Evaluator(["f1_micro"]), size=50),
+    "fading": lambda: se.Fading(se.F1(), half_life=9.0),
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_every_holder_warns_at_its_first_reading(name: str):
+    holder = HOLDERS[name]()
+    for number in range(20):
+        holder.update({"Cat"}, {"cat"}, **({"t": number / 100} if getattr(holder, "timed", False) else {}))
+    with pytest.warns(se.DataWarning, match="differ in case"):
+        holder.get()
+    holder.get()
+    assert len(holder.warnings) == 1
+
+
+def test_slices_warn_once_of_all_of_them():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="n")
+    for number in range(20):
+        sliced.update({"Cat"}, {"cat"}, where={"n": number})
+    with pytest.warns(se.DataWarning, match="differ in case") as caught:
+        sliced.get()
+    assert len(caught) == len(sliced.warnings) == 1
+    sliced.report(), sliced.get(), sliced.total().get(), sliced[3].get()
+
+
+def test_a_collection_of_river_and_a_trace_warn_once():
+    from streameval.adapters import river
+
+    collection = river.MicroF1() + river.MacroRecall()
+    suspected(collection.update)
+    assert "MicroF1" in repr(collection)
+    with pytest.warns(se.DataWarning, match="differ in case") as caught:
+        collection.get()
+    collection.get()
+    ev = se.Evaluator(["f1_micro"])
+    trace = se.Trace({"ev": ev}, every=5)
+    with pytest.warns(se.DataWarning, match="differ in case") as caught:
+        suspected(trace.update, 30)
+    assert len(caught) == 1
+    assert trace.columns()["examples"] == [5, 10, 15, 20, 25, 30]
+
+
+def test_displays_and_saving_never_warn_and_do_not_use_up_the_warning(tmp_path: Any):
+    ev = se.Evaluator(["f1_micro"])
+    suspected(ev.update, 30)
+    repr(ev), ev._repr_html_(), ev.to_bytes(), ev.save(tmp_path / "ev"), pickle.dumps(ev), ev.to_html(), ev.to_dict()
+    assert ev.examples, ev.labels
+    rolling = se.Rolling(se.F1(), size=30)
+    suspected(rolling.update, 30)
+    repr(rolling), rolling.to_bytes()
+    for holder in (ev, rolling):
+        with pytest.warns(se.DataWarning, match="differ in case"):
+            holder.get()
+
+
+def test_where_warnings_are_errors_nothing_is_counted_and_the_same_call_goes_on():
+    ev = se.Evaluator()
+    suspected(ev.update, 100)
+    before = ev.to_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(se.DataWarning):
+            ev.update({"Cat"}, {"cat"})
+        assert ev.to_bytes() == before
+        ev.update({"Cat"}, {"cat"})
+        ev.get()
+    assert ev.examples == 101
+
+
+def test_a_filter_may_change_the_object_that_is_warned_of(monkeypatch: pytest.MonkeyPatch):
+    sliced, rolling = se.Sliced(se.Evaluator(["f1_micro"]), by="n"), se.Rolling(se.Evaluator(["f1_micro"]), size=50)
+    traced, shown = se.F1(), list[object]()
+    trace = se.Trace({"ev": traced}, every=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", lambda *_: (shown.append(holder), holder.reset()))
+        for holder, use in (
+            (sliced, lambda: (suspected(lambda t, p: sliced.update(t, p, where={"n": 1})), sliced.get())),
+            (rolling, lambda: (suspected(rolling.update), rolling.report())),
+            (traced, lambda: suspected(trace.update)),
+        ):
+            use()
+            assert shown[-1] is holder
+            assert holder.examples == 0
+
+
+def test_data_frames_with_row_keys_in_another_order_are_warned_of():
+    keys, columns = [f"row {number}" for number in range(4)], {"a": [1, 0, 1, 0], "b": [0, 1, 1, 0]}
+    true = pd.DataFrame(columns, index=keys)
+    for honest in (true, true.reset_index(drop=True), true.set_axis([f"x{key}" for key in keys])):
+        se.score(true, honest, "f1_micro")
+    ev = se.Evaluator()
+    with pytest.warns(se.DataWarning, match=r"write y_pred.loc\[y_true.index\]"):
+        ev.update_many(true, true.iloc[::-1])
+    ev.update_many(true, true.iloc[::-1])
+    with pytest.warns(se.DataWarning, match="matched by position"):
+        se.score(true["a"].map(lambda one: [one]), true.iloc[::-1]["b"].map(lambda one: [one, 2]), "f1_micro")
+
+
+def test_merged_shards_and_a_ledger_of_them_warn_on_reading():
+    total, ledger = se.Evaluator(["f1_micro"]), se.Ledger()
+    for sequence in range(3):
+        shard = se.Evaluator(["f1_micro"])
+        suspected(shard.update)
+        data = shard.to_bytes()
+        total.merge(se.Evaluator.from_bytes(data))
+        ledger.put("shard", sequence, data)
+        with pytest.warns(se.DataWarning, match="differ in case") if not sequence else nullcontext():
+            ledger.get()
+    with pytest.warns(se.DataWarning, match="differ in case") as caught:
+        total.get()
+    total.get()
+    assert len(caught) == len(ledger.warnings) == 1
