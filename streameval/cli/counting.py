@@ -61,6 +61,7 @@ def count(sources: list[Source], counting: Counting, advance: Callable[[int], No
                 while (block := following(blocks)) is not None:
                     counting.add(block)
                     advance(block.size)
+                    block = None  # while the next is read
     except KeyboardInterrupt:
         return True
     finally:

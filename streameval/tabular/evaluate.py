@@ -106,6 +106,7 @@ def count_rows(job: Job, source: object, *, batch_size: int | None = None, progr
     try:
         for block in blocks:
             counting.add(block)
+            del block  # while the next is read
     except (ArrowError, OSError) as error:
         raise InputError(f"the table cannot be read: {error}") from error
     return counting.state

@@ -174,8 +174,6 @@ def _polars(frame: Any, columns: Columns, size: int) -> Source:
 
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
     """The rows of files; where the types of columns differ among files, each is read with its own."""
-    import pyarrow.dataset as ds  # imported late, since it imports pandas
-
     datasets, blocks = list[Any](), list[Iterator[Block]]()
     for path, place in [(each, match) for each in paths for match in matches_of(each)]:
         # Folders that a pattern or a folder stands for may say columns, such as region=eu.
@@ -189,6 +187,8 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
                 keys = [_keys(file, base) if hive else {} for file in files]
                 blocks += [_opened(*each, columns, size, name == "stream") for each in zip(files, keys, strict=True)]
                 continue
+            import pyarrow.dataset as ds  # imported late, since it imports pandas
+
             try:
                 coded = _strings(pq.ParquetFile(files[0]), columns) if name == "parquet" else None
                 form = name if coded is None else ds.ParquetFileFormat(dictionary_columns=coded)

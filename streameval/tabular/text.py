@@ -8,9 +8,9 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
@@ -24,7 +24,7 @@ from streameval.tabular.blocks import Block, RowError
 from streameval.tabular.cells import STRICT
 from streameval.tabular.columns import Columns
 
-BLOCK = 2**23  # bytes read at a time: enough for the cost of a call not to show, and no memory to speak of
+BLOCK = 2**22  # bytes read at a time: enough for the cost of a call not to show, and no memory to speak of
 SEP = "|"
 _LONGEST = 2**26
 _PART = 2**21  # bytes that Arrow parses at a time
@@ -80,8 +80,11 @@ def read_text(
         sep = None
     else:
         blocks, sep = _read_csv(stream, name, columns, _DELIMITERS.get(suffix, ","), keys), SEP
-    for rows, line, size in blocks:
-        yield Block(_with_keys(rows, keys), partial(_place, name, line), size, sep)
+    while (block := next(blocks, None)) is not None:
+        made = Block(_with_keys(block[0], keys), partial(_place, name, block[1]), block[2], sep)
+        block = None  # rows are not held while the next are read
+        yield made
+        del made
 
 
 def _place(name: str, line: Callable[[int], int], row: int) -> str:
@@ -178,10 +181,10 @@ def _object(value: Any) -> Any:
     return RowError(f'a row is an object such as {{"actual": ["cat"], "predicted": ["dog"]}}, not {quoted(value)}')
 
 
-def _keys(rows: list[Any]) -> int:
-    """The number of keys in rows and in the objects they hold."""
+def _keys(rows: list[Any], names: Iterable[str]) -> int:
+    """The number of keys in rows and in the objects that some of their columns hold."""
     objects = [row for row in rows if type(row) is dict]
-    values = chain.from_iterable(map(dict.values, objects))
+    values = (row.get(name) for name in names for row in objects)
     return sum(map(len, objects)) + sum([len(value) for value in values if type(value) is dict])
 
 
@@ -205,9 +208,10 @@ class _Json:
             return [*map(self._row, lines)]
         # orjson keeps the last of equal keys, without the colon of the first, and makes floats of long integers.
         digits = data.translate(_DIGITS)
-        plain = b"\\u003" not in data and b"0" * 20 not in digits and b"-" + b"0" * 19 not in digits
+        plain = b"0" * 20 not in digits and not (b"-" in data and b"-" + b"0" * 19 in digits)
+        plain = plain and not (b"\\" in data and b"\\u003" in data)  # one byte is found ten times as fast as five
         colons = data.count(b":")
-        if plain and (_keys(rows) == colons or self.orjson.dumps(rows).count(b":") == colons):
+        if plain and (_keys(rows, self.columns.names) == colons or self.orjson.dumps(rows).count(b":") == colons):
             return [*map(_object, rows)] if {*map(type, rows)} - {dict} else rows
         return [*map(self._row, lines)]
 
