@@ -97,14 +97,11 @@ class Core:
         raise self.decisions.declined(part) if part > OTHER else Declined
 
     def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
-        """Count one unweighted example straight from what the user gave, if it is of a common form."""
+        """Count one unweighted example straight from what the user gave, if it is right and of a common form."""
         if not self.fast_path:
             return False
         labels = self.labels
-        code = self.table.count_example(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)
-        if code > OTHER:
-            raise self.decisions.declined(code)
-        return bool(code == DONE)
+        return bool(self.table.count_example(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign) == DONE)
 
     def fast_count_many(self, y_true: object, y_pred: object) -> bool:
         """Count unweighted examples likewise, if they stand in arrays or lists and all are of a common form."""

@@ -16,6 +16,7 @@ from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.suspicions import look, pause, resume
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
+from streameval.kernel.types import DONE
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import MetricInfo, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -101,9 +102,11 @@ class Accumulator(Details, Mergeable):
         """
         # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
-        plain = mask is None and type(weight) in NUMBERS and weight == 1
-        if not (plain and core.fast_count(y_true, y_pred, 1)):
-            self._count(y_true, y_pred, weight, mask, 1)
+        if mask is None and type(weight) in NUMBERS and weight == 1 and core.fast_path:
+            labels = core.labels
+            if core.table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1) == DONE:
+                return
+        self._count(y_true, y_pred, weight, mask, 1)
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
         """Take one example back, in the form in which it was counted by `update`.
@@ -117,7 +120,9 @@ class Accumulator(Details, Mergeable):
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, -1)):
             self._count(y_true, y_pred, weight, mask, -1)
-        self._spend(1)
+        self._until_compaction -= 1
+        if self._until_compaction < 0:
+            self._spend(0)
 
     def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
         """Count one example of any form, or take it back with sign -1."""
@@ -285,7 +290,7 @@ class Accumulator(Details, Mergeable):
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
         states = self._core.states
         states.compact()
-        if states.mostly_unused():
+        if len(states.labels) > 64 and states.mostly_unused():  # to register a few anew takes longer than to keep them
             fresh = Core.fresh(self._config, states.labels)
             fresh.states.merge(states)
             self._replace(fresh)

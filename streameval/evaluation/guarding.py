@@ -87,8 +87,9 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
 
     def guarded(self: S, other: S) -> R:
         guard: commit.Guard = self._guard  # type: ignore[attr-defined]
-        with commit.Guards((guard,), guards_of(other)):
-            theirs = next(iter(guards_of(other)), guard).notes if merges else None
+        guards = guards_of(other)
+        with commit.Guards((guard,), guards):
+            theirs = guards[0].notes if merges and guards else None
             if guard.notes is not None and theirs is not None:
                 guard.notes.check_merge(theirs)
             result = method(self, other)

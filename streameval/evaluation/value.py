@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 from streameval.errors import MergeError
@@ -20,6 +20,8 @@ class Saveable:
     """An object that is its content: equal contents, equal bytes."""
 
     __slots__ = ()
+    _inner_guards: Sequence[commit.Guard] = ()
+    """Of the objects that it counts with."""
 
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""

@@ -49,7 +49,7 @@ class Holder(Saveable):
         return {name: value for name, value in vars(self).items() if name != "_guard"}
 
     @property
-    def _inner_guards(self) -> list[commit.Guard]:
+    def _inner_guards(self) -> list[commit.Guard]:  # type: ignore[override]  # which nobody sets
         return [guard for target in self._held().values() for guard in guards_of(target.evaluator)]
 
     @abstractmethod

@@ -134,7 +134,7 @@ class Blocks(Window[A]):
         """How many examples there were, where blocks are of so many."""
         newest, size = state.newest or 0, self._clock.period
         block = state.blocks.get(newest)
-        position: int = newest * size + (0 if block is None else block.examples)
+        position: int = newest * size + (0 if block is None else core_of(block).table.examples)
         return position
 
     def _check_zone(self, state: WindowState[A], aware: bool | None) -> None:
@@ -197,8 +197,7 @@ class Blocks(Window[A]):
             changed then.
         """
         time = self._time(t)
-        state, _, place = self._where(time, t)
-        block = state.blocks.get(place.number)
+        block = self._probable_block(time, t)
         plain = mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades
         if not (plain and block is not None and core_of(block).fast_count(y_true, y_pred, 1)):
             reading = self._reading(block, y_true, y_pred, weight, mask)
@@ -209,8 +208,7 @@ class Blocks(Window[A]):
     ) -> Change:
         """Read what `update` counts."""
         time = self._time(t)
-        state, _, place = self._where(time, t)
-        return self, (self._reading(state.blocks.get(place.number), y_true, y_pred, weight, mask), time, weight, t), 1
+        return self, (self._reading(self._probable_block(time, t), y_true, y_pred, weight, mask), time, weight, t), 1
 
     def _time(self, t: Time | None) -> _Time:
         if (t is None) is self._clock.timed:
@@ -226,6 +224,14 @@ class Blocks(Window[A]):
             self._check_zone(state, time[1])
             self._check_late(place.number, state.newest, "t")
         return state, key, place
+
+    def _probable_block(self, time: _Time, t: Time | None) -> A | None:
+        """The block of an example that comes next; where blocks fade, the newest, as only its labels matter."""
+        if self._fades:
+            state: WindowState[A] = self._cell.value
+            return state.blocks.get(state.newest or 0)
+        state, _, place = self._where(time, t)
+        return state.blocks.get(place.number)
 
     def _reading(self, block: A | None, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """Read an example, probably of this block."""
