@@ -42,7 +42,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "explanation.md", "conventions.md", "names.md", "rankings.md", "curves.md", "pairs.md", "intervals.md",
         "performance.md",
     ),
-    "Reference": ("metrics.md", "forms.md", "limits.md", "format.md"),
+    "Reference": ("public.md", "metrics.md", "forms.md", "limits.md", "format.md"),
     "Project": ("contributing.md", "changelog.md"),
 }  # fmt: skip
 """Pages by section, in order. One that is not there is left out; the reference and the examples come by themselves."""

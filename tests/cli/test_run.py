@@ -131,3 +131,9 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")
     refused(run("evaluat"), "evaluate")
     assert not (tmp_path / "out").exists()
+
+
+def test_columns_may_be_named_as_arrays_are(run):
+    ran = run("evaluate", "-", "--y-true", "a", "--y-pred=p", stdin=OK)
+    assert (ran.code, ran.out) == (0, run("evaluate", "-", *COLUMNS, stdin=OK).out)
+    assert "--y-true" not in run("evaluate", "--help").out

@@ -108,8 +108,9 @@ def test_a_metric_class_has_the_signature_and_the_docstring_of_its_entry(entry: 
     made = getattr(se, entry.class_name)
     names = [parameter.name for parameter in entry.parameters]
     assert list(inspect.signature(made).parameters)[: len(names)] == names
-    assert entry.formula in made.__doc__
-    assert entry.source in made.__doc__
+    assert made.__doc__.startswith(entry.summary)
+    for part in (entry.formula, f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}", f"Source: {entry.source}"):
+        assert part in made.__doc__
     options = {name: {"a": 2.0} for name in entry.arguments}
     assert made(**options).spec.average == entry.default
 
@@ -140,3 +141,57 @@ def test_every_error_is_of_one_family():
         thing = getattr(se, name)
         if inspect.isclass(thing) and issubclass(thing, Exception) and not issubclass(thing, Warning):
             assert issubclass(thing, se.StreamevalError)
+
+
+# -- the page of public names -----------------------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "public.md").read_text(encoding="utf-8")
+CLASSES = {entry.class_name for entry in se.catalogue()}
+NAMES = dict(re.findall(r"^\| `([\w.]+)` \| (.*) \|$", PAGE.partition("## Attributes")[0], re.MULTILINE))
+MEMBERS = {name: re.findall(r"\w+", row) for name, row in re.findall(r"^\| `(\w+)` \| (`.*`) \|$", PAGE, re.MULTILINE)}
+OTHERS = re.findall(r"^\| `([\w.]+)` \|", PAGE.partition("## Modules")[2], re.MULTILINE)
+
+
+def members_of(thing: type) -> list[str]:
+    return [name for name in dir(thing) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", [*NAMES, *OTHERS])
+def test_every_name_of_the_page_can_be_used_and_is_documented(name: str):
+    module, _, last = f"streameval.{name}".rpartition(".")
+    thing = getattr(importlib.import_module(module), last)
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        assert inspect.getdoc(thing)
+    if name in MEMBERS:
+        assert members_of(thing) == sorted(MEMBERS[name])
+        for member in MEMBERS[name]:
+            text = inspect.getdoc(getattr(thing, member, thing))  # a field stands in the docstring of its class
+            assert text or re.search(rf"\b{member}\b", inspect.getdoc(thing) or ""), f"{name}.{member}"
+
+
+def test_no_name_is_public_that_is_not_on_the_page():
+    assert {*se.__all__} - CLASSES == {*NAMES}
+    errors = {name for name in NAMES if inspect.isclass(getattr(se, name)) and issubclass(getattr(se, name), Exception)}
+    errors.add("DataWarning")
+    assert {name for name in NAMES if inspect.isclass(getattr(se, name))} - errors == {*MEMBERS}
+    listed = {".".join(name.split(".")[:-1]) for name in OTHERS}
+    for module in listed:
+        names = importlib.import_module(f"streameval.{module}").__all__
+        assert {f"{module}.{name}" for name in names} == {name for name in OTHERS if name.startswith(f"{module}.")}
+
+
+# -- calls in other orders, and by other names -------------------------------------------------------------------------
+
+
+def test_calls_that_mean_another_function_or_order_say_so():
+    with pytest.raises(se.InputError, match=r"for arrays write streameval\.score"):
+        se.evaluate_table([[1, 0]], [[1, 1]])
+    with pytest.raises(se.InputError, match="needs actual="):
+        se.evaluate_table([{"a": ["x"]}])
+
+    class Model:
+        def predict_one(self, x: object) -> None: ...
+
+    for call in (se.progressive_evaluate, se.iter_progressive_evaluate):
+        with pytest.raises(se.InputError, match="the order is River's: dataset, model, metric"):
+            call(Model(), [({}, {"a"})], se.F1())
