@@ -132,8 +132,8 @@ class Accumulator(Details, Mergeable):
 
     def _forget_gone(self) -> None:
         """Remember nothing of examples of which none is left, since equal objects accept the same input."""
-        if not self._core.table.examples:
-            forget(self._guard)
+        if not self._core.table.examples and self._guard.notes is not None:
+            self._guard.notes.forget_forms()
 
     def _look(self) -> None:
         look(self._guard, lambda: self._core)

@@ -39,10 +39,14 @@ class Record:
 
     def forget(self) -> None:
         """Be the record of an object that has counted nothing, but has warned."""
-        self.width: int | None = None
-        self.strings: bool | None = False
+        self.forget_forms()
         self.due, self.is_read, self.room = FIRST, False, FEW
         self.samples: dict[str, Any] = {}
+
+    def forget_forms(self) -> None:
+        """Remember no rows and no labels, since equal objects accept the same input: of one that is empty again."""
+        self.width: int | None = None
+        self.strings: bool | None = False
 
     def copy(self) -> Record:
         """The record of a copy of the object."""
