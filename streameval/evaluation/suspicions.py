@@ -38,8 +38,8 @@ def look(guard: commit.Guard, core: Callable[[], Core], *, is_read: bool = True)
             record.is_read = True
         if examples >= record.due:
             record.postpone(examples)
-        found = [*_suspicions(counted, record)]
-    record.warn_all(found)
+        warnings = [*_suspicions(counted, record)]
+    record.warn_all(warnings)
 
 
 def pause(guard: commit.Guard, core: Core) -> None:

@@ -121,12 +121,14 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
     if isinstance(predictions, Columns) or len(rows) < len(pieces) - 1:
         return None
     columns = _union([piece.columns for piece in (rows[0], predictions, *rows[1:])])
-    scored = isinstance(predictions, Scores)
+    again = bool(reader.config.states) or weights is not None  # whether cells are read more than once
 
     def bits_of(piece: Rows) -> tuple[UInt8Array, UInt8Array | None]:
-        if not scored and _same(piece.columns, columns):
+        if not again and _same(piece.columns, columns):
             return piece.raw()
         bits, masked = piece.read()
+        if again and np.may_share_memory(bits, piece.block):
+            bits = bits.copy()  # as another thread may change the array meanwhile
         return _aligned(bits, piece, columns), None if masked is None else _aligned(masked, piece, columns)
 
     true, mask = bits_of(rows[0])
@@ -153,7 +155,7 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
                 piece.read()
             except InputError as error:
                 return error
-        return AssertionError("the kernel refused what can be read")
+        return InputError("the arrays of y_true and y_pred changed while they were counted; give copies")
 
     compared = predictions.compared() if weights is None and _same(predictions.columns, columns) else None
     if compared is not None:

@@ -283,7 +283,8 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
         raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")
     narrow = kind == "f" and array.dtype.itemsize <= 4
     with np.errstate(over="ignore"):
-        scores: ScoreArray = np.ascontiguousarray(array, np.float32 if narrow else np.float64)  # type: ignore[assignment]  # one of the two
+        # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
+        scores: ScoreArray = np.array(array, np.float32 if narrow else np.float64, order="C")  # type: ignore[assignment]  # one of the two
     finite = np.isfinite(scores)
     if kind == "O" or array.dtype.itemsize > 8:
         comparable = finite if kind == "O" else array == array

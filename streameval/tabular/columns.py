@@ -130,17 +130,17 @@ class Columns:
             If one of the columns is not there, or is there twice; or if wide columns are of different labels.
         """
         names = tuple(names)
-        wide, found = _wide(self, names), list[str]()
+        wide, columns = _wide(self, names), list[str]()
         for name, role in self.roles:
             if role in wide:
-                found += wide[role]
+                columns += wide[role]
                 continue
             if not (count := names.count(name)):
                 raise self.missing(name, role, names)
             if count > 1:
                 raise InputError(f"{count} columns are named {name!r}; give each a name of its own")
-            found.append(name)
-        return [*dict.fromkeys(found)]
+            columns.append(name)
+        return [*dict.fromkeys(columns)]
 
     def names_for(self, role: str, names: Iterable[Any]) -> list[str]:
         """The names of a table that a pattern may match."""

@@ -539,3 +539,27 @@ def test_a_reverted_weight_leaves_no_trace_beside_gains_in_finer_units():
     both.revert(*second, weight=0.1)
     one.update(*first)
     assert both == one
+
+
+@pytest.mark.parametrize("kinds", [(np.uint8, np.float64), (np.bool_, np.float32), (np.int64, np.float16)], ids=str)
+@pytest.mark.parametrize("more", [{}, {"mask": np.zeros((5, 4), np.uint8)}, {"weights": [0.5] * 5}], ids=str)
+def test_states_count_one_moment_of_an_array_that_changes_meanwhile(
+    kinds: tuple[Any, Any], more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    truth = (np.eye(4)[[0, 1, 2, 3, 1]] > 0).astype(kinds[0])
+    scores = np.linspace(0, 1, 20).reshape(5, 4).astype(kinds[1])
+    one, other = (se.Evaluator(["f1_macro", "lrap", "roc_auc_macro", "scumble"], threshold=0.5) for _ in "12")
+    one.update_many(truth, scores, **more)
+
+    def changing(count: Any) -> Any:
+        def counted(self: Any, batch: Any) -> None:
+            count(self, batch)
+            truth[:], scores[:] = 1, np.nan
+
+        return counted
+
+    for state in other._core.states.states.values():
+        monkeypatch.setattr(type(state), "count", changing(type(state).count))
+    other.update_many(truth, scores, **more)
+    assert np.isnan(scores).all()
+    assert one == other

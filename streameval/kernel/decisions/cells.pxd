@@ -17,12 +17,12 @@ cdef extern from "decisions/cells.h" nogil:
     ptrdiff_t se_slots(const uint8_t*, const uint8_t*, ptrdiff_t, ptrdiff_t, Py_ssize_t*, uint64_t*)
 
 
-cdef inline bint borrow_cells(object given, int dimensions, se_cells* to) noexcept:
+cdef inline bint borrow_cells(object value, int dimensions, se_cells* to) noexcept:
     """Point to the cells of an array, if it is a plain one of numbers that the kernel reads; it has to be held meanwhile."""
     cdef cnp.ndarray array
-    if not cnp.PyArray_CheckExact(given):
+    if not cnp.PyArray_CheckExact(value):
         return False
-    array = <cnp.ndarray>given
+    array = <cnp.ndarray>value
     if cnp.PyArray_NDIM(array) != dimensions or not cnp.PyArray_ISBEHAVED_RO(array):
         return False
     if cnp.PyArray_TYPE(array) <= cnp.NPY_ULONGLONG:

@@ -146,16 +146,16 @@ cdef class Placing:
         if pred.kind not in (SE_FLOAT, SE_DOUBLE) or not shape[0] or not self.in_order(columns, fixed, shape[1]):
             return None
         bits, predicted = cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0), cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0)
+        # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
+        scores = cnp.PyArray_EMPTY(2, shape, cnp.PyArray_TYPE(y_pred), 0)
+        memcpy(cnp.PyArray_DATA(scores), pred.at, cnp.PyArray_NBYTES(scores))
+        pred.at = <const char*>cnp.PyArray_DATA(scores)
         if se_plain_narrow_cells(&true, 0, shape[0], shape[1], <uint8_t*>cnp.PyArray_DATA(bits)) > 1:
             return None
         if se_reaching(
             &pred, shape[0] * shape[1], self.bound if self.scored else INFINITY, <uint8_t*>cnp.PyArray_DATA(predicted)
         ) > 1:
             return None
-        if dimensions == 2:
-            return bits, predicted, y_pred
-        scores = cnp.PyArray_EMPTY(2, shape, cnp.PyArray_TYPE(y_pred), 0)  # examples may wait, which batches do not
-        memcpy(cnp.PyArray_DATA(scores), pred.at, cnp.PyArray_NBYTES(scores))
         return bits, predicted, scores
 
     def place_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
