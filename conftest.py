@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 for library in ("OMP", "OPENBLAS"):  # threads of its own would be in the way of the tests, which take all cores
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
@@ -44,6 +46,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for name, text in report.user_properties:
             if name == "tried":
                 terminalreporter.write_line(f"{report.nodeid}: {text}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Streams that are drawn may well be of a kind that is warned of."""
+    for item in items:
+        if "laws" in item.path.parts or getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.filterwarnings("always::streameval.DataWarning"))
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
