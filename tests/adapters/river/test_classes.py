@@ -182,7 +182,7 @@ def test_a_rolling_window_equals_recomputation_at_every_step(name: str, weighted
     size = 7
     rolling = utils.Rolling(CLASSES[name], window_size=size)
     window: deque[tuple[dict, dict, float]] = deque(maxlen=size)
-    for y_true, y_pred, weight in pairs(cases(1000 if weighted else 5000), 6, churn=True):
+    for y_true, y_pred, weight in pairs(cases(1000 if weighted else 2000), 6, churn=True):
         given = (y_true, y_pred, weight) if weighted else (y_true, y_pred, 1.0)
         rolling.update(*given)
         window.append(given)
