@@ -29,7 +29,7 @@ _PIECE = 2**20  # cells, from which on examples are read piece by piece
 _FIRST = 500  # examples whose labels are registered before it is tried whether there are more
 
 
-Reading: TypeAlias = tuple[LabelIndex, Example]
+Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]
 """An example, and the labels in whose columns it was read."""
 
 
@@ -80,11 +80,18 @@ class Core:
 
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
         """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held until the commit."""
-        return self.states.prepare([(self.example(reading), sign)])
+        labels, example, reader = reading
+        parts = self.states.prepare([(self.states.taken(example, labels), sign)])
+        if reader is not None:
+            reader.confirm()
+        return parts
 
     def example(self, reading: Reading) -> Example:
         """The example in the columns of these states; the guard is held."""
-        return self.states.taken(reading[1], reading[0])
+        labels, example, reader = reading
+        if reader is not None:
+            reader.confirm()
+        return self.states.taken(example, labels)
 
     def prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> Part:
         """Prepare an unweighted example straight from what the user gave, if it is of a common form."""
@@ -129,11 +136,12 @@ class Core:
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
         if placed is None:  # not of a form that the kernel reads
-            return labels, read_one(y_true, y_pred, mask, heavy, Reader(self.config, labels))
+            reader = Reader(self.config, labels)
+            return labels, read_one(y_true, y_pred, mask, heavy, reader), reader
         if self.table.examples >= self.table.most:
             note_examples(self.reader.record, [y_true], [y_pred])
         if not self.scored:
-            return labels, Example(placed[0], placed[1], heavy)
+            return labels, Example(placed[0], placed[1], heavy), None
         slots, key, true, ranked, scores = placed
         weights = None if heavy == 1.0 else np.array([heavy])
         scored: Batch
@@ -141,7 +149,7 @@ class Core:
             scored = Dense(self._columns_of(scores), true, ranked, scores, weights=weights)
         else:
             scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
-        return labels, Example(slots, key, heavy, scored)
+        return labels, Example(slots, key, heavy, scored), None
 
     @staticmethod
     def _columns_of(matrix: ScoreArray) -> IntArray:

@@ -15,6 +15,7 @@ from streameval.evaluation.guarding import Change, changes, combines, copied, fo
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.suspicions import look, pause, resume
 from streameval.evaluation.value import Mergeable
+from streameval.inputs import Reader
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.averaging import as_float
@@ -174,9 +175,12 @@ class Accumulator(Details, Mergeable):
             with self._guard.reading if guarded else self._guard:
                 self._compact()
 
-    def _merge(self, states: StateSet) -> None:
-        """Add all that states have counted, which nobody else changes; the guard is held."""
-        self._core.states.root.commit(self._prepare_merge(states))
+    def _merge(self, states: StateSet, reader: Reader | None = None) -> None:
+        """Add all that states have counted, which nobody else changes, as a reader read it; the guard is held."""
+        parts = self._prepare_merge(states)
+        if reader is not None:
+            reader.confirm()
+        self._core.states.root.commit(parts)
 
     _merge_warning_first = changes(_merge)
 
@@ -238,10 +242,10 @@ class Accumulator(Details, Mergeable):
             for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads):
                 gathered.states.count(batch, threads)
         if len(self._core.labels) + len(gathered.labels) > self._core.labels.look:  # it may be warned of
-            self._merge_warning_first(gathered.states)
+            self._merge_warning_first(gathered.states, gathered.reader)
         else:
             with self._guard:
-                self._merge(gathered.states)
+                self._merge(gathered.states, gathered.reader)
         resume(self._guard, self._core)
 
     @combines

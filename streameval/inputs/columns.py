@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any, cast
@@ -76,7 +76,7 @@ class Reader:
             return known
         name, declared = normalise(label), self.config.labels
         if declared is None or self.config.unknown == "add" or key_of(name) in self._known.columns:
-            self._check_unnamed(has_strings=isinstance(name, str))
+            self._check_strings(self.record, [name])
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
@@ -130,7 +130,7 @@ class Reader:
         names = distinct(labels)
         new = [name for name, known in zip(names, self.labels.columns_of(names), strict=True) if known is None]
         strings = [label for label in new if type(label) is str]
-        self._check_unnamed(has_strings=bool(strings))
+        self._check_strings(self.record, strings)
         if self.grows and is_unicode("".join(strings)):
             self.labels.register(new)
         else:
@@ -145,15 +145,26 @@ class Reader:
         self.has_strings: bool = False  # whether a label of this call is one
         self._positions: IntArray | None = None
 
-    def check_label_types(self) -> None:
+    def _check_forms(self, record: Record) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
-        if self.config.labels is not None:
-            return
-        name, record = next(iter(self._unnamed), self.integers), self.record
+        name = next(iter(self._unnamed), self.integers)
         if name is not None and (self.has_strings or record.strings):
             unnamed = f"{name} has columns without names, but the labels are strings"
             raise InputError(f"{unnamed}; construct with labels=[...]")
-        self._check_unnamed(has_strings=self.has_strings)
+        self._check_strings(record, [""] if self.has_strings else [])
+
+    def _check_strings(self, record: Record, labels: Sequence[object]) -> None:
+        """Raise if labels are strings where columns without names were counted, before the first of them is new."""
+        if record.width is not None and self.config.labels is None and str in set(map(type, labels)):
+            unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
+            raise InputError(f"{unnamed}; construct with labels=[...]")
+
+    def check_label_types(self) -> None:
+        """Raise as `confirm` does, and warn of rows that are narrower than others."""
+        if self.config.labels is not None:
+            return
+        record, name = self.record, next(iter(self._unnamed), None)
+        self._check_forms(record)
         width = max(self._unnamed.values(), default=0)
         if width < (record.width or 0) and self._unnamed:
             record.warn(
@@ -162,19 +173,17 @@ class Reader:
                 "are not in these examples; construct with labels=[...], so that each row must name or have all",
             )
 
-    def _check_unnamed(self, *, has_strings: bool) -> None:
-        """Raise if labels are strings where columns without names were counted, before the first of them is new."""
-        if has_strings and self.config.labels is None and self.record.width is not None:
-            unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
-            raise LabelError(f"{unnamed}; construct with labels=[...]")
-
     def note(self, examples: int) -> None:
-        """Remember what was read of the call, so many examples, which is not refused."""
+        """Refuse what cannot be counted beside what was, and remember what the call held, so many examples."""
         self.check_label_types()
         if self.samples:
             self.record.take(self.samples, examples)
+
+    def confirm(self) -> None:
+        """Remember of which form labels were, or raise if another thread has counted others; the guard is held."""
         if self.config.labels is None and (self.has_strings or self._unnamed or self.integers):
             record = self.record
+            self._check_forms(record)
             if self.has_strings:
                 record.strings = True
             else:

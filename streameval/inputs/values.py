@@ -107,11 +107,12 @@ def _advice_about(value: Any, role: int) -> str:
             if value.lower() in words
             else ": for labels give lists"
         )
-    if value == -1:
+    number = number_or_none(value)
+    if number == -1:
         return ": for -1 and 1 give y > 0"
-    if value == -100:
+    if number == -100:
         return ": where -100 is masked give numpy.where(y == -100, numpy.nan, y)"
-    if isinstance(value, int | np.integer):
+    if number is not None and isinstance(value, int | np.integer):
         return ": for labels give lists, with .tolist()"
     return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
 

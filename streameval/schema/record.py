@@ -64,11 +64,10 @@ class Record:
     def take(self, samples: dict[str, Any], examples: int) -> None:
         """Take over what was noted of examples that were read."""
         self.room = max(0, self.room - examples)
+        known = self.samples  # another thread may forget them
         for name, sample in samples.items():
-            if name in self.samples:
-                self.samples[name].merge(sample)
-            else:
-                self.samples[name] = sample
+            if (before := known.setdefault(name, sample)) is not sample:
+                before.merge(sample)
 
     def postpone(self, examples: int) -> None:
         """Look again at twice as many examples, after noting some more."""

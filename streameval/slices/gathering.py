@@ -30,6 +30,7 @@ class Gathered(Generic[A]):
     ) -> None:
         """Read examples, which may run code of the user; ``groups`` is about how many there will be."""
         self._like, self._core = like, core_of(like).scratch(guard)
+        self.reader = self._core.reader
         least = min(_MOST, _EACH * groups)
         self._batches = list(_gathered(self._core.read_many(y_true, y_pred, weights, mask), least))
 

@@ -18,6 +18,7 @@ from streameval.evaluation.holding import Answer, answer_of, saved_template, tem
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
+from streameval.inputs import Reader
 from streameval.kernel.backend import commit
 from streameval.schema.text import check_number, number_of, quoted, suggestion
 from streameval.slices.arguments import ANSWERS, Where, combinations_of, declared_of, names_of, value_of
@@ -247,13 +248,13 @@ class Sliced(Mergeable, Generic[A]):
         examples = Gathered(like, self._guard, y_true, y_pred, mask, weights, groups)
         while True:  # again only where slices have gone meanwhile
             parts, before = examples.counted([(codes, len(keys) + 1) for codes, keys in groupings]), groupings
-            groupings = self._add_counted(parts, before, by_axis)
+            groupings = self._add_counted(parts, before, by_axis, examples.reader)
             if groupings is before:
                 return
 
     @changes
     def _add_counted(
-        self, parts: list[list[A]], before: list[tuple[Any, list[Key]]], by_axis: list[list[Coded]]
+        self, parts: list[list[A]], before: list[tuple[Any, list[Key]]], by_axis: list[list[Coded]], reader: Reader
     ) -> list[tuple[Any, list[Key]]]:
         """Add what was counted by slices, if these are the present ones, which are returned."""
         groupings = self._grouped(by_axis)
@@ -263,6 +264,7 @@ class Sliced(Mergeable, Generic[A]):
             ({key: part for key, part in zip(keys, of_keys, strict=False) if part.examples}, of_keys[-1])
             for (_, keys), of_keys in zip(before, parts, strict=True)
         ]
+        reader.confirm()
         self._add(added, len(before[0][0]))
         return before
 

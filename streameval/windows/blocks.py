@@ -333,6 +333,7 @@ class Blocks(Window[A]):
                 core_of(block).states.merge(added)
                 blocks[number] = block
         latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
+        gathered.reader.confirm()
         self._become(WindowState(newest, blocks, aware, latest))
 
     def advance(self, t: Time) -> None:

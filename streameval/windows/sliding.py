@@ -133,6 +133,7 @@ class _Recent(Window[A]):
             stamps = times[0]
             self._check(int(stamps[0]), times[1], "times[0]")
             limit = self._limit(int(stamps[-1]))
+        gathered.reader.confirm()
         history, _ = self._history()
         if recent.examples > recent.size or (recent.examples == recent.size and stamps is None):  # no old one stays
             self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)

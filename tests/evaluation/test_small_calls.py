@@ -103,7 +103,7 @@ def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, t
             assert wanted[0] is None or wanted[1] == held
             taken, refused = taken + (wanted[0] is None), refused + (wanted[0] is not None)
         assert [side.tobytes() for side in sides] == before
-    assert min(taken, refused) > 9
+    assert min(taken, refused) > 1
 
 
 @pytest.fixture

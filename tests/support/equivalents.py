@@ -27,7 +27,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("areas", "only the type is read"): ("_precisions: steps.pos -> steps.neg",),
     ("areas", "up to a rate of 1 both ways give all of the area"): (
         "roc_auc: 1 -> 2",
-        "roc_auc: limit < 1 -> limit <= 1",
+        "roc_auc: spec.parameter('max_fpr') < 1 -> spec.parameter('max_fpr') <= 1",
     ),
     ("curves", "a point where both rates are equal is the end of a stretch as well"): (
         "equal_error_rate: 0 -> -1 (2)",

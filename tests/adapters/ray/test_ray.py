@@ -163,7 +163,10 @@ def test_columns_that_are_not_there_are_refused_before_the_job_starts(tmp_path):
     ("column", "message"),
     [
         (pa.array([["a"], None], pa.list_(pa.string())), "column 'predicted' holds 1 nulls; drop those rows"),
-        (pa.array([[1.5], []]), "column 'predicted' holds lists of double; labels are strings or integers"),
+        (
+            pa.array([[1.5], []]),
+            r"column 'predicted' \(row 0 of the batch\) is 1\.5 for label 0; binary predictions are 0 or 1",
+        ),
         (None, r"there is no column 'predicted' \(predicted\)"),
     ],
 )
