@@ -18,7 +18,7 @@ import streameval as se
 PACKAGE = str(Path(se.__file__).parent)
 
 
-_OF_GUARDS = {"__enter__", "__exit__", "begin", "enter", "leave"}
+_OF_GUARDS = {"__enter__", "__exit__", "begin", "enter", "leave", "_take", "_is_over", "_discard"}
 _CHECKS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "RESUME"}
 """Instructions after which the interpreter looks for signals; it does not between entering a `with` and its body."""
 
