@@ -78,7 +78,8 @@ def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, t
     rng = np.random.default_rng(len(holder) + int(10 * (threshold or 0)))
     taken = refused = 0
     scored = holder in SCORED  # where the readers take long
-    for _ in range(cases(150 if scored else 600)):
+    rounds = cases(150 if scored else 600)
+    for _ in range(rounds):
         width = int(rng.choice([0, 1, 3, 3, 14, 14, 65, 14 if scored else 300]))
         rows = int(rng.choice([0, 1, 2, 2, 33, 33, 64, 65, 9 if scored else 700]))
         one = rng.random() < 0.3
@@ -103,7 +104,8 @@ def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, t
             assert wanted[0] is None or wanted[1] == held
             taken, refused = taken + (wanted[0] is None), refused + (wanted[0] is not None)
         assert [side.tobytes() for side in sides] == before
-    assert min(taken, refused) > 1
+    assert taken > 1
+    assert refused > 1 or rounds < 30
 
 
 @pytest.fixture
