@@ -36,7 +36,7 @@ def test_errors_of_this_package_are_raised_as_what_they_were():
     assert isinstance(caught.value.__cause__, WrappedError)
 
 
-def test_errors_of_others_stay_as_they_are():
+def test_errors_of_the_rest_stay_as_they_are():
     for inner in (ValueError("theirs"), None):
         with pytest.raises(WrappedError), raise_ours(WrappedError, lambda error: error.inner):
             raise WrappedError(inner)

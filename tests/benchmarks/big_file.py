@@ -41,12 +41,12 @@ def rows_of(kind: str, number: int) -> bytes:
     lines = []
     for at in range(number):
         tags = made.sample(LABELS, made.randrange(1, 6))
-        others = made.sample(LABELS, 10 if kind == "scores" else 2)
+        rest = made.sample(LABELS, 10 if kind == "scores" else 2)
         row: dict[str, object] = {"id": at, "region": made.choice(("eu", "us")), "tags": tags}
         if kind == "scores":
-            row["scores"] = {tag: round(made.random(), 3) for tag in dict.fromkeys(tags + others)}
+            row["scores"] = {tag: round(made.random(), 3) for tag in dict.fromkeys(tags + rest)}
         else:
-            row["guess"] = [tag for tag in dict.fromkeys(tags + others) if made.random() < 0.7]
+            row["guess"] = [tag for tag in dict.fromkeys(tags + rest) if made.random() < 0.7]
         lines.append(json.dumps(row) + "\n")
     return "".join(lines).encode()
 

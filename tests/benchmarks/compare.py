@@ -64,8 +64,8 @@ def main() -> None:
     runs = []
     for number in range(chosen.rounds):
         order = both if number % 2 == 0 else both[::-1]
-        found = {checkout: measured(checkout, chosen.seconds, names) for checkout in order}
-        runs.append([found[checkout] for checkout in both])
+        result = {checkout: measured(checkout, chosen.seconds, names) for checkout in order}
+        runs.append([result[checkout] for checkout in both])
         print(f"{number + 1} of {chosen.rounds}", file=sys.stderr)
     print("base:", runs[0][0][""][1], "\nnew: ", runs[0][1][""][1], "\n")
     print("| path | base | new | new / base, median | least | most |\n|---|---|---|---|---|---|")
@@ -77,9 +77,9 @@ def main() -> None:
             continue
         times = [tuple(1e6 * (side[name][0] or 0) for side in run) for run in runs]
         ratios = sorted(new / base for base, new in times)
-        shown = [f"{statistics.median(column):.4g} us" for column in zip(*times, strict=True)]
+        columns = [f"{statistics.median(column):.4g} us" for column in zip(*times, strict=True)]
         alike = "" if runs[0][0][name][1] == runs[0][1][name][1] else " (the answers differ)"
-        print(f"| {name} | {shown[0]} | {shown[1]} | {statistics.median(ratios):.3f}{alike} "
+        print(f"| {name} | {columns[0]} | {columns[1]} | {statistics.median(ratios):.3f}{alike} "
               f"| {ratios[0]:.3f} | {ratios[-1]:.3f} |")  # fmt: skip
 
 

@@ -98,13 +98,13 @@ ev = se.Evaluator(labels=labels)
     ),
     "`update`, scores over a threshold": Path(SCORES + "ev = se.Evaluator(threshold=0.5)", UPDATE, 4_000),
     **{
-        f"`update`, scores, {kept}": Path(
-            SCORES + f"ev = se.Evaluator(threshold=0.5, keep={kept.split(' and ')})",
+        f"`update`, scores, {retained}": Path(
+            SCORES + f"ev = se.Evaluator(threshold=0.5, keep={retained.split(' and ')})",
             UPDATE,
             4_000,
             counted=(1_000, 3_000),
         )
-        for kept in ("rankings", "curves", "pairs", "rankings and curves", "rankings and curves and pairs")
+        for retained in ("rankings", "curves", "pairs", "rankings and curves", "rankings and curves and pairs")
     },
     "`Rolling` of 1,000, `update`": Path(DICTS + "ev = se.Rolling(se.Evaluator(), size=1000)", UPDATE, 20_000),
     "`Rolling` of 1,000, weighted": Path(DICTS + "ev = se.Rolling(se.Evaluator(), size=1000)", WEIGHTED, 4_000),
@@ -141,10 +141,10 @@ ev = se.Evaluator(labels=labels)
         labels=100,
     ),
     **{
-        f"`update_many`, float32 scores, 1,000 x 100, {kept or 'threshold'}": Path(
-            scored(1_000, repr(kept.split(" and ") if kept else [])), MANY, 10, "cell", 100_000, labels=100
+        f"`update_many`, float32 scores, 1,000 x 100, {retained or 'threshold'}": Path(
+            scored(1_000, repr(retained.split(" and ") if retained else [])), MANY, 10, "cell", 100_000, labels=100
         )
-        for kept in ("", "rankings", "curves", "pairs", "rankings and curves")
+        for retained in ("", "rankings", "curves", "pairs", "rankings and curves")
     },
     "`update_many`, CSR, 10,000 x 1,000": Path(
         dense(10_000, 0.02) + "import scipy.sparse as sp; true, pred = map(sp.csr_array, (true, pred))",

@@ -84,7 +84,7 @@ def main() -> None:
     assert merge_bytes() == total == ledger.total()
     image = ledger.to_bytes()
     say(f"{many:,} shard states of 100 labels, {len(images[0]):,} bytes each:\n")
-    for told, work, repeats in (
+    for message, work, repeats in (
         ("merge of objects", merge, 5),
         ("from_bytes and merge", merge_bytes, 3),
         ("Ledger.put of objects", put, 3),
@@ -93,7 +93,7 @@ def main() -> None:
         ("Ledger.to_bytes", ledger.to_bytes, 3),
     ):
         took = least(work, repeats)
-        say(f"  {told:38} {took:7.3f} s  {many / took:10,.0f} states/s\n")
+        say(f"  {message:38} {took:7.3f} s  {many / took:10,.0f} states/s\n")
     ledger.compact()
     assert ledger.total() == total
     say(f"  bytes of the ledger {len(image):,}; after compact() {len(ledger.to_bytes()):,}\n")

@@ -296,15 +296,15 @@ def torchmetrics_14(labels: int) -> Any:
 
 def same_as_torchmetrics(ev: se.Evaluator, collection: Any) -> None:
     assert len(collection) == 14
-    found = {name: float(value) for name, value in collection.compute().items()}
+    result = {name: float(value) for name, value in collection.compute().items()}
     names = {"exact": "subset_accuracy", "hamming_micro": "hamming_loss", "fbeta_macro": "fbeta_macro(beta=2)"}
-    checked = [name for name in found if not name.startswith(("accuracy", "specificity"))]
+    checked = [name for name in result if not name.startswith(("accuracy", "specificity"))]
     for name in checked:
         # its state is float32, or ratios of it are
-        assert math.isclose(found[name], ev.get(names.get(name, name)), rel_tol=1e-4), name
+        assert math.isclose(result[name], ev.get(names.get(name, name)), rel_tol=1e-4), name
     table = ev.per_label()
     negatives = np.mean(table.tn / np.maximum(1, table.tn + table.fp))
-    assert math.isclose(found["specificity_macro"], negatives, rel_tol=1e-4)
+    assert math.isclose(result["specificity_macro"], negatives, rel_tol=1e-4)
 
 
 def dense_torchmetrics() -> Measured:
@@ -345,11 +345,11 @@ def one_pass(rows: int, step: int) -> Callable[[], Measured]:
                 ev.update_many(y_true[start : start + step], scores[start : start + step])
             return ev
 
-        def alone() -> list[se.Evaluator]:
+        def single() -> list[se.Evaluator]:
             return [fed_with((name,)) for name in THREE]
 
-        assert list(fed_with(THREE).get().values()) == [ev.get(*THREE[i : i + 1]) for i, ev in enumerate(alone())]
-        return in_turn(lambda: fed_with(THREE), alone, least=3)
+        assert list(fed_with(THREE).get().values()) == [ev.get(*THREE[i : i + 1]) for i, ev in enumerate(single())]
+        return in_turn(lambda: fed_with(THREE), single, least=3)
 
     return measure
 
@@ -474,8 +474,8 @@ def merge_torchmetrics() -> Measured:
     ]  # a collection itself has no merge_state
 
     def theirs() -> None:
-        for here, there in pairs:
-            here.merge_state(there)
+        for left, there in pairs:
+            left.merge_state(there)
 
     mine[0].merge(mine[1])
     theirs()
@@ -560,10 +560,10 @@ def memory(how: str) -> Callable[[], Measured]:
 def with_numpy_kernel(key: str) -> Callable[[], Measured]:
     def measure() -> Measured:
         code = "import sys; from tests.benchmarks.table import as_json; print(as_json(sys.argv[1]))"
-        found = json.loads(child(code, key, STREAMEVAL_KERNEL="numpy"))
-        if isinstance(found, str):
-            raise AbsentError(found)
-        return Measured(**found)
+        result = json.loads(child(code, key, STREAMEVAL_KERNEL="numpy"))
+        if isinstance(result, str):
+            raise AbsentError(result)
+        return Measured(**result)
 
     return measure
 
@@ -579,9 +579,9 @@ def as_json(key: str) -> str:
 # -- the table --------------------------------------------------------------------------------------------------------
 
 SIX_IN_RIVER = "River, the same six metrics"
-F1_ALONE = "scikit-learn, `f1_score` macro alone"
+ONLY_F1 = "scikit-learn, `f1_score` macro alone"
 AUC_MACRO = "scikit-learn, `roc_auc_score` macro"
-THREE_ALONE = "three evaluators, one for each"
+ONLY_THREE = "three evaluators, one for each"
 
 ROWS = (
     Row("one", "`update`, mapping of 14 labels, six metrics", SIX_IN_RIVER, 100, one_mapping(200, 14, 4)),
@@ -592,20 +592,20 @@ ROWS = (
     Row("rolling", "`Rolling` of 1,000 examples, `update`", "our own `Evaluator.update`", -3, rolling),
     Row("sets", "`update`, sets of 3 of 14 labels", "our own mapping of 14 labels", 2, sets_of_3),
     Row("get", "`get()`, macro F1 of 1,000 labels", "River, `MacroAverage(F1)`", 20, get_macro),
-    Row("dense", "`update_many`, 100,000 x 100 bytes, half ones", F1_ALONE, 200, dense_sklearn(100_000, 100, 0.5)),
-    Row("dense-10", "the same, one in ten", F1_ALONE, 200, dense_sklearn(100_000, 100, 0.1)),
+    Row("dense", "`update_many`, 100,000 x 100 bytes, half ones", ONLY_F1, 200, dense_sklearn(100_000, 100, 0.5)),
+    Row("dense-10", "the same, one in ten", ONLY_F1, 200, dense_sklearn(100_000, 100, 0.1)),
     Row("torch", "the same, half ones", "torchmetrics, `update` of 14 metrics", 200, dense_torchmetrics),
-    Row("narrow", "100,000 x 14 bytes, half ones", F1_ALONE, 200, dense_sklearn(100_000, 14, 0.5)),
-    Row("narrow-30", "the same, three in ten", F1_ALONE, 200, dense_sklearn(100_000, 14, 0.3)),
-    Row("wide", "10,000 x 1,000 bytes, half ones", F1_ALONE, 200, dense_sklearn(10_000, 1000, 0.5)),
-    Row("wide-2", "the same, one in fifty", F1_ALONE, 200, dense_sklearn(10_000, 1000, 0.02)),
+    Row("narrow", "100,000 x 14 bytes, half ones", ONLY_F1, 200, dense_sklearn(100_000, 14, 0.5)),
+    Row("narrow-30", "the same, three in ten", ONLY_F1, 200, dense_sklearn(100_000, 14, 0.3)),
+    Row("wide", "10,000 x 1,000 bytes, half ones", ONLY_F1, 200, dense_sklearn(10_000, 1000, 0.5)),
+    Row("wide-2", "the same, one in fifty", ONLY_F1, 200, dense_sklearn(10_000, 1000, 0.02)),
     Row("read", "100,000 x 100 bytes, one in ten", "reading both arrays once", -4, dense_reading(100_000, 100)),
     Row("read-far", "1,000,000 x 100 bytes, one in ten", "reading both arrays once", 0, dense_reading(10**6, 100)),
-    Row("scores", "100,000 x 100 float32 scores, threshold", f"{F1_ALONE}, after `>=`", 0, scores_sklearn),
+    Row("scores", "100,000 x 100 float32 scores, threshold", f"{ONLY_F1}, after `>=`", 0, scores_sklearn),
     Row("areas", "macro `roc_auc`, update and get, 100,000 x 100 float32", AUC_MACRO, 8, curves_sklearn),
-    Row("pass", "decisions, rankings, curves at once, 10,000 x 100", THREE_ALONE, -1.2, one_pass(10_000, 10_000)),
-    Row("pass-10", "the same, 100,000 x 100 in batches of 1,000", THREE_ALONE, -1.2, one_pass(100_000, 1000)),
-    Row("weights", "100,000 x 100 bytes, weights", f"{F1_ALONE}, weights", 0, weighted_sklearn),
+    Row("pass", "decisions, rankings, curves at once, 10,000 x 100", ONLY_THREE, -1.2, one_pass(10_000, 10_000)),
+    Row("pass-10", "the same, 100,000 x 100 in batches of 1,000", ONLY_THREE, -1.2, one_pass(100_000, 1000)),
+    Row("weights", "100,000 x 100 bytes, weights", f"{ONLY_F1}, weights", 0, weighted_sklearn),
     Row("sparse", "CSR, 16,105 x 983, 19 a row", "scikit-learn, `multilabel_confusion_matrix`", 20, sparse_sklearn),
     Row("arrow", "Arrow lists of strings, 1,000,000 examples", "a loop over Python sets", 10, arrow_loop),
     Row("merge", "`merge`, 1,000 labels", "torchmetrics, `merge_state` of 14 metrics", 5, merge_torchmetrics),
@@ -613,25 +613,33 @@ ROWS = (
     Row("traced", "1,000,000 labels, traced memory", "a dict label -> int", -2, memory("traced")),
     Row("resident", "1,000,000 labels, resident memory", "a dict label -> int", -2, memory("resident")),
     Row("one-numpy", "numpy kernel: `update`, 14 labels", SIX_IN_RIVER, 0, with_numpy_kernel("one")),
-    Row("dense-numpy", "numpy kernel: 100,000 x 100, half ones", F1_ALONE, 0, with_numpy_kernel("dense")),
+    Row("dense-numpy", "numpy kernel: 100,000 x 100, half ones", ONLY_F1, 0, with_numpy_kernel("dense")),
 )  # fmt: skip
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row as it is printed."""
     try:
-        found = row.measure()
+        result = row.measure()
     except AbsentError as error:
         return row.work, row.against, "", "", str(error), "", ""
     costs = row.target < 0 or row.key == "read-far"
-    ratio = found.ours / found.theirs if costs else found.theirs / found.ours
+    ratio = result.ours / result.theirs if costs else result.theirs / result.ours
     target = "" if not row.target else f"at most {-row.target:g}" if costs else f"{row.target:g}"
     met = "" if not row.target else "yes" if (ratio <= -row.target if costs else ratio >= row.target) else "no"
-    shown = f"{ratio:.2f} x as much" if costs else f"{ratio:.{0 if ratio >= 20 else 1}f} x less"
-    return row.work, row.against, _told(found.ours, found.unit), _told(found.theirs, found.unit), shown, target, met
+    displayed = f"{ratio:.2f} x as much" if costs else f"{ratio:.{0 if ratio >= 20 else 1}f} x less"
+    return (
+        row.work,
+        row.against,
+        _amount_text(result.ours, result.unit),
+        _amount_text(result.theirs, result.unit),
+        displayed,
+        target,
+        met,
+    )
 
 
-def _told(amount: float, unit: str) -> str:
+def _amount_text(amount: float, unit: str) -> str:
     if unit == "B":
         return f"{amount / 1e6:.0f} MB"
     for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
@@ -640,8 +648,8 @@ def _told(amount: float, unit: str) -> str:
     return f"{amount * 1e9:.0f} ns"
 
 
-def line(found: tuple[str, ...]) -> str:
-    return "| " + " | ".join(found) + " |\n"
+def line(result: tuple[str, ...]) -> str:
+    return "| " + " | ".join(result) + " |\n"
 
 
 def heading() -> str:
@@ -652,8 +660,8 @@ def heading() -> str:
             return f"{name} absent"
 
     versions = ", ".join(map(version, PEERS[:4])) + ",\n" + ", ".join(map(version, PEERS[4:]))
-    told = f"Python {platform.python_version()}, {versions}; {platform.system()} {platform.machine()}, "
-    return f"{told}{os.cpu_count()} cores; streameval {se.__version__}, kernel {kernel.BACKEND}\n\n"
+    message = f"Python {platform.python_version()}, {versions}; {platform.system()} {platform.machine()}, "
+    return f"{message}{os.cpu_count()} cores; streameval {se.__version__}, kernel {kernel.BACKEND}\n\n"
 
 
 def main() -> None:

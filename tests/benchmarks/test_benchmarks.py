@@ -71,9 +71,9 @@ def test_update_with_scores_for_one_state_or_several(benchmark, metrics: list[st
 
     benchmark.pedantic(lambda: made[-1].update_many(true, scores), setup=setup, rounds=ROUNDS, warmup_rounds=1)
     for name in metrics:
-        alone = se.Evaluator([name], labels=range(100), threshold=0.5)
-        alone.update_many(true, scores)
-        assert made[-1].get(name) == alone.get(name)
+        single = se.Evaluator([name], labels=range(100), threshold=0.5)
+        single.update_many(true, scores)
+        assert made[-1].get(name) == single.get(name)
 
 
 def test_update_with_scores(benchmark):

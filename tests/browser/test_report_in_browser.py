@@ -88,7 +88,7 @@ def test_pages_open_without_an_error_and_never_scroll_sideways(opened, name: str
     assert page.evaluate("window.hurt") is None
 
 
-def test_hostile_names_are_shown_as_they_are(opened):
+def test_hostile_names_are_displayed_as_they_are(opened):
     watched = opened("hostile")
     names = watched.page.locator("[data-table=labels] tbody th").all_text_contents()
     assert {label_text(HOSTILE[0]), label_text(HOSTILE[2])} <= {*names}
@@ -143,7 +143,7 @@ def test_a_filter_leaves_the_rows_that_fit_and_tells_how_many(opened):
     assert "No row fits." in page.locator("#labels").inner_text()
 
 
-def test_more_rows_are_shown_when_asked_for(opened):
+def test_more_rows_are_displayed_when_asked_for(opened):
     watched = opened("many")
     assert len(watched.first("labels", 0)) == 100
     watched.page.get_by_role("button", name="Show 100 more").click()

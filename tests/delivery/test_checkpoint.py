@@ -172,7 +172,7 @@ def test_time_decides_too_when_it_is_looked_at_after_an_item(tmp_path: Path, mon
         (se.Ledger, "Ledger and Evaluator differ"),
     ],
 )
-def test_a_file_of_another_configuration_is_refused_by_name_and_kept(
+def test_a_file_of_another_configuration_is_refused_by_name_and_retained(
     source: Callable[[], Any], message: str, tmp_path: Path
 ):
     path = tmp_path / "state"
@@ -479,7 +479,7 @@ def test_a_file_that_is_gone_is_written_again(tmp_path: Path):
     assert se.load(tmp_path / "state").position == 2
 
 
-def test_a_relative_path_is_of_the_folder_in_which_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_relative_path_is_of_the_folder_in_which_it_was_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
     with held(Path("state")) as saved:
@@ -602,7 +602,7 @@ def test_all_that_another_thread_saves_is_of_one_moment(by_hand: bool, tmp_path:
     assert saves[-1].position > saves[0].position
 
 
-def test_a_thread_that_counts_while_another_steps_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_thread_that_counts_while_another_steps_is_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(se.Checkpointer, "_version", lambda self: self.evaluator.examples)
     saved = held(tmp_path / "state", every=2)
     encode = checkpoint.encode_checkpoint

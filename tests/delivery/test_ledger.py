@@ -96,14 +96,14 @@ class Model(RuleBasedStateMachine):
 
     @rule(replica=replicas, other=replicas, through=st.sampled_from(["itself", "bytes", "copy"]))
     def merge(self, replica: int, other: int, through: str) -> None:
-        given_ledger = self.ledgers[other]
+        input_ledger = self.ledgers[other]
         if through == "bytes":
-            given_ledger = se.Ledger.from_bytes(given_ledger.to_bytes())
+            input_ledger = se.Ledger.from_bytes(input_ledger.to_bytes())
         elif through == "copy":
-            given_ledger = given_ledger.copy()
-        before = given_ledger.copy()
-        self.learn(replica, self.known[other], lambda: self.ledgers[replica].merge(given_ledger))
-        assert replica == other or given_ledger == before
+            input_ledger = input_ledger.copy()
+        before = input_ledger.copy()
+        self.learn(replica, self.known[other], lambda: self.ledgers[replica].merge(input_ledger))
+        assert replica == other or input_ledger == before
 
     @rule(replica=replicas, chosen=st.sets(names, max_size=3) | st.none())
     def compact(self, replica: int, chosen: set | None) -> None:
@@ -260,7 +260,7 @@ def test_compacting_brings_along_what_was_compacted_before():
     assert ledger.compacted() == ((0, 1, "0", "p", "q"),)
 
 
-def test_sums_of_which_one_holds_the_other_merge_and_others_conflict():
+def test_sums_of_which_one_holds_the_other_merge_and_the_rest_conflict():
     sent = [(name, 0, 3, 0) for name in NAMES]
     some, more, other = book(sent), book(sent), book(sent)
     some.compact([0, 1])

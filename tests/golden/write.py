@@ -203,16 +203,16 @@ def readings(target: Any) -> Any:
         columns = {name: ", ".join(map(str, column)) for name, column in target.columns().items()}
         return {"columns": columns, "counted": {name: readings(one) for name, one in target.evaluators.items()}}
     value = target.get()
-    found = {"class": type(target).__name__, "examples": target.examples, "values": exact(value)}
+    result = {"class": type(target).__name__, "examples": target.examples, "values": exact(value)}
     if isinstance(target, se.Ledger):
-        found["shards"] = [[shard, *version] for shard, version in target.shards().items()]
-        found["compacted"] = [list(names) for names in target.compacted()]
+        result["shards"] = [[shard, *version] for shard, version in target.shards().items()]
+        result["compacted"] = [list(names) for names in target.compacted()]
     elif isinstance(target, se.Sliced):
         parts = [part for axis in (*target.by, *target.cross) for part in target.slices(axis)]
-        found["values"] = [[str(part.where), exact(part.evaluator.get())] for part in parts]
+        result["values"] = [[str(part.where), exact(part.evaluator.get())] for part in parts]
     else:
-        found["labels"] = list(target.labels)
-    return found
+        result["labels"] = list(target.labels)
+    return result
 
 
 def said(prediction: Any) -> str:

@@ -35,7 +35,7 @@ def rows_of(sets: list[set[str]]) -> np.ndarray:
     return np.array([[name in labels for name in "abc"] for labels in sets], int)
 
 
-def test_every_row_has_a_test_here():
+def test_every_row_has_a_test_in_this_file():
     assert list(table()) == [
         "reads a stream", "labels as", "labels not known beforehand", "averages of F1",
         "metrics not asked for at the start", "takes an example back", "merges shards", "area under ROC",
@@ -66,7 +66,7 @@ def test_sets_of_names_are_refused_by_river_and_scikit_learn():
     assert ev.get("subset_accuracy") == 1.0
 
 
-def test_labels_that_only_the_truth_names_are_new_labels_here_and_an_error_in_river():
+def test_labels_that_only_the_truth_names_are_new_labels_in_streameval_and_an_error_in_river():
     f1 = se.F1()
     f1.update({"a"}, {"a"})
     f1.update({"a", "new"}, {"a"})
@@ -100,7 +100,7 @@ def test_metrics_can_be_asked_for_afterwards_and_not_of_a_river_metric():
     assert not inspect.signature(river.multioutput.MicroAverage(river.F1()).get).parameters
 
 
-def test_examples_are_taken_back_here_and_by_river():
+def test_examples_are_taken_back_by_streameval_and_by_river():
     ours, theirs = se.F1(), river.multioutput.MacroAverage(river.F1())
     for true, predicted in zip(TRUTH, PREDICTED, strict=True):
         ours.update(true, predicted)
@@ -113,7 +113,7 @@ def test_examples_are_taken_back_here_and_by_river():
     assert (ours.to_bytes(), theirs.get()) == before
 
 
-def test_shards_are_merged_here_in_any_order_to_the_same_bytes_and_not_in_river():
+def test_shards_are_merged_in_streameval_in_any_order_to_the_same_bytes_and_not_in_river():
     whole, first, second = se.Evaluator(), se.Evaluator(), se.Evaluator()
     whole.update_many(TRUTH, PREDICTED)
     first.update_many(TRUTH[:1], PREDICTED[:1])
@@ -123,7 +123,7 @@ def test_shards_are_merged_here_in_any_order_to_the_same_bytes_and_not_in_river(
     assert not any(hasattr(theirs, name) for name in ("merge", "__add__", "__iadd__"))
 
 
-def test_the_area_is_bounded_here_approximate_in_river_and_exact_in_scikit_learn():
+def test_the_area_is_bounded_in_streameval_approximate_in_river_and_exact_in_scikit_learn():
     rng = np.random.default_rng(0)
     truth = rng.random((2_000, 1)) < 0.2
     scores = np.clip(rng.normal(0.3 + 0.1 * truth, 0.02 + 0.1 * truth), 0, 1)

@@ -74,9 +74,9 @@ def picture_names() -> list[str]:
     return re.findall(r"\w+", listed[1])
 
 
-def test_every_picture_is_shown():
-    shown = {Path(address).stem for path in PAGES for address in links(path) if "pictures/" in address}
-    assert shown == set(picture_names())
+def test_every_picture_is_displayed():
+    markdown = {Path(address).stem for path in PAGES for address in links(path) if "pictures/" in address}
+    assert markdown == set(picture_names())
 
 
 def test_every_example_is_named_on_a_page():
@@ -110,10 +110,10 @@ def test_a_public_module_without_its_names_is_an_error(website, monkeypatch):
 
 def test_links_out_of_the_folder_lead_to_pages_of_the_site(website):
     text = "[a](../examples/slices.py), `examples/slices.py`, [b](../CONTRIBUTING.md#set-up), [c](tables.md), [d](https://e.f)"
-    shown = website.for_site(text, "x.md", DOCS / "x.md")
-    assert "[a](examples/slices.md)" in shown
-    assert "[`examples/slices.py`](./examples/slices.md)" in shown
-    assert "[b](contributing.md#set-up), [c](tables.md), [d](https://e.f)" in shown
+    markdown = website.for_site(text, "x.md", DOCS / "x.md")
+    assert "[a](examples/slices.md)" in markdown
+    assert "[`examples/slices.py`](./examples/slices.md)" in markdown
+    assert "[b](contributing.md#set-up), [c](tables.md), [d](https://e.f)" in markdown
     deep = website.for_site(
         "[a](../../examples/slices.py) `examples/slices.py`", "engines/x.md", DOCS / "engines" / "x.md"
     )
@@ -122,15 +122,15 @@ def test_links_out_of_the_folder_lead_to_pages_of_the_site(website):
     assert contributing == "[a](tables.md)"
 
 
-def test_doctests_are_shown_without_their_marks(website):
+def test_doctests_are_displayed_without_their_marks(website):
     text = "```python\n>>> f()    # doctest: +SKIP\n<BLANKLINE>\n1\n\n```\n"
     assert website.for_site(text, "x.md", DOCS / "x.md") == "```pycon\n>>> f()\n\n1\n```\n"
 
 
 def test_docstrings_become_lists(website):
     text = "Share.\n\n    a / b\n\nParameters\n----------\nlabels, unknown\n    As for `Evaluator`.\n"
-    shown = website.from_numpydoc(text)
-    assert shown == "Share.\n\n    a / b\n\n**Parameters**\n\n- `labels`, `unknown`:\n    As for `Evaluator`.\n"
+    markdown = website.from_numpydoc(text)
+    assert markdown == "Share.\n\n    a / b\n\n**Parameters**\n\n- `labels`, `unknown`:\n    As for `Evaluator`.\n"
 
 
 def test_the_picture_of_the_readme_loads_nothing():

@@ -14,17 +14,21 @@ def said(*command: str | Path) -> str:
 
 
 def test_the_ledger_example_is_exact_where_merging_is_not():
-    told = said("examples/ledger.py")
-    assert "ledger and single process are the same to the last bit" in told
-    found = {line.split(":")[0]: int(line.split()[-4].replace(",", "")) for line in told.splitlines() if " f1_" in line}
-    assert found["the ledger"] == found["a single process"] == 20_000
-    assert found["merging what arrives"] > 100_000
+    printed_text = said("examples/ledger.py")
+    assert "ledger and single process are the same to the last bit" in printed_text
+    result = {
+        line.split(":")[0]: int(line.split()[-4].replace(",", ""))
+        for line in printed_text.splitlines()
+        if " f1_" in line
+    }
+    assert result["the ledger"] == result["a single process"] == 20_000
+    assert result["merging what arrives"] > 100_000
 
 
 def test_the_checkpoint_example_counts_every_example_once(tmp_path: Path):
-    told = said("examples/checkpoint.py", tmp_path / "state")
-    assert "starts at example 0, is killed at 1,234" in told
-    assert "starts at example 1,000, is killed at 3,999" in told
-    assert "starts at example 3,500, reaches 5,000" in told
-    assert "the same bits as in one go" in told
-    assert [found.name for found in tmp_path.iterdir()] == ["state"]
+    printed_text = said("examples/checkpoint.py", tmp_path / "state")
+    assert "starts at example 0, is killed at 1,234" in printed_text
+    assert "starts at example 1,000, is killed at 3,999" in printed_text
+    assert "starts at example 3,500, reaches 5,000" in printed_text
+    assert "the same bits as in one go" in printed_text
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]

@@ -149,14 +149,14 @@ PAGE = (ROOT / "docs" / "public.md").read_text(encoding="utf-8")
 CLASSES = {entry.class_name for entry in se.catalogue()}
 NAMES = dict(re.findall(r"^\| `([\w.]+)` \| (.*) \|$", PAGE.partition("## Attributes")[0], re.MULTILINE))
 MEMBERS = {name: re.findall(r"\w+", row) for name, row in re.findall(r"^\| `(\w+)` \| (`.*`) \|$", PAGE, re.MULTILINE)}
-OTHERS = re.findall(r"^\| `([\w.]+)` \|", PAGE.partition("## Modules")[2], re.MULTILINE)
+OTHER_KINDS = re.findall(r"^\| `([\w.]+)` \|", PAGE.partition("## Modules")[2], re.MULTILINE)
 
 
 def members_of(thing: type) -> list[str]:
     return [name for name in dir(thing) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("name", [*NAMES, *OTHERS])
+@pytest.mark.parametrize("name", [*NAMES, *OTHER_KINDS])
 def test_every_name_of_the_page_can_be_used_and_is_documented(name: str):
     module, _, last = f"streameval.{name}".rpartition(".")
     thing = getattr(importlib.import_module(module), last)
@@ -174,10 +174,10 @@ def test_no_name_is_public_that_is_not_on_the_page():
     errors = {name for name in NAMES if inspect.isclass(getattr(se, name)) and issubclass(getattr(se, name), Exception)}
     errors.add("DataWarning")
     assert {name for name in NAMES if inspect.isclass(getattr(se, name))} - errors == {*MEMBERS}
-    listed = {".".join(name.split(".")[:-1]) for name in OTHERS}
+    listed = {".".join(name.split(".")[:-1]) for name in OTHER_KINDS}
     for module in listed:
         names = importlib.import_module(f"streameval.{module}").__all__
-        assert {f"{module}.{name}" for name in names} == {name for name in OTHERS if name.startswith(f"{module}.")}
+        assert {f"{module}.{name}" for name in names} == {name for name in OTHER_KINDS if name.startswith(f"{module}.")}
 
 
 # -- calls in other orders, and by other names -------------------------------------------------------------------------

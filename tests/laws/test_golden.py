@@ -24,10 +24,10 @@ def test_there_is_a_file_of_every_kind():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_golden_bytes_are_read_and_written_again_as_they_were(path: Path):
     data = path.read_bytes()
-    found: Any = se.load(path)
-    assert found.to_bytes() == data
-    assert type(found).from_bytes(data) == found
-    assert json.loads(json.dumps(write.readings(found))) == VALUES[path.name]
+    result: Any = se.load(path)
+    assert result.to_bytes() == data
+    assert type(result).from_bytes(data) == result
+    assert json.loads(json.dumps(write.readings(result))) == VALUES[path.name]
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if ".v2." in path.name], ids=lambda path: path.stem)

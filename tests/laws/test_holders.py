@@ -85,11 +85,11 @@ def test_unmerge_is_refused_without_a_change_where_what_would_be_left_is_not_kno
 def test_an_older_shard_of_a_window_can_be_unmerged(name: str, kind: str, weighted: bool):
     holder, trial = HOLDERS[name], KINDS[kind]
     rows = rows_of(trial, f"{name} {kind} older", weighted=weighted)
-    latest, others = rows[-1], rows[:-1]
+    latest, rest = rows[-1], rows[:-1]
     state, older = holder.make(trial), holder.make(trial)
-    for row in (*others[::2], latest):
+    for row in (*rest[::2], latest):
         holder.update(state, row)
-    for row in others[1::2]:
+    for row in rest[1::2]:
         holder.update(older, row._replace(time=row.time / 2))
     before = state.to_bytes(), older.to_bytes()
     both = state + older
@@ -104,7 +104,7 @@ def test_an_older_shard_of_a_window_can_be_unmerged(name: str, kind: str, weight
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_window_holds_its_last_examples_also_where_some_come_and_others_are_evicted_at_once(
+def test_a_window_holds_its_last_examples_also_where_some_come_and_the_rest_are_evicted_at_once(
     kind: str, weighted: bool
 ):
     trial, plain = KINDS[kind], Holder(Kind.evaluator)

@@ -45,14 +45,14 @@ class Mixture:
     def said(self, scores: Scores) -> Any:
         return scores if self.scored else {label for label, score in scores.items() if score >= 0.5}
 
-    def told(self, *, mask: object = None, weight: float | None = None) -> dict[str, Any]:
+    def options(self, *, mask: object = None, weight: float | None = None) -> dict[str, Any]:
         return {"weight": self.weight if weight is None else weight, "mask": mask if self.mask else None}
 
     def update(self, ev: se.Evaluator, true: Any, scores: Scores, **more: Any) -> None:
-        ev.update(true, self.said(scores), **self.told(**more))
+        ev.update(true, self.said(scores), **self.options(**more))
 
     def revert(self, ev: se.Evaluator, true: Any, scores: Scores, **more: Any) -> None:
-        ev.revert(true, self.said(scores), **self.told(**more))
+        ev.revert(true, self.said(scores), **self.options(**more))
 
     def started(self) -> se.Evaluator:
         ev = self.fresh()
@@ -71,7 +71,7 @@ class Mixture:
         for verb in (ev.update, ev.revert):
             for start in range(0, 40, 4):
                 names = [f"gone-{number}" for number in range(start, start + 4)]
-                verb(set(names), self.said(dict.fromkeys(names[:2], 0.5)), **self.told())
+                verb(set(names), self.said(dict.fromkeys(names[:2], 0.5)), **self.options())
         ev._until_compaction = 0
         return ev
 
@@ -113,7 +113,7 @@ def lists(many: Mixture, rows: int) -> tuple[list[Any], list[Any]]:
 
 def with_dicts(m: Mixture, ev: se.Evaluator) -> None:
     pred = {"a": 0.25, "b": 0.75} if m.scored else {"a": False, "b": True}
-    ev.update({"a": True, "b": False}, pred, **m.told())
+    ev.update({"a": True, "b": False}, pred, **m.options())
 
 
 def with_frames(m: Mixture, ev: se.Evaluator) -> None:
@@ -121,7 +121,7 @@ def with_frames(m: Mixture, ev: se.Evaluator) -> None:
     ev.update_many(pd.DataFrame({"a": [1, 0], "x": [1, 1]}), scores if m.scored else (scores >= 0.5).astype(int))
 
 
-def beside_many_labels(m: Mixture) -> se.Evaluator:
+def with_many_labels(m: Mixture) -> se.Evaluator:
     ev = m.started()
     ev.update_many([set(map(str, range(start, start + 20))) for start in range(0, 600, 20)], [set()] * 30)
     return ev
@@ -157,7 +157,7 @@ OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
     ),
     "update_many with frames": (Mixture.started, lambda m, ev, _: with_frames(m, ev)),
     "update_many beside many labels": (
-        beside_many_labels,
+        with_many_labels,
         lambda _m, ev, _: ev.update_many([{"a", "x"}, {"7"}], [{"b"}, {"600"}]),
     ),
     "update_many that fails": (
@@ -171,9 +171,9 @@ OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
     "copying": (Mixture.started, lambda _, ev, other: (ev.copy(), ev.to_bytes(), ev + other, ev == other)),
 }  # fmt: skip
 
-BESIDE = "update_many beside many labels"
-CASES = [(mixture, operation) for mixture in MIXTURES for operation in OPERATIONS if operation != BESIDE]
-CASES += [("decisions", BESIDE), ("pairs", BESIDE)]
+ALONGSIDE = "update_many beside many labels"
+CASES = [(mixture, operation) for mixture in MIXTURES for operation in OPERATIONS if operation != ALONGSIDE]
+CASES += [("decisions", ALONGSIDE), ("pairs", ALONGSIDE)]
 SHARE = max(1, HITS // len(CASES))
 
 
@@ -224,13 +224,13 @@ def test_an_exception_at_any_instruction_leaves_the_bytes_as_before_or_as_after(
         touch = TOUCHES[(number + hit) % len(TOUCHES)]
         answer = touch(m, target)
         if touch is not TOUCHES[-1]:
-            found = target.to_bytes()
-            assert found in (before, after), f"torn at instruction {hit}"
-            whole = se.Evaluator.from_bytes(found)
+            result = target.to_bytes()
+            assert result in (before, after), f"torn at instruction {hit}"
+            whole = se.Evaluator.from_bytes(result)
             assert answer == touch(m, whole), f"read in part after instruction {hit}"
             assert target == whole
             assert repr(target.get()) == repr(whole.get())
-            if found == before:
+            if result == before:
                 attempted(lambda target=target: run(m, target, m.other()))
                 assert target.to_bytes() == after, f"cannot be repeated after instruction {hit}"
                 whole = se.Evaluator.from_bytes(after)
@@ -271,7 +271,7 @@ def waiting(evaluator: object) -> se.Pending:
     return pending
 
 
-def told_of(pending: se.Pending) -> tuple[object, ...]:
+def content_of(pending: se.Pending) -> tuple[object, ...]:
     return (
         pending.evaluator.examples,
         pending.evaluator.to_bytes(),
@@ -299,21 +299,21 @@ CALLS: dict[str, Callable[[se.Pending], object]] = {
 def test_an_interrupted_pair_is_counted_or_waits(call: str, holder: str):
     run, make = CALLS[call], HOLDERS[holder]
     attempted(lambda: run(waiting(make())))
-    before = told_of(waiting(make()))
+    before = content_of(waiting(make()))
     pending = waiting(make())
     executed = interrupted(lambda: attempted(lambda: run(pending)), -1)
-    after = told_of(pending)
+    after = content_of(pending)
     for hit in chosen(executed, (10 if holder == "Evaluator" else 3) * SHARE, call):
         pending = waiting(make())
         with pytest.raises(Interrupted):
             interrupted(lambda pending=pending: attempted(lambda: run(pending)), *hits_at(hit))
         keys = pending.keys()
-        found = told_of(pending)
-        assert found in (before, after), f"torn at instruction {hit}"
-        assert keys == found[2] == pending.copy().keys()
-        if found == before:
+        result = content_of(pending)
+        assert result in (before, after), f"torn at instruction {hit}"
+        assert keys == result[2] == pending.copy().keys()
+        if result == before:
             attempted(lambda pending=pending: run(pending))
-            assert told_of(pending) == after
+            assert content_of(pending) == after
 
 
 def test_an_interrupted_pair_is_never_counted_twice_by_an_evaluator_that_cannot_tell():
@@ -324,12 +324,12 @@ def test_an_interrupted_pair_is_never_counted_twice_by_an_evaluator_that_cannot_
         for hit in chosen(executed, 40 * SHARE, name):
             seen: list[object] = []
 
-            class Told(type(make())):
-                def update(self, *given, seen=seen, **named):
-                    super().update(*given, **named)
-                    seen.append(given)
+            class Reported(type(make())):
+                def update(self, *inputs, seen=seen, **named):
+                    super().update(*inputs, **named)
+                    seen.append(inputs)
 
-            pending = waiting(Told())
+            pending = waiting(Reported())
             with pytest.raises(Interrupted):
                 interrupted(lambda pending=pending: pending.observe(1, {"c": True}), hit)
             assert len(seen) + (1 in pending) <= 1
@@ -364,9 +364,9 @@ def test_the_windows_of_an_interrupted_trace_stay_together(fails: bool):
         trace = traced_windows()
         with pytest.raises(Interrupted):
             interrupted(lambda trace=trace: run(trace), *hits_at(hit))
-        found = state(trace)
-        assert found in (before, after), f"torn at instruction {hit}"
-        if found == before:
+        result = state(trace)
+        assert result in (before, after), f"torn at instruction {hit}"
+        if result == before:
             run(trace)
             assert state(trace) == after
 
@@ -392,8 +392,8 @@ class Once:
 def test_the_evaluators_of_an_interrupted_trace_stay_together(fails: bool, every: int):
     def state(trace: se.Trace) -> tuple[object, ...]:
         micro, whole, once = trace.evaluators.values()
-        told = [one.to_bytes() for one in (micro, whole, once.inner)]
-        return (trace.examples, repr(trace.columns()), len(trace), repr(trace.get()), *told)
+        states = [one.to_bytes() for one in (micro, whole, once.inner)]
+        return (trace.examples, repr(trace.columns()), len(trace), repr(trace.get()), *states)
 
     def run(trace: se.Trace) -> None:
         attempted(lambda: trace.update({"a", "new"}, {"b", None if fails else "newer"}, weight=0.5))
@@ -407,13 +407,13 @@ def test_the_evaluators_of_an_interrupted_trace_stay_together(fails: bool, every
         trace = traces(every)
         with pytest.raises(Interrupted):
             interrupted(lambda trace=trace: run(trace), *hits_at(hit))
-        found = state(trace)
-        assert found in (before, after), f"torn at instruction {hit}"
-        if found == before:
+        result = state(trace)
+        assert result in (before, after), f"torn at instruction {hit}"
+        if result == before:
             run(trace)
             assert state(trace) == after
         trace.update({"a"}, {"a"})
-        assert trace.examples == sum(found[:1]) + 1 + (found == before and not fails)
+        assert trace.examples == sum(result[:1]) + 1 + (result == before and not fails)
 
 
 # -- real signals, and what users' objects raise ----------------------------------------------------------------------
@@ -443,14 +443,14 @@ def test_signals_while_many_are_counted_leave_the_bytes_as_before_or_as_after(mi
     before = ev.to_bytes()
     run(ev, 0)
     after = ev.to_bytes()
-    kept = signal.signal(signal.SIGALRM, handler)
+    retained = signal.signal(signal.SIGALRM, handler)
     try:
         for _ in range(SHARE * 10):
             ev = m.started()
             run(ev, draw.choice([1e-5, 1e-4, 1e-3, 1e-2]) * (1 + 9 * draw.random()))
             assert ev.to_bytes() in (before, after)
     finally:
-        signal.signal(signal.SIGALRM, kept)
+        signal.signal(signal.SIGALRM, retained)
 
 
 class Moody(Mapping):
@@ -487,18 +487,18 @@ class Moody(Mapping):
 def test_mappings_that_raise_while_they_are_read_leave_nothing(mixture: str, verb: str, error: type[BaseException]):
     m = MIXTURES[mixture]
     scores = {"a": 0.75, "newer": 0.5} if m.scored else {"a": True, "newer": True}
-    given = Moody({"a": True, "new": True}), Moody(scores)
+    inputs = Moody({"a": True, "new": True}), Moody(scores)
 
     def run(ev: se.Evaluator) -> None:
         if verb == "update_many":
-            ev.update_many([{"b", "newest"}, given[0]] * 2, [m.said({"b": 0.5}), given[1]] * 2)
+            ev.update_many([{"b", "newest"}, inputs[0]] * 2, [m.said({"b": 0.5}), inputs[1]] * 2)
         else:
-            getattr(ev, verb)(*given, weight=m.weight)
+            getattr(ev, verb)(*inputs, weight=m.weight)
 
     def made() -> se.Evaluator:
         ev = m.started()
         if verb == "revert":
-            ev.update(*given, weight=m.weight)
+            ev.update(*inputs, weight=m.weight)
         return ev
 
     ev = made()
@@ -535,10 +535,10 @@ def test_an_iterable_that_raises_leaves_nothing_wherever_it_does(mixture: str, e
         for side in range(2):
             ev = m.started()
             before = ev.to_bytes()
-            given: list[Any] = list(rows)
-            given[side] = broken(rows[side], last)
+            inputs: list[Any] = list(rows)
+            inputs[side] = broken(rows[side], last)
             with pytest.raises(error):
-                ev.update_many(*given)
+                ev.update_many(*inputs)
             assert ev.to_bytes() == before
             assert ev.labels == m.started().labels
     assert go_on(m, ev) == go_on(m, se.Evaluator.from_bytes(before))
@@ -553,12 +553,12 @@ def test_memory_that_runs_out_leaves_nothing(mixture: str, monkeypatch: pytest.M
     calls = 0
 
     def scarce(name: str, last: int) -> Callable[..., Any]:
-        def make(*given: Any, **named: Any) -> Any:
+        def make(*inputs: Any, **named: Any) -> Any:
             nonlocal calls
             calls += 1
             if calls == last:
                 raise MemoryError
-            return real[name](*given, **named)
+            return real[name](*inputs, **named)
 
         return make
 

@@ -113,16 +113,16 @@ def test_split_any_sharding_order_and_batching_gives_the_same_bytes_and_bits(str
 def test_inverse_reverting_in_any_order_undoes_updating(
     pair: tuple[Stream, list[Example], list[Example]], data: st.DataObject
 ):
-    stream, kept, passing = pair
+    stream, retained, passing = pair
     target = stream.fresh()
-    for example in data.draw(st.permutations([*kept, *passing])):
+    for example in data.draw(st.permutations([*retained, *passing])):
         example.update(target)
     for example in data.draw(st.permutations(passing)):
         example.revert(target, again=data.draw(st.booleans()))
-    only_kept = stream.fed(kept)
-    assert target.to_bytes() == only_kept.to_bytes()
-    assert target == only_kept
-    assert readings(target) == readings(only_kept)
+    only_retained = stream.fed(retained)
+    assert target.to_bytes() == only_retained.to_bytes()
+    assert target == only_retained
+    assert readings(target) == readings(only_retained)
 
 
 @CHECK
@@ -148,10 +148,10 @@ def test_round_trip_bytes_bring_back_an_equal_object_that_can_go_on(stream: Stre
 def test_canonical_bytes_do_not_tell_the_history(
     pair: tuple[Stream, list[Example], list[Example]], data: st.DataObject
 ):
-    stream, kept, passing = pair
-    plain = stream.fed(kept)
+    stream, retained, passing = pair
+    plain = stream.fed(retained)
     eventful = stream.fed(passing)
-    for example in kept:
+    for example in retained:
         example.update(eventful)
         eventful = data.draw(
             st.sampled_from([eventful, eventful.copy(), type(eventful).from_bytes(eventful.to_bytes())])
@@ -218,15 +218,15 @@ def spoiled(value: object) -> None:
 
 @CHECK
 @given(streams())
-def test_no_aliasing_arguments_of_update_are_neither_changed_nor_kept(stream: Stream):
+def test_no_aliasing_arguments_of_update_are_neither_changed_nor_retained(stream: Stream):
     target, reference = stream.fresh(), stream.fed()
     for example in stream.examples:
-        given_once = copy_of(example.said)
-        before = snapshot(given_once)
-        true, pred, mask = given_once
+        passed_once = copy_of(example.said)
+        before = snapshot(passed_once)
+        true, pred, mask = passed_once
         target.update(true, pred, mask=mask, weight=example.weight)
-        assert snapshot(given_once) == before
-        for part in given_once:
+        assert snapshot(passed_once) == before
+        for part in passed_once:
             spoiled(part)
     assert target.to_bytes() == reference.to_bytes()
 
@@ -238,7 +238,7 @@ def copy_of(said: tuple[object, ...]) -> tuple[object, ...]:
 
 @CHECK
 @given(streams())
-def test_no_aliasing_arguments_of_update_many_are_neither_changed_nor_kept(stream: Stream):
+def test_no_aliasing_arguments_of_update_many_are_neither_changed_nor_retained(stream: Stream):
     target, reference = stream.fresh(), stream.fed()
     said = [copy_of(example.said) for example in stream.examples]
     columns = [[row[0] for row in said], [row[1] for row in said]]
@@ -252,7 +252,7 @@ def test_no_aliasing_arguments_of_update_many_are_neither_changed_nor_kept(strea
 
 
 @pytest.mark.parametrize("container", ["array", "csr", "coo with duplicates", "pandas", "arrow", "threshold"])
-def test_no_aliasing_arrays_and_tables_are_neither_changed_nor_kept(container: str):
+def test_no_aliasing_arrays_and_tables_are_neither_changed_nor_retained(container: str):
     bits = np.random.default_rng(5).integers(0, 2, (40, 6))
     factors = np.linspace(0.5, 2.0, 40)
     limits = np.full(6, 0.5)
@@ -269,13 +269,13 @@ def test_no_aliasing_arrays_and_tables_are_neither_changed_nor_kept(container: s
     setup = {"labels": [str(column) for column in range(6)]} if container == "arrow" else {}
     if container == "threshold":
         setup = {"labels": range(6), "threshold": limits}
-    given_true, given_pred = made(), made()
+    input_true, input_pred = made(), made()
     target, reference = se.Evaluator(**setup), se.Evaluator(**setup)
     limits[:] = 0.5
     reference.update_many(made(), made(), weights=factors.copy())
-    target.update_many(given_true, given_pred, weights=factors)
+    target.update_many(input_true, input_pred, weights=factors)
     before = target.to_bytes()
-    for one in (given_true, given_pred):
+    for one in (input_true, input_pred):
         if sp.issparse(one):
             fresh = made()
             assert [part.tolist() for part in (one.data, one.indices, one.indptr)] == [
@@ -331,8 +331,8 @@ def test_outcomes_of_each_label_are_what_plain_loops_count(stream: Stream):
     assert list(table.labels) == list(target.labels) == list(expected)
     assert target.examples == len(stream.examples)
     assert target.weight == nearest(sum(map(Fraction, (example.weight for example in stream.examples)), Fraction(0)))
-    for position, found in enumerate(zip(table.tp, table.fp, table.fn, table.tn, strict=True)):
-        assert list(found) == [nearest(value) for value in expected[table.labels[position]]]
+    for position, result in enumerate(zip(table.tp, table.fp, table.fn, table.tn, strict=True)):
+        assert list(result) == [nearest(value) for value in expected[table.labels[position]]]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -376,17 +376,17 @@ def test_hundreds_of_shardings_give_the_same_bits(weighted: bool):
     assert readings(parts[0]) == expected
 
 
-def rows_of(given_as: object) -> Iterator[object]:
+def rows_of(input_form: object) -> Iterator[object]:
     """The examples of a batch, each in the form of its container."""
-    if isinstance(given_as, pd.DataFrame):
-        return (given_as.iloc[position] for position in range(len(given_as)))
-    if isinstance(given_as, pl.DataFrame):
-        return given_as.iter_rows(named=True)
-    if isinstance(given_as, pa.Table | pa.Array | pa.ChunkedArray):
-        return iter(given_as.to_pylist())
-    if sp.issparse(given_as):
-        return iter(given_as.toarray())
-    return iter(given_as)
+    if isinstance(input_form, pd.DataFrame):
+        return (input_form.iloc[position] for position in range(len(input_form)))
+    if isinstance(input_form, pl.DataFrame):
+        return input_form.iter_rows(named=True)
+    if isinstance(input_form, pa.Table | pa.Array | pa.ChunkedArray):
+        return iter(input_form.to_pylist())
+    if sp.issparse(input_form):
+        return iter(input_form.toarray())
+    return iter(input_form)
 
 
 LETTERS = tuple("abcde")
@@ -447,10 +447,10 @@ def test_batches_longer_than_any_internal_piece_equal_updating_one_by_one():
     true = [{drawn.choice("abc"), drawn.choice("abcd")} for _ in range(70_000)]
     pred = [[drawn.choice("abce")] for _ in range(70_000)]
     factors = [drawn.choice([0.1, 0.7, 1e-9, 3.0]) for _ in range(70_000)]
-    for given_weights in (None, factors):
+    for input_weights in (None, factors):
         at_once, one_by_one = se.Evaluator(), se.Evaluator()
-        at_once.update_many(iter(true), iter(pred), weights=given_weights)
-        for a, b, weight in zip(true, pred, given_weights or [1.0] * len(true), strict=True):
+        at_once.update_many(iter(true), iter(pred), weights=input_weights)
+        for a, b, weight in zip(true, pred, input_weights or [1.0] * len(true), strict=True):
             one_by_one.update(a, b, weight=weight)
         assert at_once.to_bytes() == one_by_one.to_bytes()
 
@@ -594,10 +594,10 @@ def test_reports_can_be_written_whatever_the_weights():
 
 @CHECK
 @given(st.lists(weights(), min_size=1, max_size=20))
-def test_total_weight_is_the_rounded_exact_sum(given_weights: list[float]):
+def test_total_weight_is_the_rounded_exact_sum(input_weights: list[float]):
     ev = se.Evaluator()
-    ev.update_many([{"a"}] * len(given_weights), [{"a"}] * len(given_weights), weights=given_weights)
-    exact = sum(map(Fraction, given_weights), Fraction(0))
+    ev.update_many([{"a"}] * len(input_weights), [{"a"}] * len(input_weights), weights=input_weights)
+    exact = sum(map(Fraction, input_weights), Fraction(0))
     assert ev.weight == (math.inf if exact >= Fraction(2) ** 1024 - Fraction(2) ** 970 else float(exact))
 
 
@@ -729,11 +729,11 @@ def test_a_wrong_revert_is_refused_or_leaves_what_some_stream_could_leave(declar
 
     @settings(max_examples=cases(250), deadline=None)
     @given(st.lists(example, min_size=2, max_size=4), st.lists(example, min_size=1, max_size=2), st.booleans())
-    def check(counted_ones: list, others: list, both: bool):
+    def check(counted_ones: list, rest: list, both: bool):
         ev = se.Evaluator([], labels=declared)
         for true, hidden, weight in counted_ones:
             ev.update(true, true if both else set(), mask=hidden, weight=weight)
-        for true, hidden, weight in others:
+        for true, hidden, weight in rest:
             before = ev.to_bytes()
             try:
                 ev.revert(true, true if both else set(), mask=hidden, weight=weight)
@@ -891,12 +891,12 @@ def left_after(run: Callable[[se.Evaluator, Iterator[set[str]]], None], meanwhil
 
 
 def test_nothing_is_lost_if_a_generator_updates_the_object_that_reads_it():
-    found = left_after(
+    result = left_after(
         lambda ev, source: ev.update_many(source, [{"a"}, {"u"}]), lambda ev: ev.update({"v"}, {"w"}, weight=0.5)
     )
     expected = left_after(lambda ev, source: ev.update_many(list(source), [{"a"}, {"u"}]), str)
     expected.update({"v"}, {"w"}, weight=0.5)
-    assert found is None or found.to_bytes() == expected.to_bytes()
+    assert result is None or result.to_bytes() == expected.to_bytes()
 
 
 def test_nothing_is_lost_if_a_generator_reverts_from_the_object_that_reads_it():
@@ -906,14 +906,14 @@ def test_nothing_is_lost_if_a_generator_reverts_from_the_object_that_reads_it():
         for _ in range(90):
             ev.revert({"a"}, {"a"})
 
-    found = left_after(lambda ev, source: ev.update_many(source, [{"a"}, {"u"}]), slide)
+    result = left_after(lambda ev, source: ev.update_many(source, [{"a"}, {"u"}]), slide)
     expected = left_after(lambda ev, source: ev.update_many(list(source), [{"a"}, {"u"}]), str)
     slide(expected)
-    assert found is None or found.to_bytes() == expected.to_bytes()
+    assert result is None or result.to_bytes() == expected.to_bytes()
 
 
 def test_nothing_is_lost_if_a_generator_resets_the_object_that_reads_it():
-    found = left_after(lambda ev, source: ev.update_many(source, [{"a"}, {"u"}]), lambda ev: ev.reset())
+    result = left_after(lambda ev, source: ev.update_many(source, [{"a"}, {"u"}]), lambda ev: ev.reset())
     expected = se.Evaluator()
     expected.update_many([{"a", "s"}, {"a", "t"}], [{"a"}, {"u"}])
-    assert found is None or found.to_bytes() == expected.to_bytes()
+    assert result is None or result.to_bytes() == expected.to_bytes()

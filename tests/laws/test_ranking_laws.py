@@ -22,7 +22,7 @@ from tests.support.effort import cases
 from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
 from tests.support.ranking_streams import AT_K, METRICS, as_lists, as_rows, propensities_of, random_examples
-from tests.support.states import Counted, rankings_alone
+from tests.support.states import Counted, only_rankings
 
 LABELS = ["b", "a", 3, "c", 10]
 OPTIONS = [
@@ -47,7 +47,7 @@ class Stream:
         return f"{self.options} {self.declared} {self.examples}"
 
     def empty(self) -> Counted:
-        return rankings_alone(LabelIndex(self.declared), self.options)
+        return only_rankings(LabelIndex(self.declared), self.options)
 
     def batch(self, examples: list[Ranked], index: LabelIndex) -> Batch:
         if self.rng.random() < 0.3 and len(index) == len(LABELS):  # rows mention every column
@@ -72,16 +72,16 @@ def streams() -> st.SearchStrategy[Stream]:
 def readings(state: Counted) -> list:
     """Everything that can be read, exactly."""
     tables, options = RankingTables(state), state.options
-    found: list[object] = [state.examples, tables.labels, tables.weight * tables.unit, state.content().labels]
-    found += [read(tables, degenerate=how) for read in METRICS.values() for how in ("scikit-learn", "drop")]
+    result: list[object] = [state.examples, tables.labels, tables.weight * tables.unit, state.content().labels]
+    result += [read(tables, degenerate=how) for read in METRICS.values() for how in ("scikit-learn", "drop")]
     for name, read in AT_K.items():
         if name != "map_at hits":
-            found += [read(tables, k=k, unranked=how) for k in (1, 3) for how in ("never", "last")]
-    found += [reading("map_at")(tables, k=k, divisor="hits") for k in options.hit_cutoffs]
-    found += [reading("label_coverage_at")(tables, k=k) for k in range(1, options.label_ranks + 1)]
+            result += [read(tables, k=k, unranked=how) for k in (1, 3) for how in ("never", "last")]
+    result += [reading("map_at")(tables, k=k, divisor="hits") for k in options.hit_cutoffs]
+    result += [reading("label_coverage_at")(tables, k=k) for k in range(1, options.label_ranks + 1)]
     for k in range(1, options.gain_ranks + 1):
-        found += [reading("psp_at")(tables, k=k), reading("psndcg_at")(tables, k=k, norm="min")]
-    return found
+        result += [reading("psp_at")(tables, k=k), reading("psndcg_at")(tables, k=k, norm="min")]
+    return result
 
 
 def alike(one: Counted, other: Counted) -> bool:
@@ -118,9 +118,9 @@ def test_few_examples_and_many_are_summed_alike(stream: Stream):
 @settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_taking_back_is_the_inverse_of_counting(stream: Stream):
-    kept = random_examples(stream.rng, LABELS, stream.rng.randint(0, 4), weighted=stream.weighted)
-    expected = stream.counted(kept)
-    state = stream.counted([*kept, *stream.examples])
+    retained = random_examples(stream.rng, LABELS, stream.rng.randint(0, 4), weighted=stream.weighted)
+    expected = stream.counted(retained)
+    state = stream.counted([*retained, *stream.examples])
     stream.change(state, stream.examples[:3], -1)
     for example in reversed(stream.examples[3:]):
         stream.change(state, [example], -1)
@@ -131,7 +131,7 @@ def test_taking_back_is_the_inverse_of_counting(stream: Stream):
 
 @settings(max_examples=cases(60), deadline=None)
 @given(streams())
-def test_what_is_held_is_possible_and_most_of_what_is_not_is_told(stream: Stream):
+def test_what_is_held_is_possible_and_most_of_what_is_not_is_reported(stream: Stream):
     content = stream.counted(stream.examples).content()
     assert is_possible(content)
     for which, part in ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1)):
@@ -163,7 +163,7 @@ def test_what_is_held_is_possible_and_most_of_what_is_not_is_told(stream: Stream
 
 @settings(max_examples=cases(60), deadline=None)
 @given(streams())
-def test_arguments_are_never_changed_and_never_kept(stream: Stream):
+def test_arguments_are_never_changed_and_never_retained(stream: Stream):
     state = stream.empty()
     batch = as_lists(stream.examples, state.labels, stream.rng)
     first = as_lists(stream.examples[:1], state.labels, stream.rng)
@@ -226,7 +226,7 @@ def test_weights_of_one_are_no_weights():
     rng = random.Random(5)
     examples = random_examples(rng, LABELS, 6)
     for options in OPTIONS:
-        plain, heavy = rankings_alone(LabelIndex(LABELS), options), rankings_alone(LabelIndex(LABELS), options)
+        plain, heavy = only_rankings(LabelIndex(LABELS), options), only_rankings(LabelIndex(LABELS), options)
         batch = as_rows(examples, LABELS, plain.labels)
         plain.count(batch)
         heavy.count(replace(batch, weights=np.ones(6)))
@@ -248,7 +248,7 @@ def test_threads_change_no_bit(options: RankingOptions, threads: int):
             lambda index=index: as_rows(examples, LABELS, index),
             lambda index=index: as_lists(examples, index, rng),
         ):
-            batch, one, several = make(), rankings_alone(index, options), rankings_alone(index, options)
+            batch, one, several = make(), only_rankings(index, options), only_rankings(index, options)
             one.count(batch)
             several.count(batch, threads)
             assert one == several
@@ -256,7 +256,7 @@ def test_threads_change_no_bit(options: RankingOptions, threads: int):
 
 def test_a_sum_that_would_overflow_is_refused_and_changes_nothing():
     for options in (OPTIONS[0], OPTIONS[2]):
-        state = rankings_alone(LabelIndex(LABELS), options)
+        state = only_rankings(LabelIndex(LABELS), options)
         state.count(as_rows([Ranked(set(LABELS), dict.fromkeys(LABELS, 1.0))], LABELS, state.labels))
         while True:
             before = state.content()

@@ -79,28 +79,28 @@ def read(ev: se.Evaluator, name: str, average: str | None, chosen: dict) -> obje
     return ev.get(se.metric(name, average=average, **chosen))
 
 
-def assert_equal(got: object, exact: Value | dict, told: object = None) -> None:
+def assert_equal(got: object, exact: Value | dict, context: object = None) -> None:
     """Within one unit in the last place of the exact value; NaN exactly where there is none."""
     if isinstance(exact, dict):
-        assert isinstance(got, dict), told
-        assert list(got) == list(exact), told
+        assert isinstance(got, dict), context
+        assert list(got) == list(exact), context
         for label in exact:
-            assert_equal(got[label], exact[label], (told, label))
+            assert_equal(got[label], exact[label], (context, label))
         return
-    assert type(got) is float, told
+    assert type(got) is float, context
     if exact is None:
-        assert math.isnan(got), (told, got)
+        assert math.isnan(got), (context, got)
         return
-    assert not math.isnan(got), (told, exact)
+    assert not math.isnan(got), (context, exact)
     try:
         nearest = float(exact)
     except OverflowError:
-        assert got == math.inf, (told, got)
+        assert got == math.inf, (context, got)
         return
     if exact == 0:
-        assert repr(got) == "0.0", (told, got)
+        assert repr(got) == "0.0", (context, got)
     else:
-        assert abs(Fraction(got) - exact) <= Fraction(math.ulp(nearest)), (told, got, nearest)
+        assert abs(Fraction(got) - exact) <= Fraction(math.ulp(nearest)), (context, got, nearest)
 
 
 def assert_all_equal(
@@ -227,17 +227,17 @@ def test_sums_of_many_quotients_are_exact_enough_in_any_order(seed: int):
     num[rng.random(length) < rng.choice([0.0, 0.9, 1.0])] = 0
     den = np.minimum(den + 1, 2**31 - 1)
     factors = times if seed % 2 else None
-    found = averaging._sum_of_small(num, den, factors)
+    result = averaging._sum_of_small(num, den, factors)
     weights = times.tolist() if seed % 2 else [1] * length
     scale = 2**200
     exact = sum(n * scale * t // d for n, d, t in zip(num.tolist(), den.tolist(), weights, strict=True))
-    if found is not None:
-        assert abs(found[0] * scale - exact * found[1]) <= found[1] * (exact // 2**59 + length)
+    if result is not None:
+        assert abs(result[0] * scale - exact * result[1]) <= result[1] * (exact // 2**59 + length)
     order = rng.permutation(length)
     shuffled = None if factors is None else factors[order]
-    assert averaging._sum_of_small(num[order], den[order], shuffled) == found
+    assert averaging._sum_of_small(num[order], den[order], shuffled) == result
     if 200 < exact // scale < 2**40:
-        assert found is not None
+        assert result is not None
 
 
 @pytest.mark.parametrize("big", [2**31, 2**40, 2**62])
@@ -568,11 +568,11 @@ def test_different_choices_have_different_keys():
 def test_the_class_shows_its_own_parameters(name: str):
     entry = ENTRIES[name]
     kind = getattr(se, entry.class_name)
-    shown = inspect.signature(kind).parameters
+    displayed = inspect.signature(kind).parameters
     assert {p.name: p.default for p in entry.parameters}.items() <= {
-        key: parameter.default for key, parameter in shown.items()
+        key: parameter.default for key, parameter in displayed.items()
     }.items()
-    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in shown.values())
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in displayed.values())
     assert entry.summary in inspect.getdoc(kind)
     assert entry.formula in inspect.getdoc(kind)
     assert entry.source in inspect.getdoc(kind)

@@ -60,7 +60,7 @@ def log_loss(cells: list[tuple[bool, float, float]], cap: float | None) -> Decim
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_log_loss_of_known_scores_is_exact_and_of_others_within_its_bounds(seed: int):
+def test_the_log_loss_of_known_scores_is_exact_and_of_the_rest_within_its_bounds(seed: int):
     draw = random.Random(seed)
     scores = (0.3, 0.7, 1e-18, 0.5, 1.0, 0.0, draw.random(), draw.random() ** 30, 1 - draw.random() ** 20)
     cells = [(draw.random() < 0.5, draw.choice(scores), draw.choice(EXTREMES[:-1])) for _ in range(draw.randint(1, 6))]

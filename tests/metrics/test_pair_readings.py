@@ -26,7 +26,7 @@ from streameval.states.options import PARTS
 from tests.states.test_pairs import Meant, fed, meanings
 from tests.support.effort import cases
 from tests.support.pair_oracle import heydarian, krstinic, shares_of
-from tests.support.states import Counted, pairs_alone
+from tests.support.states import Counted, only_pairs
 
 heavy = st.sampled_from([0.0, 1.0, 0.5, 0.1, 3.0])
 
@@ -122,10 +122,10 @@ def test_scores_of_the_matrix_are_those_that_the_paper_derives():
     for average in ("micro", "macro", "weighted", None):
         expected = precision_recall_fscore_support(truth, guess, average=average)[:3]
         for score, values in zip(("precision", "recall", "f1"), expected, strict=True):
-            found = pairs.confusion_score(matrix, score, average=average)
+            result = pairs.confusion_score(matrix, score, average=average)
             if average is None:
-                found = [as_float(value) for value in found.values()]
-            assert np.allclose(np.array(found, float), values, rtol=1e-12, atol=0)
+                result = [as_float(value) for value in result.values()]
+            assert np.allclose(np.array(result, float), values, rtol=1e-12, atol=0)
 
 
 def test_no_label_is_a_class_where_an_example_has_none():
@@ -151,12 +151,12 @@ def test_association_is_what_its_formula_says(examples: list[Meant], side: str):
     state, which = state_of(examples), ("true", "pred").index(side)
     n = sum(Fraction(e.weight) for e in examples)
     for measure in ("lift", "jaccard", "confidence", "phi", "pmi", "npmi"):
-        found = pairs.association(state, measure, side=side)
+        result = pairs.association(state, measure, side=side)
         together = {pair for e in examples for pair in combinations(sorted(e.sides[which]), 2)}
-        given_pairs = {(found.labels[i], found.labels[j]) for i, j in zip(found.row, found.column, strict=True)}
-        assert given_pairs == together | {(j, i) for i, j in together}
-        for row, column, value in zip(found.row, found.column, found.values, strict=True):
-            i, j = found.labels[row], found.labels[column]
+        input_pairs = {(result.labels[i], result.labels[j]) for i, j in zip(result.row, result.column, strict=True)}
+        assert input_pairs == together | {(j, i) for i, j in together}
+        for row, column, value in zip(result.row, result.column, result.values, strict=True):
+            i, j = result.labels[row], result.labels[column]
             n_i, n_j, n_ij = (weight_where(examples, *part, side=which) for part in ((i,), (j,), (i, j)))
             if measure == "confidence":
                 assert same(value, nearest(n_ij / n_i if n_i else None))
@@ -183,10 +183,10 @@ def test_the_strongest_pairs_stand_once_and_in_order():
         Meant(frozenset("bc"), frozenset()),
         Meant(frozenset("bc"), frozenset()),
     ]
-    found = pairs.association(state_of(examples), "jaccard")
-    assert found.strongest() == [("b", "c", 2 / 3), ("a", "b", 1 / 3)]
-    assert found.strongest(1) == [("b", "c", 2 / 3)]
-    dense = found.dense()
+    result = pairs.association(state_of(examples), "jaccard")
+    assert result.strongest() == [("b", "c", 2 / 3), ("a", "b", 1 / 3)]
+    assert result.strongest(1) == [("b", "c", 2 / 3)]
+    dense = result.dense()
     assert np.isnan(np.diagonal(dense)).all()
     assert dense[0].tolist()[1:] == [1 / 3, 0.0]
     confidence = pairs.association(state_of(examples), "confidence").strongest()
@@ -231,12 +231,12 @@ def test_scumble_is_that_of_plain_loops(examples: list[Meant]):
     state = state_of(examples)
     values, _ = plain_scumble(examples)
     weights = [e.weight for e in examples]
-    found = labelsets.scumble(state)
+    result = labelsets.scumble(state)
     if not sum(weights):
-        assert found is None
+        assert result is None
         return
     mean = sum(v * w for v, w in zip(values, weights, strict=True)) / sum(weights)
-    assert float(found) == pytest.approx(mean, rel=1e-9, abs=1e-12)
+    assert float(result) == pytest.approx(mean, rel=1e-9, abs=1e-12)
     for label, value in labelsets.scumble_per_label(state).items():
         own = [(v, e.weight) for v, e in zip(values, examples, strict=True) if label in e.sides[0]]
         whole = sum(w for _, w in own)
@@ -244,20 +244,20 @@ def test_scumble_is_that_of_plain_loops(examples: list[Meant]):
             assert float(value) == pytest.approx(sum(v * w for v, w in own) / whole, rel=1e-9, abs=1e-12)
         else:
             assert value is None
-    if all(w == 1 for w in weights) and len(examples) > 1 and float(found) > 1e-9:
+    if all(w == 1 for w in weights) and len(examples) > 1 and float(result) > 1e-9:
         assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-6)
 
 
 def test_the_report_of_concurrence_is_made_of_its_parts():
     examples = [Meant(frozenset(true), frozenset()) for true in ["ab", "ac", "a", "a", "ab", "abd"]]
     state = state_of([*examples, Meant(frozenset(), frozenset("z"))])
-    found = labelsets.concurrence(state)
-    assert found.mean == as_float(labelsets.scumble(state))
-    assert found.cv == as_float(labelsets.scumble_cv(state))
-    assert found.interactions == labelsets.label_interactions(state) == {"c": {"a": 1.0}, "d": {"a": 1.0, "b": 1.0}}
-    assert list(found.per_label.values()) == sorted(found.per_label.values(), reverse=True)
+    result = labelsets.concurrence(state)
+    assert result.mean == as_float(labelsets.scumble(state))
+    assert result.cv == as_float(labelsets.scumble_cv(state))
+    assert result.interactions == labelsets.label_interactions(state) == {"c": {"a": 1.0}, "d": {"a": 1.0, "b": 1.0}}
+    assert list(result.per_label.values()) == sorted(result.per_label.values(), reverse=True)
     each = labelsets.scumble_per_label(state)
-    assert found.per_label == {label: as_float(each[label]) for label in "abcd"}  # z is never true
+    assert result.per_label == {label: as_float(each[label]) for label in "abcd"}  # z is never true
     nothing = labelsets.concurrence(fed("ab", PARTS, []))
     assert math.isnan(nothing.mean)
     assert (nothing.per_label, nothing.interactions) == ({}, {})
@@ -282,7 +282,7 @@ def test_scumble_keeps_its_digits_where_counts_are_nearly_the_same():
 
 def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
     labels = LabelIndex()
-    state = pairs_alone(labels, ["labelsets", "cooccurrence"])
+    state = only_pairs(labels, ["labelsets", "cooccurrence"])
     rows = [frozenset(label for label, value in y.items() if value) for _, y in datasets.Yeast()]
     for true in rows:
         slots = [5 * labels.add(label) + 1 for label in sorted(true)]
@@ -299,11 +299,11 @@ def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
     assert float(labelsets.scumble(state)) == pytest.approx(np.mean(values), rel=1e-12)
     assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-12)
     dense = np.array([[label in true for label in labels.labels] for true in rows], int)
-    found = []
+    result = []
     for i, j in combinations(range(14), 2):
         table = np.array([[((dense[:, i] == a) & (dense[:, j] == b)).sum() for b in (0, 1)] for a in (0, 1)])
-        found.append(chi2_contingency(table, correction=False).statistic > 6.635)
-    assert pairs.dependent_pairs(state) == Fraction(sum(found), 91)
+        result.append(chi2_contingency(table, correction=False).statistic > 6.635)
+    assert pairs.dependent_pairs(state) == Fraction(sum(result), 91)
 
 
 @settings(max_examples=cases(100), deadline=None)
@@ -321,17 +321,17 @@ def test_label_sets_are_counted(examples: list[Meant]):
 
 @settings(max_examples=cases(100), deadline=None)
 @given(st.lists(meanings(), min_size=1, max_size=10))
-def test_rare_labels_tell_which_frequent_ones_they_meet(examples: list[Meant]):
+def test_rare_labels_say_which_frequent_ones_occur_with_them(examples: list[Meant]):
     _, ratios = plain_scumble(examples) if any(e.sides[0] for e in examples) else ([], {})
     counts = Counter(label for e in examples for label in e.sides[0])
     exact = {label: Fraction(max(counts.values()), count) for label, count in counts.items()}
     rare = {label for label in ratios if exact[label] > sum(exact.values()) / len(exact)}
-    found = labelsets.label_interactions(state_of(examples))
-    assert set(found) == rare
-    for label, others in found.items():
+    result = labelsets.label_interactions(state_of(examples))
+    assert set(result) == rare
+    for label, rest in result.items():
         met = Counter(other for e in examples if label in e.sides[0] for other in e.sides[0] - rare)
-        assert others == met
-        assert list(others.values()) == sorted(others.values(), reverse=True)
+        assert rest == met
+        assert list(rest.values()) == sorted(rest.values(), reverse=True)
 
 
 # -- edges ------------------------------------------------------------------------------------------------------------

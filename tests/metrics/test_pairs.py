@@ -46,8 +46,8 @@ def labels_of(declared: list[str] | None, examples: list[Meant]) -> list[str]:
     return declared or sorted(set().union(*(e.true | e.pred | e.masked for e in examples)))
 
 
-def close(found: float, expected: Fraction | None) -> bool:
-    return math.isnan(found) if expected is None else math.isclose(found, expected, rel_tol=3e-16)
+def close(result: float, expected: Fraction | None) -> bool:
+    return math.isnan(result) if expected is None else math.isclose(result, expected, rel_tol=3e-16)
 
 
 # -- what is read off the confusion matrix ----------------------------------------------------------------------------
@@ -58,12 +58,12 @@ def ratio(num: Fraction, den: Fraction, zero: float) -> Fraction | None:
 
 
 def mean(values: list[Fraction | None], weights: list[Fraction], zero: float) -> Fraction | None:
-    kept = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
-    if not kept:
+    retained = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+    if not retained:
         return None if math.isnan(zero) else Fraction(zero)
-    if not sum(weight for _, weight in kept):
-        kept = [(value, Fraction(1)) for value, _ in kept]
-    return sum((v * w for v, w in kept), Fraction(0)) / sum(w for _, w in kept)
+    if not sum(weight for _, weight in retained):
+        retained = [(value, Fraction(1)) for value, _ in retained]
+    return sum((v * w for v, w in retained), Fraction(0)) / sum(w for _, w in retained)
 
 
 def scores(cells: Counter, labels: list, zero: float) -> dict[str, dict[str, Any]]:
@@ -78,16 +78,16 @@ def scores(cells: Counter, labels: list, zero: float) -> dict[str, dict[str, Any
         "recall": lambda c: (cells[c, c], row[c]),
         "f1": lambda c: (2 * cells[c, c], row[c] + column[c]),
     }
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for name, formula in formulas.items():
         values = [ratio(*formula(one), zero) for one in classes]
-        found[name] = {
+        result[name] = {
             "micro": ratio(trace, whole, zero),
             "macro": mean(values, [Fraction(1)] * len(values), zero),
             "weighted": mean(values, [row[one] for one in classes], zero),
             "per_label": {label: ratio(*formula(label), zero) for label in labels},
         }
-    return found
+    return result
 
 
 @settings(max_examples=cases(80), deadline=None)
@@ -102,14 +102,14 @@ def test_scores_of_the_matrix_are_those_of_plain_loops(stream: tuple, values: st
     for score, averages in scores(cells, labels_of(declared, examples), zero).items():
         for average, expected in averages.items():
             name = f"mlcm_{score}_{average}(values={values}, zero_division={zero})"
-            found, bounds = ev.get(name), ev.bounds(name)
+            result, bounds = ev.get(name), ev.bounds(name)
             if average == "per_label":
-                assert list(found) == list(expected)
-                assert all(close(found[label], expected[label]) for label in expected), name
+                assert list(result) == list(expected)
+                assert all(close(result[label], expected[label]) for label in expected), name
             else:
-                assert close(found, expected), name
+                assert close(result, expected), name
                 assert bounds.exact
-                assert repr((bounds.low, bounds.value, bounds.high)) == repr((found,) * 3)
+                assert repr((bounds.low, bounds.value, bounds.high)) == repr((result,) * 3)
 
 
 def peer(true: frozenset, pred: frozenset) -> dict[tuple, int]:
@@ -131,9 +131,9 @@ def test_the_matrix_of_mlcm_is_ours_but_where_its_loops_depend_on_the_order_of_c
         matrix = pairs.confusion_matrix(ev._view("pairs", "this"))
         cells = zip(matrix.row.tolist(), matrix.column.tolist(), matrix.num.tolist(), strict=True)
         ours = {(matrix.labels[row], matrix.labels[column]): num for row, column, num in cells}
-        told = true & pred and true - pred and len(pred - true) > 1
-        assert (ours == peer(true, pred)) == (not told)
-        differing += bool(told)
+        message = true & pred and true - pred and len(pred - true) > 1
+        assert (ours == peer(true, pred)) == (not message)
+        differing += bool(message)
     assert differing == 12
 
 
@@ -162,8 +162,8 @@ def test_metrics_of_label_sets_are_those_of_plain_loops(stream: tuple, zero: flo
         assert close(ev.get(f"{name}(zero_division={zero})"), value), name
     values, _ = plain_scumble(examples) if any(weighed[true] for true in weighed if true) else ([0.0] * n, {})
     mean = ratio(sum((Fraction(v) * Fraction(e.weight) for v, e in zip(values, examples, strict=True)), 0), whole, zero)
-    found = ev.get(f"scumble(zero_division={zero})")
-    assert math.isnan(found) if mean is None else found == pytest.approx(float(mean), rel=1e-9, abs=1e-12)
+    result = ev.get(f"scumble(zero_division={zero})")
+    assert math.isnan(result) if mean is None else result == pytest.approx(float(mean), rel=1e-9, abs=1e-12)
     by_label = ev.get(f"scumble_per_label(zero_division={zero})")
     assert list(by_label) == labels
     for label, value in by_label.items():
@@ -201,7 +201,7 @@ def test_the_critical_value_is_read_as_it_is_written():
         ({"metrics": [], "keep": PARTS}, list(PARTS)),
     ],
 )
-def test_of_pairs_that_is_kept_which_is_asked_for(choices: dict, parts: list[str]):
+def test_of_pairs_that_is_retained_which_is_asked_for(choices: dict, parts: list[str]):
     ev = se.Evaluator(**choices)
     ev.update({"a", "b"}, {"a", "c"})
     assert list(ev._view("pairs", "this").parts) == parts
@@ -232,7 +232,7 @@ def test_the_usual_parts_are_pairs():
     assert by_name.to_bytes() == by_metric.to_bytes()
 
 
-def test_what_was_not_kept_is_refused_with_what_to_do():
+def test_what_was_missing_is_refused_with_what_to_do():
     ev = se.Evaluator(["mlcm_f1"])
     ev.update({"a"}, {"b"})
     table = ev._view("pairs", "this")

@@ -35,7 +35,7 @@ from tests.support.ranking_streams import (
     random_examples,
     state_of,
 )
-from tests.support.states import rankings_alone
+from tests.support.states import only_rankings
 
 LABELS = ["b", "a", 3, "c", "aa", 10]
 
@@ -58,7 +58,7 @@ def test_every_metric_is_what_its_definition_says(seed: int, ties: str, monkeypa
     options = RankingOptions(ties=ties, hit_cutoffs=(k,))
     if dense:
         order = [*declared, *rng.sample(labels[len(declared) :], len(labels) - len(declared))]
-        state = rankings_alone(LabelIndex(declared), options)
+        state = only_rankings(LabelIndex(declared), options)
         state.count(as_rows(examples, rng.sample(order, len(order)), state.labels))
     else:
         state = state_of(examples, declared=declared, options=options, rng=rng)
@@ -98,8 +98,8 @@ def test_propensity_scored_metrics_are_what_their_definitions_say(
         ideal = sum((discount(rank) for rank in range(1, min(k, len(view.true)) + 1)), Fraction(0))
 
         def worth(order: list, weigh: Callable[[int], Fraction], view: View = view) -> Fraction:
-            found = ((rank, label) for rank, label in enumerate(order[:k], 1) if label in view.true)
-            return sum((inverse[label] * weigh(rank) for rank, label in found), Fraction(0))
+            result = ((rank, label) for rank, label in enumerate(order[:k], 1) if label in view.true)
+            return sum((inverse[label] * weigh(rank) for rank, label in result), Fraction(0))
 
         for name, weigh, norm in (
             ("psp", lambda _: Fraction(1), Fraction(1)), ("k", discount, full), ("min", discount, ideal or Fraction(1)),
@@ -125,7 +125,7 @@ def test_propensity_scored_metrics_are_what_their_definitions_say(
 
 @pytest.mark.parametrize("ties", ["shared", "last"])
 @pytest.mark.parametrize("seed", range(cases(40)))
-def test_label_coverage_counts_labels_that_are_surely_found(seed: int, ties: str, monkeypatch: pytest.MonkeyPatch):
+def test_label_coverage_counts_labels_that_are_surely_ranked(seed: int, ties: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streameval.states.rankings._FEW", 1000 * (seed % 2))  # arrays or plain loops
     rng = random.Random(seed)
     examples = random_examples(rng, LABELS, rng.randint(0, 5))
@@ -134,11 +134,11 @@ def test_label_coverage_counts_labels_that_are_surely_found(seed: int, ties: str
     there = labels_met(examples, LABELS[:3])
     views = [View(example, there, ties) for example in examples]
     for k in (1, 2, 4):
-        found = {t for view in views for t in view.true if t in view.scores and view.rank(t) <= k}
+        result = {t for view in views for t in view.true if t in view.scores and view.rank(t) <= k}
         ever = {t for view in views for t in view.true}
-        expected = Fraction(len(found), len(ever)) if ever else None
+        expected = Fraction(len(result), len(ever)) if ever else None
         assert reading("label_coverage_at")(tables, k=k, zero_division=math.nan) == expected
-        assert reading("label_coverage_at")(tables, k=k, of="all") == Fraction(len(found), len(there))
+        assert reading("label_coverage_at")(tables, k=k, of="all") == Fraction(len(result), len(there))
 
 
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def compared(
     true: np.ndarray, scores: np.ndarray, weights: np.ndarray | None, k: int
 ) -> list[tuple[str, float, float]]:
     index = LabelIndex(range(true.shape[1]))
-    state = rankings_alone(index)
+    state = only_rankings(index)
     state.count(Dense(np.arange(true.shape[1]), true, scores=scores, weights=weights))
     tables = RankingTables(state)
     read = [
@@ -192,7 +192,7 @@ def test_values_of_wide_rows_are_those_of_scikit_learn(rows: int, width: int, sh
 def test_a_state_without_ties_reads_as_scikit_learn_ignoring_them():
     rng = np.random.default_rng(1)
     true, scores = (rng.random((30, 9)) < 0.4).astype(np.uint8), rng.permuted(np.tile(np.arange(9.0), (30, 1)), axis=1)
-    state = rankings_alone(LabelIndex(range(9)), RankingOptions(ties="last"))
+    state = only_rankings(LabelIndex(range(9)), RankingOptions(ties="last"))
     state.count(Dense(np.arange(9), true, scores=scores))
     for k in (None, 1, 4):
         expected = sk.ndcg_score(true, scores, k=k, ignore_ties=True)
@@ -207,8 +207,8 @@ def test_discounts_have_more_digits_than_a_float_shows():
     for rank in range(1, 3000):
         total += discount(rank)
         if rank < 50 or rank % 97 == 0:
-            found = Fraction(logarithms.discounts(rank)[rank], 1 << logarithms.BITS)
-            assert abs(found - total) < Fraction(1, 2**150)
+            result = Fraction(logarithms.discounts(rank)[rank], 1 << logarithms.BITS)
+            assert abs(result - total) < Fraction(1, 2**150)
     sums = Fraction(logarithms.reciprocals(2, 9), 1 << logarithms.BITS)
     assert sums == pytest.approx(sum(1 / n for n in range(3, 10)))
     assert logarithms.log2(8.0) == pytest.approx(3)
@@ -226,20 +226,20 @@ def test_sums_of_discounts_are_those_of_a_plain_loop(heavy: bool):
     ):
         expected[tuple(pair)] = expected.get(tuple(pair), 0) + n * (table[b] - table[a])
     for counts in (times, times.astype(object)):
-        found = logarithms.sums_of_discounts(first, stop, counts, keys)
-        assert {pair[:2]: pair[2] for pair in found} == expected
+        result = logarithms.sums_of_discounts(first, stop, counts, keys)
+        assert {pair[:2]: pair[2] for pair in result} == expected
     nothing = np.zeros(0, np.int64)
     assert logarithms.sums_of_discounts(nothing, nothing, nothing, (nothing, nothing)) == []
 
 
 def test_propensities_of_jain_are_correctly_rounded():
     counts = {"never": 0, "once": 1, "often": 5000, 7: 1}
-    found = jain_propensities(counts, 10_000, a=0.6, b=2.6)
+    result = jain_propensities(counts, 10_000, a=0.6, b=2.6)
     exponent, shift = (Decimal(value) for value in (0.6, 2.6))
     scale = (DIGITS.ln(Decimal(10_000)) - 1) * DIGITS.power(1 + shift, exponent)
     for label, count in counts.items():
         expected = float(1 + scale * DIGITS.power(count + shift, -exponent))
-        assert found[label] == expected == pytest.approx(1 + (math.log(10_000) - 1) * 3.6**0.6 * (count + 2.6) ** -0.6)
+        assert result[label] == expected == pytest.approx(1 + (math.log(10_000) - 1) * 3.6**0.6 * (count + 2.6) ** -0.6)
     assert set(jain_propensities({"a": 1}, 1).values()) == {1.0}
     for wrong in ({"a": math.nan}, {"b": -1.0}, {"b": math.inf}):
         with pytest.raises(InputError, match="must be finite"):
@@ -255,36 +255,36 @@ def test_propensities_of_jain_are_correctly_rounded():
 def test_a_fresh_state_answers_every_metric(zero_division: float):
     options = RankingOptions(hit_cutoffs=(3,), label_ranks=3, propensities=(("a", 2.0),), gain_ranks=3)
     for declared in ((), ("a", "b")):
-        tables = RankingTables(rankings_alone(LabelIndex(declared), options))
-        found = [read(tables, zero_division=zero_division) for read in METRICS.values()]
-        found += [read(tables, k=3, unranked="never", zero_division=zero_division) for read in AT_K.values()]
+        tables = RankingTables(only_rankings(LabelIndex(declared), options))
+        result = [read(tables, zero_division=zero_division) for read in METRICS.values()]
+        result += [read(tables, k=3, unranked="never", zero_division=zero_division) for read in AT_K.values()]
         for read in (reading("psp_at"), reading("psndcg_at"), reading("label_coverage_at")):
-            found.append(read(tables, k=3, zero_division=zero_division))
+            result.append(read(tables, k=3, zero_division=zero_division))
         expected = None if math.isnan(zero_division) else zero_division
-        assert found == [expected] * len(found)
+        assert result == [expected] * len(result)
 
 
 def test_examples_whose_every_label_is_hidden_tell_nothing():
     labels = ["a", "b"]
     known = [Ranked({"a"}, {"a": 1.0, "b": 2.0})]
     index = LabelIndex(labels)
-    state = rankings_alone(index)
+    state = only_rankings(index)
     state.count(as_rows([*known, Ranked({"a"}, {"b": 1.0}, {"a", "b"})], labels, index))
-    tables, alone = RankingTables(state), RankingTables(state_of(known, declared=labels))
+    tables, single = RankingTables(state), RankingTables(state_of(known, declared=labels))
     assert tables.examples == 2
     for read in METRICS.values():
-        assert read(tables) == read(alone)
+        assert read(tables) == read(single)
     for read in list(AT_K.values())[:10]:
-        assert read(tables, k=1, unranked="last") == read(alone, k=1, unranked="last")
+        assert read(tables, k=1, unranked="last") == read(single, k=1, unranked="last")
 
 
 def test_parameters_that_cannot_be_are_refused():
-    tables = RankingTables(rankings_alone(LabelIndex("ab"), RankingOptions(hit_cutoffs=(2,), label_ranks=2)))
+    tables = RankingTables(only_rankings(LabelIndex("ab"), RankingOptions(hit_cutoffs=(2,), label_ranks=2)))
     for k in (0, -1, 1.5, True, "2"):
         for read in (reading("precision_at"), reading("ndcg"), reading("psp_at"), reading("label_coverage_at")):
             with pytest.raises(MetricError, match=r"k of \w+ must be"):
                 read(tables, k=k)
-    for call, told in (
+    for call, message in (
         (lambda: reading("map_at")(tables, k=3, divisor="hits"), "is counted for"),
         (lambda: reading("map_at")(tables, divisor="hits"), "is counted for"),
         (lambda: reading("map_at")(tables, k=2, divisor="hits", unranked="last"), "name this metric"),
@@ -302,7 +302,7 @@ def test_parameters_that_cannot_be_are_refused():
         (lambda: reading("label_coverage_at")(tables, k=1, of="some"), r"of of \w+ must be"),
         (lambda: reading("dcg")(tables, log_base=0.0), "log_base"),
     ):  # fmt: skip
-        with pytest.raises(MetricError, match=told):
+        with pytest.raises(MetricError, match=message):
             call()
 
 
@@ -321,11 +321,11 @@ def test_options_that_cannot_be_are_refused(wrong: dict):
 
 
 def test_a_true_label_without_propensity_is_refused_by_name():
-    state = rankings_alone(LabelIndex("ab"), RankingOptions(propensities=(("a", 2.0),), gain_ranks=1))
+    state = only_rankings(LabelIndex("ab"), RankingOptions(propensities=(("a", 2.0),), gain_ranks=1))
     batch = as_lists([Ranked({"a", "b"}, {"a": 1.0, "b": 2.0})], state.labels, random.Random(0))
     with pytest.raises(LabelError, match="'b' has no propensity"):
         state.count_one(batch, 1)
-    assert state == rankings_alone(LabelIndex("ab"), state.options)
+    assert state == only_rankings(LabelIndex("ab"), state.options)
 
 
 # -- published ---------------------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_a_published_ranking_value_is_reproduced(case: RankingCase):
         state = state_of(examples, options=case.options)
     else:
         width = len(case.true[0])
-        state = rankings_alone(LabelIndex(range(width)), case.options)
+        state = only_rankings(LabelIndex(range(width)), case.options)
         true, scores = np.array(case.true, np.uint8), np.array(case.pred, np.float64)
         state.count(Dense(np.arange(width), true, scores=scores))
     got = as_float(case.ours(RankingTables(state), **case.choices))

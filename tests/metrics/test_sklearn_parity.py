@@ -77,11 +77,11 @@ def drawn(*seed: int, kinds: tuple[str, ...] = KINDS_OF_WEIGHTS) -> Case:
     )
 
 
-def assert_same(got: float, want: float, told: object, absolute: float = 0.0) -> None:
+def assert_same(got: float, want: float, context: object, absolute: float = 0.0) -> None:
     if math.isnan(want):
-        assert math.isnan(got), told
+        assert math.isnan(got), context
     else:
-        assert math.isclose(got, want, rel_tol=1e-12, abs_tol=absolute), (told, got, want)
+        assert math.isclose(got, want, rel_tol=1e-12, abs_tol=absolute), (context, got, want)
 
 
 def read(ev: se.Evaluator, name: str, average: str | None, **chosen: float) -> list[float]:
@@ -111,17 +111,17 @@ def test_ratios_of_labels_and_examples_are_those_of_sklearn(block: int):
                 zero_division=case.zero_division,
             )
             chosen = {"zero_division": case.zero_division}
-            found = {
+            result = {
                 "precision": (p, read(ev, "precision", average, **chosen)),
                 "recall": (r, read(ev, "recall", average, **chosen)),
                 "fbeta": (f, read(ev, "fbeta", average, beta=case.beta, **chosen)),
             }
             if case.beta == 1.0:
-                found["f1"] = (f, read(ev, "f1", average, **chosen))
+                result["f1"] = (f, read(ev, "f1", average, **chosen))
             if not math.isnan(case.zero_division):  # scikit-learn has no NaN for Jaccard
                 j = sk.jaccard_score(true, pred, average=average, sample_weight=case.weights, **chosen)
-                found["jaccard"] = (j, read(ev, "jaccard", average, **chosen))
-            for name, (wanted, got) in found.items():
+                result["jaccard"] = (j, read(ev, "jaccard", average, **chosen))
+            for name, (wanted, got) in result.items():
                 for ours, theirs in zip(got, np.atleast_1d(wanted).tolist(), strict=True):
                     assert_same(ours, theirs, (block, number, name, average))
 
@@ -131,18 +131,18 @@ def test_losses_and_confusion_matrices_are_those_of_sklearn(block: int):
     for number in range(STREAMS):
         case = drawn(2, block, number)
         ev = case.evaluator
-        true, pred, told = case.forms[1](case.true), case.forms[0](case.pred), (block, number)
+        true, pred, context = case.forms[1](case.true), case.forms[0](case.pred), (block, number)
         # Sums of weights that are no short binary fractions leave residues where scikit-learn subtracts.
         residue = 0.0 if case.exact_sums else 1e-14
         accuracy = sk.accuracy_score(true, pred, sample_weight=case.weights)
-        assert_same(ev.get("subset_accuracy"), accuracy, told)
-        assert_same(ev.get("zero_one_loss"), sk.zero_one_loss(true, pred, sample_weight=case.weights), told, 1e-14)
-        assert_same(ev.get("hamming_loss"), sk.hamming_loss(true, pred, sample_weight=case.weights), told)
+        assert_same(ev.get("subset_accuracy"), accuracy, context)
+        assert_same(ev.get("zero_one_loss"), sk.zero_one_loss(true, pred, sample_weight=case.weights), context, 1e-14)
+        assert_same(ev.get("hamming_loss"), sk.hamming_loss(true, pred, sample_weight=case.weights), context)
         theirs = sk.multilabel_confusion_matrix(true, pred, sample_weight=case.weights)
         ours = ev.multilabel_confusion()
         assert ours.shape == theirs.shape
         assert ours.dtype == (np.int64 if case.weights is None or (case.weights == 1).all() else np.float64)
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=residue * ev.weight, err_msg=str(told))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=residue * ev.weight, err_msg=str(context))
         assert (ours >= 0).all()
 
 
@@ -157,15 +157,15 @@ def test_values_of_single_labels_are_those_of_sklearn_on_the_column(block: int):
         seen = slice(None) if case.weights is None else case.weights > 0
         weights = None if case.weights is None else case.weights[seen]
         for label in range(case.true.shape[1]):
-            true, pred, told = case.true[seen, label], case.pred[seen, label], (block, number, label)
+            true, pred, context = case.true[seen, label], case.pred[seen, label], (block, number, label)
             if 0 < true.sum() < len(true):
                 theirs = sk.balanced_accuracy_score(true, pred, sample_weight=weights)
-                assert_same(balanced[label], theirs, told)
+                assert_same(balanced[label], theirs, context)
                 theirs = sk.cohen_kappa_score(true, pred, sample_weight=weights)
-                assert_same(kappa[label], theirs, told, 1e-15)  # one minus a number near 1
+                assert_same(kappa[label], theirs, context, 1e-15)  # one minus a number near 1
                 if 0 < pred.sum() < len(pred):
                     theirs = sk.matthews_corrcoef(true, pred, sample_weight=weights)
-                    assert_same(mcc[label], theirs, told)
+                    assert_same(mcc[label], theirs, context)
 
 
 @pytest.mark.parametrize("number", range(cases(30)))

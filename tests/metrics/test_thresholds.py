@@ -114,14 +114,14 @@ def test_outcomes_at_any_threshold_are_held_by_their_bounds(seed: int):
     rng = np.random.default_rng(seed)
     near = rng.choice(scores.reshape(-1), 4)
     for bound in (0.0, 0.5, math.inf, -math.inf, *near, *np.nextafter(near, 0), *(near * 1.0001)):
-        found = decisions_at(tables, float(bound))
-        unit = found.unit
+        result = decisions_at(tables, float(bound))
+        unit = result.unit
         for label, part in enumerate(cells):
             exact = oracle.outcomes(part, bound)
-            least = [getattr(found.least, name)[label] * unit for name in ("tp", "fp", "fn", "tn")]
-            most = [getattr(found.most, name)[label] * unit for name in ("tp", "fp", "fn", "tn")]
+            least = [getattr(result.least, name)[label] * unit for name in ("tp", "fp", "fn", "tn")]
+            most = [getattr(result.most, name)[label] * unit for name in ("tp", "fp", "fn", "tn")]
             assert all(min(a, b) <= value <= max(a, b) for a, value, b in zip(least, exact, most, strict=True))
-            assert (least == most) == found.exact[label]
+            assert (least == most) == result.exact[label]
 
 
 @pytest.mark.parametrize("seed", range(cases(60)))
@@ -172,7 +172,7 @@ def test_nothing_counted_leaves_nothing_to_choose():
     assert decisions_at(tables, 0.5).least.tp.tolist() == [0, 0]
 
 
-def test_decisions_are_given_back():
+def test_decisions_are_returned():
     scores = np.array([[0.5, 0.1], [np.nextafter(0.5, 0), 0.9]], np.float64)
     assert apply_thresholds(scores, 0.5).tolist() == [[1, 0], [0, 1]]
     assert apply_thresholds(scores, [0.2, 1.0]).tolist() == [[1, 0], [1, 0]]
@@ -188,9 +188,9 @@ def test_thresholds_applied_to_the_same_scores_give_the_outcomes_foretold(seed: 
         return
     chosen = best_thresholds(tables)
     decided = apply_thresholds(scores, chosen, labels=tables.labels)
-    found = decisions_at(tables, chosen)
-    assert (decided & true).sum(axis=0).tolist() == found.least.tp.tolist()
-    assert (decided & (1 - true)).sum(axis=0).tolist() == found.most.fp.tolist()
+    result = decisions_at(tables, chosen)
+    assert (decided & true).sum(axis=0).tolist() == result.least.tp.tolist()
+    assert (decided & (1 - true)).sum(axis=0).tolist() == result.most.fp.tolist()
 
 
 @pytest.mark.parametrize(

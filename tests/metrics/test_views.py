@@ -79,23 +79,23 @@ def test_precision_is_drawn_where_recall_is_above_0():
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 def test_buckets_of_a_reliability_diagram_lie_side_by_side_around_their_mean_scores(strategy):
-    found = calibration_curve(scored("ece")._view("curves", "this"), "b", buckets=8, strategy=strategy)
-    assert (found.low <= found.mean_score).all()
-    assert (found.mean_score <= found.high).all()
-    assert (found.high[:-1] <= found.low[1:]).all()
-    ax = plots.plot_calibration_curve(found, name="b")
-    assert ax.lines[-1].get_xydata().tolist() == np.stack([found.mean_score, found.frequency], axis=1).tolist()
+    result = calibration_curve(scored("ece")._view("curves", "this"), "b", buckets=8, strategy=strategy)
+    assert (result.low <= result.mean_score).all()
+    assert (result.mean_score <= result.high).all()
+    assert (result.high[:-1] <= result.low[1:]).all()
+    ax = plots.plot_calibration_curve(result, name="b")
+    assert ax.lines[-1].get_xydata().tolist() == np.stack([result.mean_score, result.frequency], axis=1).tolist()
     bars = ax.child_axes[0].patches
-    assert [bar.get_height() for bar in bars] == found.weight.tolist()
-    assert [bar.get_x() for bar in bars] == found.low.tolist()
+    assert [bar.get_height() for bar in bars] == result.weight.tolist()
+    assert [bar.get_x() for bar in bars] == result.low.tolist()
 
 
 def test_buckets_may_reach_to_the_greatest_score():
     ev = se.Evaluator(["ece"])
     ev.update_many(np.array([[0], [1]]), np.array([[0.0], [1.0]]))
-    found = calibration_curve(ev._view("curves", "this"), buckets=2, strategy="quantile")
-    assert found.low.tolist() == [0, 1]
-    assert found.high.tolist() == pytest.approx([0, 1], abs=1e-3)
+    result = calibration_curve(ev._view("curves", "this"), buckets=2, strategy="quantile")
+    assert result.low.tolist() == [0, 1]
+    assert result.high.tolist() == pytest.approx([0, 1], abs=1e-3)
 
 
 def test_a_sweep_is_drawn_from_a_precision_recall_curve():
@@ -131,9 +131,9 @@ def test_without_matplotlib_a_plot_says_what_it_needs():
 def test_propensities_come_from_counted_supports():
     ev = scored("ndcg", threshold=0.5)
     table = ev.per_label()
-    found = se.jain_propensities(dict(zip(table.labels, table.support, strict=True)), np.int64(ev.examples))
-    assert found == se.jain_propensities(dict(zip(table.labels, table.support.tolist(), strict=True)), 500)
-    assert 0 < scored("psp_at(k=1)", inverse_propensities=found).get("psp_at(k=1)") <= 1
+    result = se.jain_propensities(dict(zip(table.labels, table.support, strict=True)), np.int64(ev.examples))
+    assert result == se.jain_propensities(dict(zip(table.labels, table.support.tolist(), strict=True)), 500)
+    assert 0 < scored("psp_at(k=1)", inverse_propensities=result).get("psp_at(k=1)") <= 1
 
 
 def test_weighted_supports_have_propensities_between_those_of_whole_numbers():

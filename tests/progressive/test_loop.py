@@ -52,11 +52,11 @@ def timed(size: int = 300) -> list[Pair]:
     """Yeast with times that repeat and are unevenly spaced, and a delay of its own for each."""
     draw = random.Random(3)
     time = START
-    found = []
+    result = []
     for x, y in yeast(size):
         time += dt.timedelta(minutes=draw.choice([0, 0, 1, 5]))
-        found.append((x | {"when": time, "wait": dt.timedelta(minutes=draw.choice([0, 1, 9, 60]))}, y))
-    return found
+        result.append((x | {"when": time, "wait": dt.timedelta(minutes=draw.choice([0, 1, 9, 60]))}, y))
+    return result
 
 
 def discarding(model: object) -> compose.Pipeline:
@@ -174,8 +174,8 @@ def test_snapshots_are_those_of_river(step, delay):
     if 200 % step:  # River's last report, which comes because the stream ends, has no prediction
         assert expected[-1][2] is None
         ours[-1] = dataclasses.replace(ours[-1], prediction=None)
-    found = [(one.step, one.values, one.prediction) for one in ours]
-    assert found == expected
+    result = [(one.step, one.values, one.prediction) for one in ours]
+    assert result == expected
 
 
 def test_labels_that_appear_midway_run_to_the_end():
@@ -367,7 +367,7 @@ class Always:
         pass
 
 
-def test_a_window_over_time_is_given_when_the_truth_became_known():
+def test_a_window_over_time_is_passed_when_the_truth_became_known():
     clock = Clock()
     se.progressive_evaluate(moments(1, 1.5, 4), Always(), clock, time="when")
     assert clock.times == [1, 1.5, 4]
@@ -459,8 +459,8 @@ def test_values_are_copies_of_what_an_evaluator_holds():
         def get(self):
             return self.values
 
-    found = list(se.iter_progressive_evaluate(moments(1, 2), Always(), Live()))
-    assert [one.values for one in found] == [{"count": n, "by label": {"a": n}} for n in (1.0, 2.0)]
+    result = list(se.iter_progressive_evaluate(moments(1, 2), Always(), Live()))
+    assert [one.values for one in result] == [{"count": n, "by label": {"a": n}} for n in (1.0, 2.0)]
 
 
 @pytest.mark.parametrize("threshold", [None, 0.3])
@@ -479,15 +479,15 @@ def test_windows_count_the_last_examples_and_those_of_the_last_time(threshold):
     period = dt.timedelta(minutes=40)
     trace = se.Trace({"last": se.Rolling(ev(), size=25), "hour": se.TimeRolling(ev(), period), "all": ev()}, every=1)
     se.progressive_evaluate(timed(120), discarding(MODELS["ClassifierChain"]()), trace, time="when")
-    for name, kept in (
+    for name, retained in (
         ("last", rows[-25:]), ("hour", [row for row in rows if row[0] > rows[-1][0] - period]), ("all", rows),
     ):  # fmt: skip
         expected = ev()
-        for _, y, y_pred in kept:
+        for _, y, y_pred in retained:
             expected.update(y, y_pred)
-        found = trace.evaluators[name]
-        assert 0 < found.examples == len(kept)
-        assert (found if name == "all" else found.snapshot()).to_bytes() == expected.to_bytes()
+        result = trace.evaluators[name]
+        assert 0 < result.examples == len(retained)
+        assert (result if name == "all" else result.snapshot()).to_bytes() == expected.to_bytes()
 
 
 class Clock2:
@@ -498,7 +498,7 @@ class Clock2:
         return 0.0
 
 
-def test_seconds_and_moments_are_told_only_where_they_are_known():
+def test_seconds_and_moments_are_reported_only_where_they_are_known():
     for snapshot in se.iter_progressive_evaluate(moments(1, 2), Always(), se.F1()):
         assert snapshot.seconds is snapshot.time is snapshot.prediction is None
     times = [snapshot.seconds for snapshot in se.iter_progressive_evaluate(moments(1, 2), Always(), se.F1(), seconds=1)]
@@ -720,20 +720,20 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_is_shown_on_a_terminal_or_when_asked(monkeypatch):
-    def shown(err: io.StringIO, **how: object) -> str:
+def test_a_bar_is_displayed_on_a_terminal_or_when_asked(monkeypatch):
+    def stderr_of(err: io.StringIO, **how: object) -> str:
         monkeypatch.setattr(sys, "stderr", err)
         se.progressive_evaluate(moments(*range(7)), Always(), se.F1(), **how)
         return err.getvalue()
 
-    assert shown(io.StringIO()) == shown(Terminal(), progress=False) == ""
-    for text in (shown(Terminal()), shown(io.StringIO(), progress=True)):
+    assert stderr_of(io.StringIO()) == stderr_of(Terminal(), progress=False) == ""
+    for text in (stderr_of(Terminal()), stderr_of(io.StringIO(), progress=True)):
         assert "7/7" in text
-    assert "7/70" in shown(io.StringIO(), progress=True, total=70)
+    assert "7/70" in stderr_of(io.StringIO(), progress=True, total=70)
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    assert shown(Terminal()) == ""
+    assert stderr_of(Terminal()) == ""
     with pytest.raises(se.DependencyError, match="pip install tqdm"):
-        shown(Terminal(), progress=True)
+        stderr_of(Terminal(), progress=True)
 
 
 def test_the_size_of_a_dataset_of_river_is_known_to_the_bar(monkeypatch):
@@ -746,7 +746,7 @@ def test_the_size_of_a_dataset_of_river_is_known_to_the_bar(monkeypatch):
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_drift_example_shows_the_fall_in_the_window_alone_and_saves_a_picture(tmp_path):
+def test_the_drift_example_shows_the_fall_in_the_window_only_and_saves_a_picture(tmp_path):
     text, _ = printed("drift_rolling.py", tmp_path / "drift.png")
     assert (tmp_path / "drift.png").read_bytes().startswith(b"\x89PNG")
     rows = {

@@ -56,10 +56,10 @@ class Model(RuleBasedStateMachine):
         self.evicted["max_age"] += len(self.waiting) - len(alive)
         self.waiting, self.now = alive, now
 
-    def raises(self, call, *given, **named) -> None:
+    def raises(self, call, *inputs, **named) -> None:
         before = state_of(self.pending)
         with pytest.raises(se.InputError):
-            call(*given, **named)
+            call(*inputs, **named)
         assert state_of(self.pending) == before
 
     @rule(key=KEYS, labels=LABELS, step=STEPS, form=st.sampled_from(["set", "row", "mapping"]))
@@ -84,28 +84,28 @@ class Model(RuleBasedStateMachine):
             self.evicted["max_pending"] += 1
         self.waiting.append((key, labels, now))
 
-    @rule(key=KEYS, labels=LABELS, step=STEPS, weight=st.sampled_from([1.0, 0.5, 3]), mask=LABELS, told=st.booleans())
-    def observe(self, key, labels, step, weight, mask, told):
-        now = self.now + step if told else self.now
-        t = now if told else None
-        found = [one for one in self.alive(now) if one[0] == key]
-        if not found and not self.counts_late:
+    @rule(key=KEYS, labels=LABELS, step=STEPS, weight=st.sampled_from([1.0, 0.5, 3]), mask=LABELS, timed=st.booleans())
+    def observe(self, key, labels, step, weight, mask, timed):
+        now = self.now + step if timed else self.now
+        t = now if timed else None
+        result = [one for one in self.alive(now) if one[0] == key]
+        if not result and not self.counts_late:
             self.raises(self.pending.observe, key, labels, t=t)
             return
         self.pending.observe(key, labels, weight=weight, mask=mask, t=t)
         self.move(now)
-        if found:
-            self.counted.update(labels, found[0][1], weight=weight, mask=mask)
-            self.waiting.remove(found[0])
+        if result:
+            self.counted.update(labels, result[0][1], weight=weight, mask=mask)
+            self.waiting.remove(result[0])
         else:
             self.without_prediction += 1
 
     @rule(key=KEYS)
     def discard(self, key):
-        found = [one for one in self.waiting if one[0] == key]
-        if found:
+        result = [one for one in self.waiting if one[0] == key]
+        if result:
             self.pending.discard(key)
-            self.waiting.remove(found[0])
+            self.waiting.remove(result[0])
         else:
             self.raises(self.pending.discard, key)
 
@@ -162,10 +162,10 @@ def test_predictions_of_every_form_are_counted_as_update_counts_them(form: objec
 
 
 @pytest.mark.parametrize("form", [{"a"}, ["a", "b"], ("a",), {"a": True}, {"a": 0.5, "b": 1}, {}, set()], ids=case_name)
-def test_an_evaluator_is_given_what_was_predicted(form: object):
+def test_an_evaluator_is_passed_what_was_predicted(form: object):
     class Recorder:
         def update(self, y_true, y_pred):
-            self.given = y_pred
+            self.seen = y_pred
 
         def get(self):
             return 0.0
@@ -175,11 +175,11 @@ def test_an_evaluator_is_given_what_was_predicted(form: object):
     if mine and not isinstance(mine, tuple):
         mine.clear()
     pending.observe(1, ())
-    assert pending.evaluator.given == form
-    assert type(pending.evaluator.given) is type(form)
+    assert pending.evaluator.seen == form
+    assert type(pending.evaluator.seen) is type(form)
 
 
-def test_scores_are_kept_to_the_last_bit():
+def test_scores_are_preserved_to_the_last_bit():
     scores = {"a": 0.1 + 0.2, "b": 5e-324, "c": -0.0, "d": np.float32(0.3), "e": 1, "f": True}
     for some in (scores, {"a": 0.1 + 0.2, "b": 0.3}):
         pending, expected = (
@@ -192,7 +192,7 @@ def test_scores_are_kept_to_the_last_bit():
         assert pending.evaluator.to_bytes() == expected.to_bytes()
 
 
-def test_labels_that_compare_equal_but_are_not_are_kept_apart():
+def test_labels_that_compare_equal_but_are_not_are_preserved_apart():
     pending = se.Pending(se.Evaluator())
     pending.predict("first", {1: True, 0: False})
     pending.predict("second", {True: True, False: False})
@@ -205,7 +205,7 @@ def test_labels_that_compare_equal_but_are_not_are_kept_apart():
 
 
 @pytest.mark.parametrize("wrong", [None, "cat", b"cat", 3, iter("ab"), True], ids=case_name)
-def test_what_is_no_prediction_is_refused_when_it_is_given(wrong: object):
+def test_what_is_no_prediction_is_refused_when_it_is_passed(wrong: object):
     pending = se.Pending(se.Evaluator())
     with pytest.raises(se.InputError, match=r"y_pred (must be|is missing|is the string)"):
         pending.predict(1, wrong)
@@ -262,7 +262,7 @@ def test_errors_say_what_is_known_of_a_key():
         pending.observe([1], {"a"})
 
 
-def test_windows_over_time_are_given_the_time_of_the_truth():
+def test_windows_over_time_receive_the_time_of_the_truth():
     class Clock:
         def __init__(self) -> None:
             self.calls: list[object] = []
@@ -292,7 +292,7 @@ def test_windows_of_this_package_count_what_waited():
         assert twin.evaluator == window
 
 
-def test_weights_and_masks_that_an_evaluator_would_not_hear_are_refused():
+def test_weights_and_masks_that_an_evaluator_would_not_read_are_refused():
     pending = se.Pending(RiverMetric("f1_micro"))
     pending.predict(1, {"a": True})
     with pytest.raises(se.InputError, match="takes no mask"):

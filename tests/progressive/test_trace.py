@@ -73,7 +73,7 @@ def test_rows_hold_the_values_after_every_so_many_examples(every: int):
     assert trace.evaluators[""] == reference
 
 
-def test_several_evaluators_are_told_apart_by_their_names():
+def test_several_evaluators_are_distinguished_by_their_names():
     window = Window(se.Evaluator(["f1_micro"]), 10)
     trace = traced(se.Trace({"all": se.Evaluator(["f1_micro"]), "last 10": window}, every=10), 30)
     columns = trace.columns()
@@ -190,7 +190,7 @@ def test_only_the_chosen_metrics_are_written_down():
     assert se.Trace(se.Evaluator(), metrics=[se.F1(average="micro").spec]).get().keys() == {"f1_micro"}
 
 
-def test_metrics_of_river_stand_beside_ours():
+def test_metrics_of_river_stand_next_to_ours():
     theirs = metrics.multioutput.ExactMatch()
     trace = se.Trace({"river": theirs, "ours": RiverMetric("subset_accuracy")}, every=1)
     trace.update({"a": True, "b": False}, {"a": True, "b": False})
@@ -200,19 +200,19 @@ def test_metrics_of_river_stand_beside_ours():
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
-def refused(trace: se.Trace, error: type[Exception], *given: object, **more: object) -> str:
+def refused(trace: se.Trace, error: type[Exception], *inputs: object, **more: object) -> str:
     """The message of the error that ``update`` raises; every evaluator must stay as it was."""
 
     def state() -> list:
-        found = []
+        result = []
         for evaluator in trace.evaluators.values():
             inner = evaluator.evaluator if isinstance(evaluator, Window) else evaluator
-            found.append((inner.to_bytes(), list(getattr(evaluator, "held", ()))))
-        return [found, trace.columns(), trace.examples, trace._status.value]
+            result.append((inner.to_bytes(), list(getattr(evaluator, "held", ()))))
+        return [result, trace.columns(), trace.examples, trace._status.value]
 
     before = state()
     with pytest.raises(error) as caught:
-        trace.update(*given, **more)
+        trace.update(*inputs, **more)
     assert state() == before
     return str(caught.value)
 
@@ -273,7 +273,7 @@ def test_windows_of_this_package_refuse_together(first: bool):
 
     picky = {"picky": se.Rolling(se.Evaluator(labels=["a", "b"]), size=2), "all": se.Evaluator()}
     trace, expected = se.Trace(picky | windows() if first else windows() | picky, every=1), windows()
-    kept = 0
+    retained = 0
     for place, (y_true, y_pred) in enumerate(stream(40)):
         if "c" in y_true | y_pred:
             with pytest.raises(se.LabelError, match="'c'"):
@@ -282,10 +282,10 @@ def test_windows_of_this_package_refuse_together(first: bool):
             trace.update(y_true, y_pred, t=float(place))
             expected["last"].update(y_true, y_pred)
             expected["time"].update(y_true, y_pred, t=float(place))
-            kept += 1
+            retained += 1
         assert {name: trace.evaluators[name] for name in expected} == expected
-    assert trace.examples == trace.evaluators["all"].examples == len(trace) == kept
-    assert 0 < kept < 40
+    assert trace.examples == trace.evaluators["all"].examples == len(trace) == retained
+    assert 0 < retained < 40
 
 
 def test_a_refused_example_leaves_no_time_behind():
@@ -299,7 +299,7 @@ def test_a_refused_example_leaves_no_time_behind():
 
 
 @pytest.mark.parametrize("moments", [None, [1.0, 2.0, 4.5], [START, START, START + dt.timedelta(days=1)]], ids=str)
-def test_windows_of_every_kind_are_given_the_time_if_they_are_of_time(moments: list | None):
+def test_windows_of_every_kind_receive_the_time_if_they_are_of_time(moments: list | None):
     length = dt.timedelta(days=1) if moments and isinstance(moments[0], dt.datetime) else 2.0
     timed = {
         "time": lambda: se.TimeRolling(se.F1(), length),
@@ -389,7 +389,7 @@ def test_a_plot_of_one_metric_says_its_name_on_the_axis_and_the_evaluators_in_th
     assert single.get_ylabel() == "f1_macro"
 
 
-def test_a_plot_goes_along_the_moments_and_onto_given_axes():
+def test_a_plot_goes_along_the_moments_and_onto_passed_axes():
     trace = se.Trace(se.Evaluator(), every=1)
     for day in range(5):
         trace.update({"a"}, {"a"}, t=START + dt.timedelta(days=day))

@@ -56,7 +56,7 @@ def in_thread(call: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def here(call: Callable[[], object]) -> Callable[[], object]:
+def in_place(call: Callable[[], object]) -> Callable[[], object]:
     return call
 
 
@@ -64,7 +64,7 @@ def traced() -> se.Trace:
     return se.Trace({"all": se.Evaluator(["f1_micro"]), "last": se.Rolling(se.F1(average="micro"), 10)}, every=1)
 
 
-@pytest.mark.parametrize("where", [in_thread, here])
+@pytest.mark.parametrize("where", [in_thread, in_place])
 def test_examples_counted_while_another_is_read_have_their_rows(where):
     trace = traced()
     second = where(lambda: (trace.update({"a"}, {"a"}), trace.columns(), len(trace), trace.copy(), trace.record()))
@@ -74,7 +74,7 @@ def test_examples_counted_while_another_is_read_have_their_rows(where):
     assert [one.examples for one in trace.evaluators.values()] == [2, 2]
 
 
-@pytest.mark.parametrize("where", [in_thread, here])
+@pytest.mark.parametrize("where", [in_thread, in_place])
 @pytest.mark.parametrize("make", [se.F1, river.MicroF1, traced])
 def test_a_key_that_is_observed_while_its_truth_is_read_is_counted_once(where, make):
     pending = se.Pending(make())
@@ -102,7 +102,7 @@ class Foreign:
         return float(self.counted)
 
 
-@pytest.mark.parametrize("where", [in_thread, here])
+@pytest.mark.parametrize("where", [in_thread, in_place])
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_a_foreign_evaluator_counts_is_not_counted_by_another_thread(where, fails):
     def during() -> None:
@@ -154,7 +154,7 @@ def test_an_object_that_is_in_a_collection_twice_counts_each_time(weight: float)
     assert (counts.examples, counts.weight) == (examples + 2, total + 2 * weight)
 
 
-@pytest.mark.parametrize("where", [in_thread, here])
+@pytest.mark.parametrize("where", [in_thread, in_place])
 def test_shards_that_are_put_while_another_is_read_are_in_the_total(where, monkeypatch):
     state, hooks = se.F1(), []
     state.update({"a"}, {"b"})

@@ -95,10 +95,10 @@ def label_of_mlflow(text: str) -> str:
 @given(STRINGS)
 def test_strings_in_prometheus_and_mlflow_can_be_read_back(label: str):
     for mixed in (False, True):
-        shown = prometheus_label(label, mixed=mixed)
-        assert shown
-        assert shown.isprintable()
-        assert undone(shown[1:-1] if shown[0] == "'" else shown) == label
+        escaped = prometheus_label(label, mixed=mixed)
+        assert escaped
+        assert escaped.isprintable()
+        assert undone(escaped[1:-1] if escaped[0] == "'" else escaped) == label
         name = mlflow_label(label, mixed=mixed)
         assert re.fullmatch("[A-Za-z0-9_. -]+", name)
         assert name.strip(".")

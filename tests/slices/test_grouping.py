@@ -65,7 +65,7 @@ WHOLE = {"frame", "booleans", "sparse", "rows"}
     ("setup", "form"),
     [(setup, form) for setup in SETUPS for form in FORMS if setup != "grown" or form not in WHOLE - {"frame"}],
 )
-def test_update_many_equals_updating_one_by_one_beside_many_labels(setup: str, form: str, weighted: bool):
+def test_update_many_equals_updating_one_by_one_with_many_labels(setup: str, form: str, weighted: bool):
     true, pred = rows_of(1), rows_of(2)
     weights = [0.1, 1.0, 3e-300, 2.0] * 10 if weighted else [1.0] * 40
     at_once, mixed, one_by_one, mixed_one_by_one = (knowing(setup) for _ in range(4))
@@ -73,19 +73,19 @@ def test_update_many_equals_updating_one_by_one_beside_many_labels(setup: str, f
     mixed.update_many(true, FORMS[form](pred), weights=weights if weighted else None)
     for t, p, weight in zip(true, pred, weights, strict=True):
         if form in WHOLE:
-            given = [{label: label in side for label in LABELS} for side in (t, p)]
+            unusual = [{label: label in side for label in LABELS} for side in (t, p)]
         elif form == "mappings":
-            given = [FORMS[form]([side])[0] for side in (t, p)]
+            unusual = [FORMS[form]([side])[0] for side in (t, p)]
         else:
-            given = [t, p]
-        one_by_one.update(*given, weight=weight)
-        mixed_one_by_one.update(t, given[1], weight=weight)
+            unusual = [t, p]
+        one_by_one.update(*unusual, weight=weight)
+        mixed_one_by_one.update(t, unusual[1], weight=weight)
     assert at_once.to_bytes() == one_by_one.to_bytes()
     assert mixed.to_bytes() == mixed_one_by_one.to_bytes()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, list])
-def test_nameless_columns_keep_their_numbers_beside_many_labels(kind: Callable[[np.ndarray], object]):
+def test_nameless_columns_keep_their_numbers_with_many_labels(kind: Callable[[np.ndarray], object]):
     true, pred = (np.random.default_rng(seed).random((50, len(LABELS))) < 0.1 for seed in (1, 2))
     ev, reference = se.Evaluator(), se.Evaluator()
     for start in range(0, 50, 10):
@@ -94,24 +94,24 @@ def test_nameless_columns_keep_their_numbers_beside_many_labels(kind: Callable[[
     assert ev.to_bytes() == reference.to_bytes()
 
 
-@pytest.mark.parametrize("given", [[{"label-9999"}], [{"label-0001": 1, "odd": 0}], [{None}], [{"\ud800"}], [{2.5}]])
+@pytest.mark.parametrize("unusual", [[{"label-9999"}], [{"label-0001": 1, "odd": 0}], [{None}], [{"\ud800"}], [{2.5}]])
 @pytest.mark.parametrize("setup", ["grown", "declared", "declared, others ignored", "declared, others added"])
 def test_what_is_refused_does_not_depend_on_how_many_labels_are_known(
-    setup: str, given: list, monkeypatch: pytest.MonkeyPatch
+    setup: str, unusual: list, monkeypatch: pytest.MonkeyPatch
 ):
-    told = []
+    outcomes = []
     for few in (-1, len(LABELS)):
         monkeypatch.setattr(core, "FEW", few)
         ev = knowing(setup)
         before = ev.to_bytes()
         try:
-            ev.update_many([{"label-0001"}, *given], [set(), {"label-0002"}])
+            ev.update_many([{"label-0001"}, *unusual], [set(), {"label-0002"}])
         except se.StreamevalError as error:
             assert ev.to_bytes() == before
-            told.append(str(error))
+            outcomes.append(str(error))
         else:
-            told.append(ev.to_bytes())
-    assert told[0] == told[1]
+            outcomes.append(ev.to_bytes())
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.parametrize("setup", SETUPS)
@@ -159,14 +159,14 @@ def test_an_odd_example_among_many_is_refused_wherever_it_stands(place: int):
 @pytest.mark.parametrize("setup", [{}, {"labels": [1, "a"]}, {"labels": [1, "a"], "unknown": "ignore"}])
 def test_a_list_means_what_a_generator_means_whatever_stands_in_it(setup: dict[str, object], odd: object):
     rows = [[1, "a"], [1, odd], ["a"]]
-    found = []
+    result = []
     for kind in (list, tuple, iter):
         ev = se.Evaluator(**setup)
         try:
             ev.update_many(kind(rows), kind(rows[::-1]))
         except se.StreamevalError as error:
             assert ev == se.Evaluator(**setup)
-            found.append(str(error))
+            result.append(str(error))
         else:
-            found.append(ev.to_bytes())
-    assert found[0] == found[1] == found[2]
+            result.append(ev.to_bytes())
+    assert result[0] == result[1] == result[2]

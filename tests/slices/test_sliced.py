@@ -167,7 +167,7 @@ def test_round_trip_bytes_bring_back_an_equal_object_that_can_go_on(stream: tupl
 
 @CHECK
 @given(streams())
-def test_slices_hold_the_examples_of_their_values_and_no_others(stream: tuple[dict[str, Any], str, list[Example]]):
+def test_slices_hold_the_examples_of_their_values_and_no_more(stream: tuple[dict[str, Any], str, list[Example]]):
     setup, kind, examples = stream
     target = feed_many(fresh(setup, kind), examples)
 
@@ -193,15 +193,15 @@ def test_slices_hold_the_examples_of_their_values_and_no_others(stream: tuple[di
             allowed = set(sorted(allowed, key=rank_of)[: setup["max_slices"]])
         expected = {key: of([row for row, own in zip(examples, keys, strict=True) if own == key]) for key in allowed}
         rest = [row for row, own in zip(examples, keys, strict=True) if own not in allowed]
-        found = {}
+        result = {}
         for part in target.slices(names if len(names) > 1 else names[0]):
             values = tuple(part.where.values())
             if values[0] is OTHER:
                 assert part.evaluator.to_bytes() == of(rest)
                 rest = []
             elif part.evaluator.examples:
-                found[key_of(values, names)] = part.evaluator.to_bytes()
-        assert found == expected
+                result[key_of(values, names)] = part.evaluator.to_bytes()
+        assert result == expected
         assert rest == []
 
 
@@ -291,16 +291,16 @@ def example() -> se.Sliced[se.Evaluator]:
 
 def test_get_answers_by_name_and_value_in_order():
     sliced = example()
-    found = sliced.get("f1_micro")
-    assert found == {
+    result = sliced.get("f1_micro")
+    assert result == {
         "region": {"eu": 0.5, "us": 1.0},
         "device": {None: 0.0, "phone": 1.0},
         ("region", "device"): {("eu", None): 0.0, ("eu", "phone"): 1.0, ("us", "phone"): 1.0},
     }
-    assert [list(values) for values in found.values()] == [
+    assert [list(values) for values in result.values()] == [
         ["eu", "us"], [None, "phone"], [("eu", None), ("eu", "phone"), ("us", "phone")],
     ]  # fmt: skip
-    assert sliced.get("f1_micro", by="device") == {"device": found["device"]}
+    assert sliced.get("f1_micro", by="device") == {"device": result["device"]}
     assert sliced.get(by=("region",)) == {"region": {"eu": {"f1_micro": 0.5}, "us": {"f1_micro": 1.0}}}
     with pytest.raises(se.InputError, match=r"by must be one of \['region', 'device', 'region x device'\], not 'x'"):
         sliced.get(by="x")
@@ -317,7 +317,7 @@ def test_slices_are_independent_values():
     assert [dict(part.where) for part in sliced.slices("region")] == [{"region": "eu"}, {"region": "us"}]
 
 
-def test_items_are_found_by_value_or_by_names_and_values():
+def test_items_are_looked_up_by_value_or_by_names_and_values():
     sliced = example()
     assert sliced[{"device": None}].examples == 1
     assert sliced[{"device": "phone", "region": "eu"}].get() == {"f1_micro": 1.0}
@@ -366,15 +366,15 @@ def test_values_beyond_the_most_are_counted_together_whichever_came_first():
         first.update({"a"}, {"a"}, where={"user": name})
     second.update_many([{"a"}] * 50, [{"a"}] * 50, where={"user": names[::-1]})
     assert first.to_bytes() == second.to_bytes()
-    found = first.get()["user"]
-    assert len(found) == 11
-    assert list(found)[-1] is OTHER
+    result = first.get()["user"]
+    assert len(result) == 11
+    assert list(result)[-1] is OTHER
     assert repr(OTHER) == "OTHER"
     assert first[OTHER].examples == 40
     assert first.total().examples == first.examples == 50
 
 
-def test_declared_values_always_have_slices_and_all_others_share_one():
+def test_declared_values_always_have_slices_and_all_the_rest_share_one():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", values={"region": ["us", "eu", None]}, max_slices=1)
     sliced.update_many([{"a"}] * 4, [{"a"}] * 4, where={"region": ["eu", "asia", "africa", "eu"]})
     assert [(part.where["region"], part.evaluator.examples) for part in sliced.slices()] == [
@@ -386,16 +386,16 @@ def test_declared_values_always_have_slices_and_all_others_share_one():
     assert sliced["eu"].examples == 0
 
 
-def test_the_last_example_of_a_slice_stays_while_others_have_no_room():
+def test_the_last_example_of_a_slice_stays_while_the_rest_have_no_room():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
     for name in ("ann", "bob", "cy"):
         sliced.update({"a"}, {"a"}, where={"user": name})
-    (kept,) = [part.where["user"] for part in sliced.slices() if part.where["user"] is not OTHER]
+    (retained,) = [part.where["user"] for part in sliced.slices() if part.where["user"] is not OTHER]
     with pytest.raises(se.RevertError, match=r"last example of user .*max_slices=2 or more, or with values="):
-        sliced.revert({"a"}, {"a"}, where={"user": kept})
-    for name in {"ann", "bob", "cy"} - {kept}:
+        sliced.revert({"a"}, {"a"}, where={"user": retained})
+    for name in {"ann", "bob", "cy"} - {retained}:
         sliced.revert({"a"}, {"a"}, where={"user": name})
-    sliced.revert({"a"}, {"a"}, where={"user": kept})
+    sliced.revert({"a"}, {"a"}, where={"user": retained})
     assert sliced == se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
 
 
@@ -494,11 +494,11 @@ def test_slices_of_a_batch_are_what_each_slice_counts_by_itself(name: str, weigh
 
     for part in sliced.slices():
         chosen = np.flatnonzero(value == part.where["value"])
-        alone = make()
-        alone.update_many(
+        single = make()
+        single.update_many(
             *(rows(side, chosen) for side in (true, pred)), mask=rows(mask, chosen), weights=rows(weights, chosen)
         )
-        assert part.evaluator.to_bytes() == alone.to_bytes()
+        assert part.evaluator.to_bytes() == single.to_bytes()
     whole = make()
     whole.update_many(true, pred, mask=mask, weights=weights)
     assert sliced.total() == whole
@@ -521,13 +521,13 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
     sliced.update_many(iter(true), iter(sides[1]), where={"value": value}, weights=weights)
     for part in sliced.slices()[:20]:
         chosen = np.flatnonzero(value == part.where["value"])
-        alone = se.Evaluator(METRICS)
-        alone.update_many(
+        single = se.Evaluator(METRICS)
+        single.update_many(
             [true[place] for place in chosen],
             [sides[1][place] for place in chosen],
             weights=None if weights is None else weights[chosen],
         )
-        assert part.evaluator.to_bytes() == alone.to_bytes()
+        assert part.evaluator.to_bytes() == single.to_bytes()
     assert sliced.examples == size
 
 
@@ -586,7 +586,7 @@ def test_what_is_no_column_of_values_is_refused(column: object, message: str):
         se.Sliced(se.Evaluator(), by="region").update_many([{"a"}] * 2, [{"a"}] * 2, where={"region": column})
 
 
-def test_a_missing_name_is_told_with_the_nearest_there_is():
+def test_a_missing_name_is_reported_with_the_nearest_there_is():
     sliced = se.Sliced(se.Evaluator(), by="region")
     with pytest.raises(se.InputError, match=r"where has no 'region'; did you mean 'regions'\?"):
         sliced.update({"a"}, {"a"}, where={"regions": "eu"})
@@ -691,7 +691,7 @@ def test_batches_are_sliced_like_single_examples_however_many_labels_there_are(
     assert batches.to_bytes() == single.to_bytes()
 
 
-def test_slices_hold_the_labels_that_they_have_met_and_few_others():
+def test_slices_hold_the_labels_that_they_have_met_and_few_more():
     """Each of a thousand slices with all labels of the batch took 18 MB."""
     labels, rng = [f"l{number}" for number in range(500)], random.Random(0)
     rows = [[rng.choice(labels)] for _ in range(4_000)]

@@ -48,10 +48,10 @@ def once(drawn: random.Random) -> str:
     if data == image:
         return "not damaged"
     try:
-        found = decoded(data)
+        result = decoded(data)
     except se.FormatError:
         return "refused"
-    assert found.to_bytes() == data
+    assert result.to_bytes() == data
     if not resealed:
         assert data in image, "damage under a wrong checksum was accepted"
         return "nothing but a whole state that stands within slices or a ledger, with its checksum"

@@ -36,13 +36,13 @@ def one(data: bytes) -> None:
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:
-        found = decoded(data)
+        result = decoded(data)
     except se.FormatError:
-        found = None
+        result = None
     peak = tracemalloc.get_traced_memory()[1] - before
     assert peak <= 64 * len(data) + 2**20, f"{peak} bytes of memory for {len(data)} bytes"
-    if found is not None:
-        assert found.to_bytes() == data
+    if result is not None:
+        assert result.to_bytes() == data
 
 
 def main() -> None:

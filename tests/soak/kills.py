@@ -54,13 +54,13 @@ def killed(path: Path, saves: int, after: float) -> int:
         finally:
             os._exit(1)  # nothing of the parent's may run here
     os.close(writing)
-    with os.fdopen(reading, "rb", 0) as told:
-        data = b"".join(told.read(8) for _ in range(saves))
+    with os.fdopen(reading, "rb", 0) as message:
+        data = b"".join(message.read(8) for _ in range(saves))
         time.sleep(after)
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status), f"the process failed by itself: {status}"
-        data += told.readall()
+        data += message.readall()
     return struct.unpack("<Q", data[-8:])[0] if data else 0
 
 
@@ -82,14 +82,14 @@ def run(kills: int, seed: int) -> str:
             if not path.exists():
                 assert newest == 0
                 continue
-            found = se.load(path)
-            assert found.position >= max(newest, reached), "an acknowledged state is lost"
-            for y_true, y_pred in islice(examples, found.position - reached):
+            result = se.load(path)
+            assert result.position >= max(newest, reached), "an acknowledged state is lost"
+            for y_true, y_pred in islice(examples, result.position - reached):
                 expected.update(y_true, y_pred)
-            reached = found.position
-            assert found.evaluator == expected, "the state does not belong to the position"
+            reached = result.position
+            assert result.evaluator == expected, "the state does not belong to the position"
         se.Checkpointer(se.Evaluator(METRICS), path)
-        left = {found.name for found in Path(folder).iterdir()}
+        left = {result.name for result in Path(folder).iterdir()}
         assert left <= {"state"}, f"leftovers stay: {left}"
     return f"{kills:,} kills, {amid:,} of them amid a save; {reached:,} examples; nothing lost, nothing damaged"
 

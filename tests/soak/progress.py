@@ -16,7 +16,7 @@ def soak(doc: str | None, times: int, once: Callable[[random.Random], str]) -> N
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many, done or not")
     chosen = parser.parse_args()
-    started, told, done = time.monotonic(), {}, 0
+    started, counts, done = time.monotonic(), {}, 0
     reported = started
     for seed in range(chosen.first, chosen.first + chosen.times):
         try:
@@ -24,13 +24,13 @@ def soak(doc: str | None, times: int, once: Callable[[random.Random], str]) -> N
         except BaseException:
             sys.stdout.write(f"stopped at seed {seed} after {done:,}\n")
             raise
-        told[word] = told.get(word, 0) + 1
+        counts[word] = counts.get(word, 0) + 1
         done += 1
         now = time.monotonic()
         if now - reported >= 30 or now - started >= chosen.seconds:
             reported = now
-            sys.stdout.write(f"{done:,} of {chosen.times:,} in {now - started:.0f} s: {told}\n")
+            sys.stdout.write(f"{done:,} of {chosen.times:,} in {now - started:.0f} s: {counts}\n")
             sys.stdout.flush()
         if now - started >= chosen.seconds:
             break
-    sys.stdout.write(f"done: {done:,} in {time.monotonic() - started:.0f} s, no fault: {told}\n")
+    sys.stdout.write(f"done: {done:,} in {time.monotonic() - started:.0f} s, no fault: {counts}\n")

@@ -23,7 +23,7 @@ from tests.support import curve_oracle as oracle
 from tests.support.curve_oracle import counted, lists_of, nasty_scores, rows_of, state_of
 from tests.support.effort import cases
 from tests.support.entries import reading
-from tests.support.states import Counted, curves_alone
+from tests.support.states import Counted, only_curves
 
 CASES = cases(2000)
 EXACT_KINDS = {"tenths", "all equal", "float16", "bfloat16"}
@@ -34,7 +34,7 @@ def test_equal_numbers_of_any_width_share_a_bin():
     singles = np.random.default_rng(3).integers(0, 2**32, 50000, dtype=np.uint32).view(np.float32)
     singles = singles[np.isfinite(singles)].reshape(-1, 1)
     labels = LabelIndex(["a"])
-    states = [curves_alone(labels), curves_alone(labels)]
+    states = [only_curves(labels), only_curves(labels)]
     for state, kind in zip(states, (np.float32, np.float64), strict=True):
         state.count(rows_of(np.ones_like(singles, np.uint8), singles.astype(kind)))
     assert states[0] == states[1]
@@ -114,13 +114,13 @@ def test_any_order_batching_and_sharding_gives_the_same_state(stream: tuple, dat
 @given(streams(), st.data())
 def test_reverting_in_any_order_undoes_updating(stream: tuple, data: st.DataObject):
     width, fixed, batches = stream
-    kept = data.draw(st.integers(0, len(batches)))
+    retained = data.draw(st.integers(0, len(batches)))
     state = fed(width, fixed, batches)
-    for batch in data.draw(st.permutations(batches[kept:])):
+    for batch in data.draw(st.permutations(batches[retained:])):
         state.count_one(batch, -1)
         if data.draw(st.booleans()):
             state.compact()
-    assert same(state, fed(width, fixed, batches[:kept]))
+    assert same(state, fed(width, fixed, batches[:retained]))
 
 
 @CHECK
@@ -137,11 +137,11 @@ def test_a_wrong_revert_changes_nothing_and_leaves_a_possible_state(stream: tupl
         return
     tables = CurveTables(state)
     for average in ("micro", "macro"):
-        for found in (
+        for result in (
             reading("roc_auc")(tables, average=average),
             reading("average_precision")(tables, average=average),
         ):
-            assert math.isnan(found.value) or -1e-12 <= found.low <= found.value <= found.high <= 1 + 1e-12
+            assert math.isnan(result.value) or -1e-12 <= result.low <= result.value <= result.high <= 1 + 1e-12
     state.count_one(wrong, 1)
     assert state.content() == before
 
@@ -173,7 +173,7 @@ def test_merging_translates_columns_by_label(stream: tuple):
     reverse = LabelIndex()
     for label in reversed(range(width)):
         reverse.add(label)
-    other = curves_alone(reverse)
+    other = only_curves(reverse)
     other.merge(state)
     assert same(other, state)
 
@@ -199,7 +199,7 @@ def test_weights_of_one_are_the_same_state_as_no_weights():
     assert plain == ones == passed
 
 
-def test_arguments_are_neither_changed_nor_kept():
+def test_arguments_are_neither_changed_nor_retained():
     rng = np.random.default_rng(0)
     true, scores = (rng.random((5000, 4)) < 0.5).astype(np.uint8), rng.random((5000, 4))
     copies = true.copy(), scores.copy()
@@ -213,7 +213,7 @@ def test_arguments_are_neither_changed_nor_kept():
 
 def test_labels_that_nothing_mentions_are_not_part_of_the_state():
     labels = LabelIndex(["a"])
-    state = curves_alone(labels)
+    state = only_curves(labels)
     labels.add("b")
     labels.add("c")
     state.count_one(rows_of(np.ones((1, 1)), np.ones((1, 1)), columns=np.array([1])), 1)
@@ -234,12 +234,12 @@ def test_a_label_met_late_counts_as_a_negative_without_a_score_before():
     labels = LabelIndex()
     for label in ("a", "b"):
         labels.add(label)
-    state = curves_alone(labels)
+    state = only_curves(labels)
     state.count(rows_of(np.array([[1], [0], [0]]), np.array([[0.9], [0.5], [0.1]])))
     state.count(rows_of(np.array([[1]]), np.array([[0.2]]), columns=np.array([1])))
-    found = reading("roc_auc")(CurveTables(state), average=None)
-    assert found["b"].value == 1.0
-    assert found["a"].value == 1.0
+    result = reading("roc_auc")(CurveTables(state), average=None)
+    assert result["b"].value == 1.0
+    assert result["a"].value == 1.0
     assert reading("average_precision")(CurveTables(state), average=None)["b"].value == 1.0
 
 
@@ -269,13 +269,13 @@ def random_case(seed: int) -> tuple[str, np.ndarray, np.ndarray, np.ndarray | No
     return kind, true, scores, weights
 
 
-def close(found: areas.Bounds, expected: float, kind: str, *, tolerance: float = 1e-12) -> None:
+def close(result: areas.Bounds, expected: float, kind: str, *, tolerance: float = 1e-12) -> None:
     """scikit-learn sums floats, so its value may be off in the last digits."""
-    assert found.low <= found.value <= found.high
-    assert found.low - tolerance <= expected <= found.high + tolerance
-    if found.exact:
-        assert found.value == pytest.approx(expected, abs=tolerance)
-    assert found.exact or kind not in EXACT_KINDS
+    assert result.low <= result.value <= result.high
+    assert result.low - tolerance <= expected <= result.high + tolerance
+    if result.exact:
+        assert result.value == pytest.approx(expected, abs=tolerance)
+    assert result.exact or kind not in EXACT_KINDS
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -290,12 +290,12 @@ def test_the_interval_holds_the_area_of_scikit_learn_in_cases_built_to_defeat_it
             for measure, reference in (
                 (reading("roc_auc"), sk.roc_auc_score), (reading("average_precision"), sk.average_precision_score),
             ):  # fmt: skip
-                for label, found in measure(tables, average=None).items():
+                for label, result in measure(tables, average=None).items():
                     expected = reference(true[:, label], wide[:, label], sample_weight=weights)
                     if math.isnan(expected):
-                        assert math.isnan(found.value)
+                        assert math.isnan(result.value)
                     elif true[:, label].any():
-                        close(found, expected, kind)
+                        close(result, expected, kind)
                 pooled = reference(true.ravel(), wide.ravel(), sample_weight=repeated)
                 if not math.isnan(pooled) and true.any():
                     close(measure(tables, average="micro"), pooled, kind)
@@ -308,10 +308,10 @@ def test_areas_are_correctly_rounded_where_they_are_exact_and_held_where_not(see
     weights = None if weights is None else weights[:40]
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
-    found = reading("roc_auc")(tables, average=None), reading("average_precision")(tables, average=None)
+    result = reading("roc_auc")(tables, average=None), reading("average_precision")(tables, average=None)
     for label in range(true.shape[1]):
         cells = list(zip(scores[:, label].tolist(), true[:, label].tolist(), every, strict=True))
-        for intervals, measure in zip(found, (oracle.area, oracle.average_precision), strict=True):
+        for intervals, measure in zip(result, (oracle.area, oracle.average_precision), strict=True):
             exact, got = measure(cells), intervals[label]
             if exact is None:
                 continue
@@ -342,9 +342,9 @@ def test_partial_areas_are_those_of_scikit_learn(seed: int):
     true[0], true[-1] = 1, 0
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     limit = float(np.random.default_rng(seed).choice([0.01, 0.1, 0.25, 0.5, 0.9, 0.999]))
-    for label, found in reading("roc_auc")(tables, average=None, max_fpr=limit).items():
+    for label, result in reading("roc_auc")(tables, average=None, max_fpr=limit).items():
         expected = sk.roc_auc_score(true[:, label], scores[:, label], sample_weight=weights, max_fpr=limit)
-        close(found, expected, kind, tolerance=1e-9 if limit == 0.01 else 1e-10)
+        close(result, expected, kind, tolerance=1e-9 if limit == 0.01 else 1e-10)
 
 
 def test_undefined_areas():
@@ -369,19 +369,19 @@ def test_two_scores_of_a_bin_that_are_known_apart_are_no_tie():
     close_by = np.array([[0.3], [np.nextafter(0.3, 1)]])
     for true, expected in ((np.array([[0], [1]]), 1.0), (np.array([[1], [0]]), 0.0)):
         for scores in (close_by, np.array([[0.7], [np.nextafter(0.7, 1)]]), -close_by[::-1]):
-            found = reading("roc_auc")(counted(rows_of(true, scores), width=1))
-            assert (found.value, found.exact) == (expected, True)
+            result = reading("roc_auc")(counted(rows_of(true, scores), width=1))
+            assert (result.value, result.exact) == (expected, True)
 
 
 def test_bounds_of_a_mixed_bin_are_tight():
     """Two positives and two negatives in one bin: any order is possible as far as the bin tells."""
     scores = 0.3 * (1 + np.array([[1.0], [2], [3], [4]]) * 2.0**-50)
-    found = reading("roc_auc")(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
-    assert (found.low, found.value, found.high, found.exact) == (0.0, 0.5, 1.0, False)
-    assert found.width == 1.0
-    found = reading("average_precision")(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
-    assert found.low <= Fraction(5, 12) <= found.low + 1e-15
-    assert (found.value, found.high) == (0.5, 1.0)
+    result = reading("roc_auc")(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
+    assert (result.low, result.value, result.high, result.exact) == (0.0, 0.5, 1.0, False)
+    assert result.width == 1.0
+    result = reading("average_precision")(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
+    assert result.low <= Fraction(5, 12) <= result.low + 1e-15
+    assert (result.value, result.high) == (0.5, 1.0)
 
 
 @pytest.mark.parametrize("pos", [1, 2, 16, 17, 100, 1000])
@@ -389,9 +389,9 @@ def test_the_lowest_precision_of_a_large_bin_is_never_overestimated(pos: int):
     rng = np.random.default_rng(pos)
     true = np.array([1] * pos + [0] * 50 + [1, 0])
     scores = np.concatenate([0.3 + rng.random(pos) * 1e-7, 0.3 + rng.random(50) * 1e-7, [0.9, 0.95]])
-    found = reading("average_precision")(counted(rows_of(true[:, None], scores[:, None]), width=1))
+    result = reading("average_precision")(counted(rows_of(true[:, None], scores[:, None]), width=1))
     worst = sum(Fraction(1 + i, 1 + i + 51) for i in range(1, pos + 1)) + Fraction(1, 2)
-    assert found.low <= worst / (pos + 1) <= found.low + 0.01
+    assert result.low <= worst / (pos + 1) <= result.low + 0.01
 
 
 def test_counts_beyond_2_to_the_30_stay_exact():
@@ -423,12 +423,12 @@ def test_curves_are_those_of_scikit_learn_where_bins_are_pure(seed: int):
     true[0], true[1] = 1, 0
     weights = rng.integers(1, 4, 60).astype(float) if seed % 3 == 0 else None
     tables = counted(rows_of(true[:, None], scores[:, None], weights=weights), width=1)
-    found = curves.roc_curve(tables, 0)
+    result = curves.roc_curve(tables, 0)
     fpr, tpr, thresholds = sk.roc_curve(true, scores, sample_weight=weights, drop_intermediate=False)
-    assert np.allclose(found.fpr, fpr, rtol=1e-12, atol=0)
-    assert np.allclose(found.tpr, tpr, rtol=1e-12, atol=0)
-    assert found.thresholds.tolist() == thresholds.tolist()
-    assert not found.mixed.any()
+    assert np.allclose(result.fpr, fpr, rtol=1e-12, atol=0)
+    assert np.allclose(result.tpr, tpr, rtol=1e-12, atol=0)
+    assert result.thresholds.tolist() == thresholds.tolist()
+    assert not result.mixed.any()
     pr = curves.precision_recall_curve(tables, 0)
     precision, recall, thresholds = sk.precision_recall_curve(true, scores, sample_weight=weights)
     assert np.allclose(pr.precision, precision, rtol=1e-12, atol=0)
@@ -449,16 +449,16 @@ def test_the_bands_hold_every_point_of_the_exact_curves(seed: int):
     for bound in scores.tolist():
         tp, fp, _, _ = oracle.outcomes(cells, bound)
         x, low, high = roc.band()
-        here = np.flatnonzero((x[:-1] <= float(fp / neg)) & (float(fp / neg) <= x[1:]))
-        assert any(min(low[i : i + 2]) <= float(tp / pos) <= max(high[i : i + 2]) for i in here)
+        segments = np.flatnonzero((x[:-1] <= float(fp / neg)) & (float(fp / neg) <= x[1:]))
+        assert any(min(low[i : i + 2]) <= float(tp / pos) <= max(high[i : i + 2]) for i in segments)
         x, low, high = pr.band()
         precision, recall = float(tp / (tp + fp)), float(tp / pos)
-        here = np.flatnonzero((x[1:] <= recall) & (recall <= x[:-1]))
-        assert any(min(low[i : i + 2]) - 1e-12 <= precision <= max(high[i : i + 2]) + 1e-12 for i in here)
+        segments = np.flatnonzero((x[1:] <= recall) & (recall <= x[:-1]))
+        assert any(min(low[i : i + 2]) - 1e-12 <= precision <= max(high[i : i + 2]) + 1e-12 for i in segments)
 
 
 def best_by_hand(cells: list[oracle.Cell], measure: str, bound: Fraction) -> Fraction:
-    found = [Fraction(0)]
+    result = [Fraction(0)]
     for threshold in [math.inf, *(score for score, _, _ in cells)]:
         tp, fp, fn, tn = oracle.outcomes(cells, threshold)
         precision = tp / (tp + fp) if tp + fp else None
@@ -468,8 +468,8 @@ def best_by_hand(cells: list[oracle.Cell], measure: str, bound: Fraction) -> Fra
             "sensitivity_at_specificity": (recall, specificity), "specificity_at_sensitivity": (specificity, recall),
         }[measure]  # fmt: skip
         if value is not None and condition is not None and condition >= bound:
-            found.append(value)
-    return max(found)
+            result.append(value)
+    return max(result)
 
 
 @pytest.mark.parametrize("measure", [
@@ -483,12 +483,12 @@ def test_points_of_curves_are_held_by_their_interval(measure: str, seed: int):
     name = measure.split("_at_")[1]
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
-    for label, found in reading(measure)(tables, average=None, **{name: bound}).items():
+    for label, result in reading(measure)(tables, average=None, **{name: bound}).items():
         cells = list(zip(scores[:, label].astype(float).tolist(), true[:, label].tolist(), every, strict=True))
         exact = best_by_hand(cells, measure, Fraction(bound))
-        assert found.low <= exact <= found.high
-        if found.exact:
-            assert found.value == float(exact)
+        assert result.low <= exact <= result.high
+        if result.exact:
+            assert result.value == float(exact)
 
 
 @pytest.mark.parametrize("seed", range(cases(100)))
@@ -496,15 +496,15 @@ def test_the_equal_error_rate_lies_on_the_curve(seed: int):
     _, true, scores, weights = random_case(10**10 + seed)
     true[0], true[-1] = 1, 0
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
-    for label, found in reading("equal_error_rate")(tables, average=None).items():
+    for label, result in reading("equal_error_rate")(tables, average=None).items():
         fpr, tpr, _ = sk.roc_curve(true[:, label], scores[:, label], sample_weight=weights, drop_intermediate=False)
         lead = fpr - (1 - tpr)
         after = int(np.flatnonzero(lead >= -1e-12)[0])
         step = lead[after] - lead[after - 1]
         expected = fpr[after] - (fpr[after] - fpr[after - 1]) * lead[after] / step
-        assert found.low - 1e-9 <= expected <= found.high + 1e-9
-        if found.exact:
-            assert found.value == pytest.approx(expected, abs=1e-9)
+        assert result.low - 1e-9 <= expected <= result.high + 1e-9
+        if result.exact:
+            assert result.value == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_label_that_is_not_there_is_named():
@@ -535,9 +535,9 @@ def test_the_brier_score_is_exact(seed: int):
     for label in range(true.shape[1]):
         wide = scores[:, label].astype(np.float64).tolist()
         values.append(oracle.brier(list(zip(wide, true[:, label].tolist(), every, strict=True))))
-    found = reading("brier_score")(tables, average=None)
-    assert [found[label].value for label in found] == [float(value) for value in values]
-    assert all(interval.exact for interval in found.values())
+    result = reading("brier_score")(tables, average=None)
+    assert [result[label].value for label in result] == [float(value) for value in values]
+    assert all(interval.exact for interval in result.values())
     mean = float(sum(values) / len(values))
     for average in ("macro", "micro"):
         assert reading("brier_score")(tables, average=average).value == mean
@@ -549,7 +549,7 @@ def test_the_log_loss_lies_in_its_interval(seed: int):
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     every = np.ones(len(true)) if weights is None else weights
     for eps, cap in ((2.0**-52, None), (1e-7, None), (1e-3, None), (0.0, 1.5), (1e-7, 0.4), (0.0, 30.0)):
-        for label, found in reading("log_loss")(tables, average=None, eps=eps, cap=cap).items():
+        for label, result in reading("log_loss")(tables, average=None, eps=eps, cap=cap).items():
             wide = scores[:, label].astype(np.float64)
             inside = np.clip(wide, eps, 1 - eps)
             with np.errstate(divide="ignore"):
@@ -558,12 +558,12 @@ def test_the_log_loss_lies_in_its_interval(seed: int):
             if eps:
                 cost = np.where((true[:, label] == 0) & (wide >= 1 - eps), -math.log(eps), cost)
             expected = math.fsum(every * np.minimum(cost, cap or math.inf)) / math.fsum(every)
-            assert found.low * (1 - 1e-13) - 1e-300 <= expected <= found.high * (1 + 1e-13) + 1e-300
+            assert result.low * (1 - 1e-13) - 1e-300 <= expected <= result.high * (1 + 1e-13) + 1e-300
             coarse = eps == 1e-3 or cap  # a bin where the loss has a bend is known by its ends alone
-            assert found.high - found.low <= (1e-3 if coarse else 2e-7) * max(1, expected)
+            assert result.high - result.low <= (1e-3 if coarse else 2e-7) * max(1, expected)
             if kind in EXACT_KINDS:
-                assert found.exact
-                assert found.value == pytest.approx(expected, rel=1e-12)
+                assert result.exact
+                assert result.value == pytest.approx(expected, rel=1e-12)
 
 
 def test_logarithms_are_the_same_everywhere_and_nearly_correctly_rounded():
@@ -576,9 +576,9 @@ def test_logarithms_are_the_same_everywhere_and_nearly_correctly_rounded():
 
 def test_a_certain_mistake_costs_infinitely_without_clipping():
     tables = counted(rows_of(np.array([[1, 1], [0, 1]]), np.array([[0.0, 0.5], [0.5, 0.5]])), width=2)
-    found = reading("log_loss")(tables, average=None, eps=0.0)
-    assert found[0].value == math.inf
-    assert found[1].value == pytest.approx(math.log(2), rel=1e-15)
+    result = reading("log_loss")(tables, average=None, eps=0.0)
+    assert result[0].value == math.inf
+    assert result[1].value == pytest.approx(math.log(2), rel=1e-15)
     assert reading("log_loss")(tables, eps=0.0).value == math.inf
     assert reading("log_loss")(tables).value < 100
 
@@ -599,7 +599,7 @@ def test_reliability_sums_are_exact(seed: int, strategy: str):
     true, scores = true[:, :1], scores[:, :1].astype(np.float64)
     tables = counted(rows_of(true, scores, weights=weights), width=1)
     every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
-    found = reading("expected_calibration_error")(tables, strategy=strategy)
+    result = reading("expected_calibration_error")(tables, strategy=strategy)
     diagram = calibration.calibration_curve(tables, strategy=strategy)
     assert math.fsum(diagram.weight) == float(sum(every))
     whole = sum(w * Fraction(s) for w, s in zip(every, scores[:, 0].tolist(), strict=True))
@@ -608,7 +608,7 @@ def test_reliability_sums_are_exact(seed: int, strategy: str):
     assert hits == pytest.approx(float(sum(w * int(t) for w, t in zip(every, true[:, 0], strict=True))), rel=1e-12)
     assert (np.diff(diagram.mean_score) > 0).all()
     gap = math.fsum(diagram.weight * np.abs(diagram.frequency - diagram.mean_score)) / math.fsum(diagram.weight)
-    assert found.value == pytest.approx(gap, rel=1e-9, abs=1e-15)
+    assert result.value == pytest.approx(gap, rel=1e-9, abs=1e-15)
     if strategy == "uniform":
         bucket = np.searchsorted(np.array([step / 15 for step in range(1, 15)]), scores[:, 0], "left")
         gaps = {
@@ -616,9 +616,9 @@ def test_reliability_sums_are_exact(seed: int, strategy: str):
             for b in set(bucket.tolist())
         }
         exact = sum(map(abs, gaps.values())) / sum(every)
-        assert found.low <= exact <= found.high
-        if found.exact:
-            assert found.value == float(exact)
+        assert result.low <= exact <= result.high
+        if result.exact:
+            assert result.value == float(exact)
 
 
 def test_kernel_codes_are_what_the_state_turns_into_errors():

@@ -25,7 +25,7 @@ from streameval.states.options import PARTS
 from streameval.states.pairs import PairContent
 from tests.support.effort import cases
 from tests.support.pair_oracle import NONE, heydarian, krstinic, shares_of
-from tests.support.states import Counted, pairs_alone
+from tests.support.states import Counted, only_pairs
 
 ALL = tuple(PARTS)
 
@@ -53,14 +53,14 @@ class Meant:
 
     def slots(self, labels: LabelIndex, rng: random.Random) -> Example:
         true, pred = self.sides
-        found = []
+        result = []
         for label in rng.sample(sorted(self.mentioned, key=str), len(self.mentioned)):
             outcome = 4 if label in self.masked else (label in true) + 2 * (label in pred)
             column = labels.add(label)
             if outcome or column >= labels.fixed:
-                found.append(5 * column + outcome)
+                result.append(5 * column + outcome)
         key = (len(true), len(pred), len(true & pred), len(self.masked))
-        return Example(np.array(found, np.int64), key, self.weight)
+        return Example(np.array(result, np.int64), key, self.weight)
 
 
 POOL = "abcdefg"
@@ -88,7 +88,7 @@ def streams(draw: st.DrawFn, max_size: int = 8) -> tuple[tuple[str, ...], tuple[
 
 def fresh(declared: Iterable[str] = (), parts: Iterable[str] = ALL) -> tuple[Counted, LabelIndex]:
     labels = LabelIndex(declared)
-    return pairs_alone(labels, parts), labels
+    return only_pairs(labels, parts), labels
 
 
 def fed(declared: Iterable[str], parts: Iterable[str], examples: Iterable[Meant], seed: int = 0) -> Counted:
@@ -199,7 +199,7 @@ def plain(tables: dict[str, Counter], *, positive: bool = True) -> dict[str, dic
     }
 
 
-KEPT = {
+RETAINED = {
     "confusions": ("counts", "shares"), "contributions": ("contributions",), "cooccurrence": ("true", "both", "pred"),
     "labelsets": ("sets", "times"),
 }  # fmt: skip
@@ -210,14 +210,14 @@ KEPT = {
 def test_the_state_holds_what_plain_loops_count(stream: tuple):
     declared, parts, examples = stream
     content = fed(declared, parts, examples).content()
-    expected, found = plain(meant(examples)), plain(held(content))
-    wanted = {name for part in parts for name in KEPT[part]}
-    for name in found:
+    expected, result = plain(meant(examples)), plain(held(content))
+    wanted = {name for part in parts for name in RETAINED[part]}
+    for name in result:
         if name == "cells":  # true negatives of declared labels are derived
             expected[name] = {k: v for k, v in expected[name].items() if k[1] or k[0] not in declared}
-            assert found[name] == expected[name]
+            assert result[name] == expected[name]
         else:
-            assert found[name] == (expected[name] if name in wanted else {})
+            assert result[name] == (expected[name] if name in wanted else {})
     assert content.examples == len(examples)
     assert set(content.labels) == set(declared).union(*(example.mentioned for example in examples))
     if content.weight is not None:
@@ -231,11 +231,11 @@ def test_the_example_published_with_an_implementation_of_both_matrices():
     truth = ["ab", "abc", "", "a", "ab", "", "a", "ab", "ab"]
     guess = ["ab", "ac", "", "abc", "abc", "bc", "bc", "ac", "c"]
     examples = [Meant(frozenset(t), frozenset(p)) for t, p in zip(truth, guess, strict=True)]
-    found = held(fed("abc", ALL, examples).content())
+    result = held(fed("abc", ALL, examples).content())
     names = ["a", "b", "c", NONE]
-    counts = [[found["counts"][row, column] for column in names] for row in names]
+    counts = [[result["counts"][row, column] for column in names] for row in names]
     assert counts == [[5, 2, 4, 0], [0, 2, 3, 1], [0, 0, 1, 0], [0, 1, 1, 1]]
-    contributions = [[round(float(found["contributions"][row, column]), 8) for column in names] for row in names]
+    contributions = [[round(float(result["contributions"][row, column]), 8) for column in names] for row in names]
     assert contributions == [
         [4.0, 0.83333333, 2.16666667, 0.0], [0.5, 1.66666667, 2.83333333, 0.0], [0, 0, 1, 0], [0, 0.5, 0.5, 1],
     ]  # fmt: skip
@@ -244,11 +244,11 @@ def test_the_example_published_with_an_implementation_of_both_matrices():
 @settings(max_examples=cases(200), deadline=None)
 @given(st.lists(meanings(heavy), max_size=8))
 def test_shares_and_contributions_of_a_row_are_the_weight_of_its_label(examples: list[Meant]):
-    found = held(fed((), ALL, examples).content())
+    result = held(fed((), ALL, examples).content())
     for label in [*POOL, NONE]:
         support = sum(Fraction(e.weight) for e in examples if (label in e.sides[0] if label else not e.sides[0]))
         for table in ("shares", "contributions"):
-            assert sum(value for (row, _), value in found[table].items() if row == label) == support
+            assert sum(value for (row, _), value in result[table].items() if row == label) == support
 
 
 # -- the laws ---------------------------------------------------------------------------------------------------------
@@ -415,7 +415,7 @@ def test_weighted_and_plain_batches_mix():
         assert state == fed((), ALL, order)
 
 
-def test_arguments_are_neither_changed_nor_kept():
+def test_arguments_are_neither_changed_nor_retained():
     examples = [
         Meant(frozenset("ab"), frozenset("bc"), frozenset("a"), weight=0.5),
         Meant(frozenset("c"), frozenset("a")),

@@ -21,11 +21,11 @@ from tests.support.naming import case_name
 from tests.support.twins import count_slots
 
 
-def unchanged(ev: se.Evaluator, *given: object) -> str:
+def unchanged(ev: se.Evaluator, *inputs: object) -> str:
     """The message of the error that ``update_many`` raises; the object must stay as it was."""
     before = ev.to_bytes()
     with pytest.raises(se.InputError) as caught:
-        ev.update_many(*given)
+        ev.update_many(*inputs)
     assert ev.to_bytes() == before
     return str(caught.value)
 
@@ -40,8 +40,8 @@ def test_a_damaged_sparse_matrix_is_refused(part: str, place: int, value: int):
     getattr(damaged, part)[place] = value
     if (part, place) == ("indptr", 0):
         return  # skips a value, which is odd but well-formed
-    for given in ((damaged, good), (good, damaged)):
-        assert "damaged" in unchanged(se.Evaluator(), *given)
+    for inputs in ((damaged, good), (good, damaged)):
+        assert "damaged" in unchanged(se.Evaluator(), *inputs)
 
 
 @pytest.mark.parametrize("offsets", [[0, 2, 1, 3], [0, 50_000_000, 2, 3], [0, -1, 2, 3]])
@@ -49,8 +49,8 @@ def test_a_damaged_arrow_column_is_refused(offsets: list[int]):
     buffers = [None, pa.array(offsets, pa.int32()).buffers()[1]]
     damaged = pa.ListArray.from_buffers(pa.list_(pa.string()), 3, buffers, children=[pa.array(["a", "b", "c"])])
     good = pa.array([["a"], ["b"], []], pa.list_(pa.string()))
-    for given in ((damaged, good), (good, damaged)):
-        assert "damaged" in unchanged(se.Evaluator(), *given)
+    for inputs in ((damaged, good), (good, damaged)):
+        assert "damaged" in unchanged(se.Evaluator(), *inputs)
 
 
 def test_codes_outside_an_arrow_dictionary_are_refused():
@@ -58,8 +58,8 @@ def test_codes_outside_an_arrow_dictionary_are_refused():
     for codes in ([0, 2], [0, -1], [2**30, 0]):
         values = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(["a", "b"]), safe=False)
         damaged = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), values)
-        for given in ((damaged, good), (good, damaged)):
-            assert "damaged" in unchanged(se.Evaluator(), *given)
+        for inputs in ((damaged, good), (good, damaged)):
+            assert "damaged" in unchanged(se.Evaluator(), *inputs)
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
@@ -166,7 +166,7 @@ def test_boolean_arrays_may_hold_any_byte(threads: int):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_booleans_are_decisions_beside_columns_of_scores(frame: type):
+def test_booleans_are_decisions_with_columns_of_scores(frame: type):
     for scores in ([7], [7.5]):
         ev = se.Evaluator(threshold=5.0)
         ev.update_many(frame({"a": [1], "b": [1]}), frame({"a": [True], "b": scores}))
@@ -184,25 +184,25 @@ class Indexable:
     "value", [Indexable(), np.datetime64("2020-01-01"), np.timedelta64(1, "s"), b"\1", 1j], ids=case_name
 )
 def test_values_that_are_no_numbers_are_refused_on_every_backend(value: object):
-    for given in ({"a": value}, np.array([value])):
+    for inputs in ({"a": value}, np.array([value])):
         ev = se.Evaluator(labels=["a"])
         with pytest.raises(se.InputError):
-            ev.update(given, {"a": True})
+            ev.update(inputs, {"a": True})
         with pytest.raises(se.InputError):
-            ev.update({"a": True}, given)
+            ev.update({"a": True}, inputs)
         assert ev == se.Evaluator(labels=["a"])
 
 
 @pytest.mark.parametrize("threshold", [None, 0.5])
 def test_values_of_ignored_labels_are_not_looked_at_in_any_form(threshold: float | None):
     nan = float("nan")
-    for given in (
+    for inputs in (
         pd.DataFrame({"a": [1.0], "x": [nan]}),
         [{"a": 1.0, "x": nan}],
         [{"a": 1.0, "x": "what?"}],
     ):
         ev = se.Evaluator(labels=["a"], unknown="ignore", threshold=threshold)
-        ev.update_many([{"a"}], given)
+        ev.update_many([{"a"}], inputs)
         assert ev.per_label().tp.tolist() == [1]
     ev = se.Evaluator(labels=["a"], unknown="ignore", threshold=threshold)
     ev.update_many(pd.DataFrame({"a": [1], "x": [1]}), sp.csr_array(np.array([[1.0, nan]])))
@@ -210,7 +210,7 @@ def test_values_of_ignored_labels_are_not_looked_at_in_any_form(threshold: float
 
 
 def test_thresholds_of_labels_that_cannot_occur_make_no_difference():
-    plain, more = (se.Evaluator(labels=["a"], threshold=given) for given in ({"a": 0.5}, {"a": 0.5, "b": 0.1}))
+    plain, more = (se.Evaluator(labels=["a"], threshold=inputs) for inputs in ({"a": 0.5}, {"a": 0.5, "b": 0.1}))
     assert plain == more
     assert plain.to_bytes() == more.to_bytes()
     with pytest.raises(se.InputError, match="no value for label 'a'"):
@@ -243,7 +243,7 @@ def test_an_example_that_resets_its_reader_is_counted_after_that():
     assert ev == reference
 
 
-def test_an_example_that_updates_its_reader_counts_beside_it():
+def test_an_example_that_updates_its_reader_counts_with_it():
     ev = se.Evaluator()
     ev.update(Meddling({"b": True}, lambda: ev.update({"c"}, {"d"})), {"b"})
     reference = se.Evaluator()

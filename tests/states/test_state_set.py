@@ -90,8 +90,8 @@ def streams() -> st.SearchStrategy[Stream]:
 
 
 def readings(ev: se.Evaluator) -> list[Any]:
-    found: list[Any] = [repr(ev.get()), ev.examples, ev.weight, ev.labels, ev.report(), ev._repr_html_(), repr(ev)]
-    return [*found, *(repr(ev.bounds(spec)) for spec in ev.metrics), repr(ev.per_label())]
+    result: list[Any] = [repr(ev.get()), ev.examples, ev.weight, ev.labels, ev.report(), ev._repr_html_(), repr(ev)]
+    return [*result, *(repr(ev.bounds(spec)) for spec in ev.metrics), repr(ev.per_label())]
 
 
 def alike(one: se.Evaluator, other: se.Evaluator) -> bool:
@@ -104,13 +104,13 @@ def alike(one: se.Evaluator, other: se.Evaluator) -> bool:
 @CHECK
 @given(streams())
 def test_reverting_is_the_inverse_of_updating(stream: Stream):
-    kept = stream.examples[::2]
-    ev = stream.many([*stream.examples[1::2], *kept])
+    retained = stream.examples[::2]
+    ev = stream.many([*stream.examples[1::2], *retained])
     for true, pred, mask, weight in stream.rng.sample(stream.examples[1::2], len(stream.examples[1::2])):
         ev.revert(true, pred, mask=mask, weight=weight)
-    assert alike(ev, stream.fed(kept))
+    assert alike(ev, stream.fed(retained))
     ev._compact()
-    assert alike(ev, stream.fed(kept))
+    assert alike(ev, stream.fed(retained))
     ev.reset()
     assert alike(ev, stream.fresh())
 
@@ -145,16 +145,16 @@ def test_other_scores_of_the_same_decisions_cannot_be_taken_back():
 
 @CHECK
 @given(streams())
-def test_arguments_are_neither_changed_nor_kept(stream: Stream):
+def test_arguments_are_neither_changed_nor_retained(stream: Stream):
     expected = stream.fed()
     ev, at_once = stream.fresh(), stream.fresh()
-    given = copy.deepcopy(stream.examples)
-    for true, pred, mask, weight in given:
+    inputs = copy.deepcopy(stream.examples)
+    for true, pred, mask, weight in inputs:
         ev.update(true, pred, mask=mask, weight=weight)
-    columns = [[row[place] for row in given] for place in range(4)]
+    columns = [[row[place] for row in inputs] for place in range(4)]
     at_once.update_many(columns[0], columns[1], mask=columns[2], weights=columns[3])
-    assert repr(given) == repr(stream.examples)
-    for row in given:
+    assert repr(inputs) == repr(stream.examples)
+    for row in inputs:
         for part in row[:3]:
             part.clear()
     assert alike(ev, expected)
@@ -260,8 +260,8 @@ def test_values_are_those_of_scikit_learn(seed: int, weighted: bool):
             assert ev.get(name) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
             assert bounds.low - 1e-12 <= expected <= bounds.high + 1e-12
         for (name, average), expected in areas.items():
-            found = ev.bounds(f"{name}_{average or 'per_label'}")
-            bounds = [found] if average else [found[label] for label in labels]
+            result = ev.bounds(f"{name}_{average or 'per_label'}")
+            bounds = [result] if average else [result[label] for label in labels]
             for interval, value in zip(bounds, np.atleast_1d(expected).tolist(), strict=True):
                 assert interval.low - 1e-12 <= value <= interval.high + 1e-12
                 assert not average or not interval.exact or interval.value == pytest.approx(value, rel=1e-12)
@@ -305,7 +305,7 @@ def test_an_exact_interval_leaves_nothing_open_but_one_rounding(seed: int):
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_missing_scores_rank_behind_all_others(declared: bool):
+def test_missing_scores_rank_behind_all_the_rest(declared: bool):
     true, scores, _ = drawn(3, 40, 6)
     missing = np.random.default_rng(9).random(scores.shape) < 0.3
     missing[np.arange(40), np.argmax(scores, axis=1)] = False
@@ -322,20 +322,20 @@ def test_missing_scores_rank_behind_all_others(declared: bool):
 
 
 def test_decisions_cannot_be_read_where_nothing_is_decided():
-    told = "threshold="
+    message = "threshold="
     for metrics in (["ndcg", "f1_macro"], ["roc_auc_macro", "subset_accuracy"]):
-        with pytest.raises(se.MetricError, match=told):
+        with pytest.raises(se.MetricError, match=message):
             se.Evaluator(metrics)
-    with pytest.raises(se.MetricError, match=told):
+    with pytest.raises(se.MetricError, match=message):
         se.Evaluator(["f1_macro"], keep=["curves"])
     ev = se.Evaluator(["ndcg"])
     ev.update({"a"}, {"a": 0.5})
     for read in (lambda: ev.get("f1_macro"), lambda: ev.bounds("f1_macro"), lambda: ev.per_label()):
-        with pytest.raises(se.MetricError, match=told):
+        with pytest.raises(se.MetricError, match=message):
             read()
 
 
-def test_metrics_of_states_that_are_not_kept_are_refused_by_name():
+def test_metrics_of_states_that_are_missing_are_refused_by_name():
     ev = se.Evaluator(["ndcg"])
     for name in ("roc_auc_macro", "brier_score_micro"):
         with pytest.raises(se.MetricError, match=r"keep=\['curves'\]"):
@@ -386,7 +386,7 @@ def test_what_a_metric_needs_remembered_must_be_named_when_building():
 
 
 @pytest.mark.parametrize(
-    ("choices", "told"),
+    ("choices", "message"),
     [
         ({"ties": "last"}, "ties differ"),
         ({"nan": "missing"}, "nan differs"),
@@ -396,12 +396,12 @@ def test_what_a_metric_needs_remembered_must_be_named_when_building():
         ({"metrics": ["roc_auc_macro"], "keep": ["rankings"]}, "states differ"),
     ],
 )
-def test_objects_that_were_built_differently_do_not_merge(choices: dict[str, Any], told: str):
+def test_objects_that_were_built_differently_do_not_merge(choices: dict[str, Any], message: str):
     ev, differing = se.Evaluator(["ndcg"]), se.Evaluator(**{"metrics": ["ndcg"], **choices})
     for target in (ev, differing):
         target.update({"a"}, {"a": 0.5, "b": 0.75})
     before, theirs = ev.copy(), differing.copy()
-    with pytest.raises(se.MergeError, match=told):
+    with pytest.raises(se.MergeError, match=message):
         ev.merge(differing)
     assert ev == before
     assert differing == theirs
@@ -429,8 +429,8 @@ def test_progressive_evaluation_passes_probabilities():
     ev = se.progressive_evaluate(stream, model(), se.Evaluator(["ndcg", "roc_auc_macro"]))
     expected, own = se.Evaluator(["ndcg", "roc_auc_macro"]), model()
     for x, y in stream:
-        found = own.predict_proba_one(x)
-        scores = {label: value.get(True, 0.0) for label, value in found.items() if value}
+        result = own.predict_proba_one(x)
+        scores = {label: value.get(True, 0.0) for label, value in result.items() if value}
         if scores:
             expected.update(y, scores)
         own.learn_one(x, y)
@@ -457,17 +457,17 @@ def test_rivers_loop_refuses_metrics_of_scores():
     ):
         with pytest.raises(se.InputError, match=r"metric of scores.*hard labels"):
             RiverMetric(metric).works_with(model)
-    kept = RiverMetric(se.Evaluator(["f1_macro"], keep=["pairs"]))
-    assert kept.works_with(model)
-    kept.update({"a": True, "b": False}, {"a": True, "b": True})
-    assert kept.get() == {"f1_macro": 0.5}
+    retained = RiverMetric(se.Evaluator(["f1_macro"], keep=["pairs"]))
+    assert retained.works_with(model)
+    retained.update({"a": True, "b": False}, {"a": True, "b": True})
+    assert retained.get() == {"f1_macro": 0.5}
 
 
 # -- what people read -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metrics", [["ndcg", "roc_auc_macro", "roc_auc_per_label"], [], ["ndcg"]])
-def test_without_decisions_the_chosen_metrics_alone_are_shown(metrics: list[str]):
+def test_without_decisions_the_chosen_metrics_only_are_displayed(metrics: list[str]):
     for counted in (0, 3):
         ev = se.Evaluator(metrics, keep=["rankings", "curves"])
         ev.update_many([{"a"}] * counted, [{"a": 0.5, "<b>": 0.75}] * counted)
@@ -481,7 +481,7 @@ def test_without_decisions_the_chosen_metrics_alone_are_shown(metrics: list[str]
     assert ev._view("rankings", "this") is not None
 
 
-def test_a_metric_that_the_scores_do_not_allow_does_not_stop_the_object_from_being_shown():
+def test_a_metric_that_the_scores_do_not_allow_does_not_stop_the_object_from_being_displayed():
     ev = se.Evaluator(["brier_score_macro", "ndcg"])
     ev.update({"a"}, {"a": -0.5, "b": 7.0})
     for read in (ev.get, ev.report, lambda: ev.get("brier_score_macro")):
@@ -496,7 +496,7 @@ def test_a_metric_that_the_scores_do_not_allow_does_not_stop_the_object_from_bei
     assert repr(single) == "BrierScore(1 example; brier_score_macro=?)"
 
 
-def test_with_a_threshold_decisions_are_shown_beside_the_metrics_of_scores():
+def test_with_a_threshold_decisions_are_displayed_with_the_metrics_of_scores():
     ev = se.Evaluator(["f1_micro", "ndcg"], threshold=0.5)
     ev.update({"a"}, {"a": 0.5, "b": 0.75})
     plain = se.Evaluator(["f1_micro"], threshold=0.5)
@@ -531,7 +531,7 @@ def test_the_best_k_of_each_example_are_in_public():
     assert se.TopK is TopK
 
 
-def test_a_reverted_weight_leaves_no_trace_beside_gains_in_finer_units():
+def test_a_reverted_weight_leaves_no_trace_with_gains_in_finer_units():
     metrics, first, second = ["map_at(k=3,divisor=hits)", "psndcg_at(k=3)"], ({"a": 0}, {"a": 0.5}), ({"b": 1}, {})
     both, one = (se.Evaluator(metrics, inverse_propensities={"a": 1.5, "b": 2.5}) for _ in "12")
     both.update(*first)

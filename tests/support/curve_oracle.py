@@ -14,7 +14,7 @@ from streameval.kernel.types import Lists
 from streameval.schema.batch import Batch, Dense, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.curve_view import CurveTables
-from tests.support.states import Counted, curves_alone
+from tests.support.states import Counted, only_curves
 
 Cell = tuple[float, int, Fraction]
 """Score (minus infinity: none), truth, weight."""
@@ -67,8 +67,8 @@ def totals(cells: Iterable[Cell]) -> tuple[Fraction, Fraction]:
 def roc_points(cells: Sequence[Cell]) -> list[tuple[Fraction, Fraction]]:
     """False and true positive rate at each threshold, from infinity down."""
     pos, neg = totals(cells)
-    found = [outcomes(cells, bound) for bound in sorted({np.inf, *(score for score, _, _ in cells)}, reverse=True)]
-    return [(fp / neg, tp / pos) for tp, fp, _, _ in found]
+    result = [outcomes(cells, bound) for bound in sorted({np.inf, *(score for score, _, _ in cells)}, reverse=True)]
+    return [(fp / neg, tp / pos) for tp, fp, _, _ in result]
 
 
 def roc_auc(cells: Sequence[Cell], max_fpr: float) -> Fraction | None:
@@ -78,14 +78,14 @@ def roc_auc(cells: Sequence[Cell], max_fpr: float) -> Fraction | None:
         return None
     if max_fpr == 1:
         return area(cells)
-    limit, found, points = Fraction(max_fpr), Fraction(0), roc_points(cells)
+    limit, result, points = Fraction(max_fpr), Fraction(0), roc_points(cells)
     for (x0, y0), (x1, y1) in pairwise(points):
         end = min(x1, limit)
         if end > x0:
             y = y0 + (y1 - y0) * (end - x0) / (x1 - x0)
-            found += (end - x0) * (y0 + y) / 2
+            result += (end - x0) * (y0 + y) / 2
     chance, best = limit**2 / 2, limit
-    return (1 + (found - chance) / (best - chance)) / 2
+    return (1 + (result - chance) / (best - chance)) / 2
 
 
 def best_point(
@@ -100,13 +100,13 @@ def best_point(
         return None
     if 1 in (goal[1], condition[1]) and 3 in (goal[0], condition[0]) and not neg:
         return None
-    found = []
+    result = []
     for bound in {np.inf, *(score for score, _, _ in cells)}:
         o = outcomes(cells, bound)
         part, whole = o[condition[0]], o[condition[0]] + o[condition[1]]
         if part >= Fraction(least) * whole and o[goal[0]] + o[goal[1]]:
-            found.append(o[goal[0]] / (o[goal[0]] + o[goal[1]]))
-    return max(found) if found else None
+            result.append(o[goal[0]] / (o[goal[0]] + o[goal[1]]))
+    return max(result) if result else None
 
 
 TP_OF_PREDICTED, TP_OF_TRUE, TN_OF_FALSE = (0, 1), (0, 2), (3, 1)
@@ -193,17 +193,17 @@ def rows_of(
     """A batch of rows as inputs would make it."""
     places = np.arange(true.shape[1]) if columns is None else columns
     parts = [None if part is None else np.ascontiguousarray(part, np.uint8) for part in (ranked, hidden)]
-    given = None if weights is None else np.asarray(weights, np.float64)
+    arguments = None if weights is None else np.asarray(weights, np.float64)
     cells = np.ascontiguousarray(true, np.uint8), None, np.ascontiguousarray(scores), None
-    return Dense(places, *cells, ranked=parts[0], mask=parts[1], weights=given)
+    return Dense(places, *cells, ranked=parts[0], mask=parts[1], weights=arguments)
 
 
 def lists_of(batch: Dense) -> Ragged:
     """The same examples as lists."""
-    shown = np.ones(batch.true.shape, bool) if batch.ranked is None else batch.ranked != 0
+    displayed = np.ones(batch.true.shape, bool) if batch.ranked is None else batch.ranked != 0
     hidden = None if batch.mask is None else _lists(batch.columns, batch.mask != 0)
-    scores = batch.scores[shown].astype(np.float64)
-    true, ranked = _lists(batch.columns, batch.true != 0), _lists(batch.columns, shown)
+    scores = batch.scores[displayed].astype(np.float64)
+    true, ranked = _lists(batch.columns, batch.true != 0), _lists(batch.columns, displayed)
     return Ragged(batch.examples, true, None, hidden, ranked, weights=batch.weights, ranked=ranked, scores=scores)
 
 
@@ -217,7 +217,7 @@ def state_of(*batches: Batch, width: int, fixed: bool = True) -> Counted:
     labels = LabelIndex(range(width) if fixed else ())
     for label in range(width):
         labels.add(label)
-    state = curves_alone(labels)
+    state = only_curves(labels)
     for batch in batches:
         state.count(batch)
     return state
@@ -234,7 +234,7 @@ def nasty_scores(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[str,
     kinds = {
         "uniform": lambda: rng.random(shape),
         "tenths": lambda: np.round(rng.random(shape), 1),
-        "one ulp apart": lambda: _beside(base, rng.integers(-3, 4, shape)),
+        "one ulp apart": lambda: _near(base, rng.integers(-3, 4, shape)),
         "within a bin": lambda: base * (1 + rng.random(shape) * 2.0**-11),
         "some bins": lambda: base * (1 + rng.random(shape) * 2.0**-8),
         "logits": lambda: rng.normal(size=shape) * 5,
@@ -242,8 +242,8 @@ def nasty_scores(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[str,
         "huge spread": lambda: rng.normal(size=shape) * 10.0 ** rng.integers(-300, 300, shape),
         "near one": lambda: 1 - 10.0 ** rng.uniform(-18, 0, shape),
         "near zero": lambda: 10.0 ** rng.uniform(-300, 0, shape),
-        "around a half": lambda: _beside(0.5, rng.integers(-3, 4, shape)),
-        "around one": lambda: _beside(1.0, rng.integers(-3, 4, shape)),
+        "around a half": lambda: _near(0.5, rng.integers(-3, 4, shape)),
+        "around one": lambda: _near(1.0, rng.integers(-3, 4, shape)),
         "around zero": lambda: rng.choice([0.0, -0.0, 5e-324, -5e-324, 1e-310, -1e-310], shape),
         "float16": lambda: rng.random(shape).astype(np.float16).astype(np.float64),
         "bfloat16": lambda: _cut(rng.random(shape), 16),
@@ -253,7 +253,7 @@ def nasty_scores(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[str,
     return kind, kinds[kind]()
 
 
-def _beside(base: float, steps: np.ndarray) -> np.ndarray:
+def _near(base: float, steps: np.ndarray) -> np.ndarray:
     """Floats so many steps away from one."""
     reach = int(np.abs(steps).max(initial=0))
     up, down = [base], [base]

@@ -117,8 +117,8 @@ def fbeta(o: Outcomes, beta: float) -> Value:
 
 def balanced_accuracy(o: Outcomes) -> Value:
     """Mean of the shares found of each class that occurs."""
-    found = [part for part in (recall(o), specificity(o)) if part is not None]
-    return sum(found, Fraction(0)) / len(found) if found else None
+    result = [part for part in (recall(o), specificity(o)) if part is not None]
+    return sum(result, Fraction(0)) / len(result) if result else None
 
 
 def mcc(o: Outcomes) -> Term:
@@ -260,12 +260,12 @@ class Oracle:
             return self._f_of_averages(average, zero_division, empty, parameters["beta"])
         if average == "samples":
             definition = DEFINITIONS[name]
-            found = [
+            result = [
                 (weight, answer(definition(o, **parameters), o, empty))
                 for weight, o in zip(self.weights, self.examples, strict=True)
                 if o.cells or not self.labels  # of an example that is masked throughout, nothing is known
             ]
-            return mean(found, zero_division)
+            return mean(result, zero_division)
         if average == "micro":
             pool = self._pool()
             return mean([(Fraction(1), answer(DEFINITIONS[name](pool, **parameters), pool, empty))], zero_division)
@@ -283,7 +283,7 @@ class Oracle:
         if average == "macro":
             return mean([(Fraction(1), term) for term in answers.values()], zero_division)
         weighted = [(o.tp + o.fn, answers[label]) for label, o in self.by_label.items()]
-        if Absent.NAN not in answers.values() and sum(weight for weight, _ in kept(weighted, zero_division)) == 0:
+        if Absent.NAN not in answers.values() and sum(weight for weight, _ in retained(weighted, zero_division)) == 0:
             # Labels that are never true have no weight: where there is no other label, they weigh the same.
             weighted = [(Fraction(1), term) for _, term in weighted]
         return mean(weighted, zero_division)
@@ -324,7 +324,7 @@ def constant(zero_division: float) -> Value:
     return None if math.isnan(zero_division) else Fraction(zero_division)
 
 
-def kept(terms: Sequence[tuple[Fraction, Answer]], zero_division: float) -> list[tuple[Fraction, Fraction | Root]]:
+def retained(terms: Sequence[tuple[Fraction, Answer]], zero_division: float) -> list[tuple[Fraction, Fraction | Root]]:
     """The terms with 0/0 replaced, or left out where it stands for NaN."""
     replaced = [
         (weight, constant(zero_division) if term is None else term)
@@ -338,7 +338,7 @@ def mean(terms: Sequence[tuple[Fraction, Answer]], zero_division: float) -> Valu
     """The weighted mean; of nothing, or of what weighs nothing, it is 0/0 itself."""
     if any(term is Absent.NAN for _, term in terms):
         return None
-    left = kept(terms, zero_division)
+    left = retained(terms, zero_division)
     whole = sum((weight for weight, _ in left), Fraction(0))
     if whole == 0:
         return constant(zero_division)

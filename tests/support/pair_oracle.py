@@ -89,17 +89,17 @@ def mlcm(score: str) -> Callable[..., Answer]:
         hits = sum((value for (row, column), value in cells.items() if row == column), Fraction(0))
         if average == "micro":  # of all classes together, every error is once a wrong row and once a wrong column
             return hits / whole if whole else zero_division
-        found = {}
+        result = {}
         for label in [*labels, *([NONE] if rows[NONE] else [])]:
             over = {"precision": columns[label], "recall": rows[label], "f1": (rows[label] + columns[label]) / 2}[score]
-            found[label] = Fraction(cells[label, label]) / over if over else zero_division
+            result[label] = Fraction(cells[label, label]) / over if over else zero_division
         if average is None:
-            return {label: value for label, value in found.items() if label is not NONE}
-        weights = {label: rows[label] if average == "weighted" else Fraction(1) for label in found}
-        kept = [(value, weights[label]) for label, value in found.items() if value is not None]
-        if not sum(weight for _, weight in kept):
-            kept = [(value, Fraction(1)) for value, _ in kept]
-        return sum(v * w for v, w in kept) / sum(w for _, w in kept) if kept else zero_division
+            return {label: value for label, value in result.items() if label is not NONE}
+        weights = {label: rows[label] if average == "weighted" else Fraction(1) for label in result}
+        retained = [(value, weights[label]) for label, value in result.items() if value is not None]
+        if not sum(weight for _, weight in retained):
+            retained = [(value, Fraction(1)) for value, _ in retained]
+        return sum(v * w for v, w in retained) / sum(w for _, w in retained) if retained else zero_division
 
     return define
 
@@ -107,7 +107,7 @@ def mlcm(score: str) -> Callable[..., Answer]:
 def dependent_pairs(examples: Sequence[Sides], labels: list, critical: Fraction) -> Value:
     """By the chi-squared statistic of each two-by-two table, from its cells and what independence expects of them."""
     n = sum((weight for _, _, weight in examples), Fraction(0))
-    found, pairs = 0, list(combinations(labels, 2))
+    result, pairs = 0, list(combinations(labels, 2))
     for one, two in pairs:
         table = {(i, j): Fraction(0) for i in (False, True) for j in (False, True)}
         for true, _, weight in examples:
@@ -117,8 +117,8 @@ def dependent_pairs(examples: Sequence[Sides], labels: list, critical: Fraction)
             for i, j in table
         }
         if all(expected.values()):
-            found += sum((table[cell] - expected[cell]) ** 2 / expected[cell] for cell in table) > critical
-    return Fraction(found, len(pairs)) if pairs else None
+            result += sum((table[cell] - expected[cell]) ** 2 / expected[cell] for cell in table) > critical
+    return Fraction(result, len(pairs)) if pairs else None
 
 
 # -- label sets -------------------------------------------------------------------------------------------------------
@@ -130,17 +130,17 @@ def scumbles(examples: Sequence[Sides]) -> list[Fraction]:
     for true, _, weight in examples:
         for label in true:
             counts[label] += weight
-    found = []
+    result = []
     with localcontext(prec=400):
         for true, _, _ in examples:
             if len({counts[label] for label in true}) < 2 or not all(counts[label] for label in true):
-                found.append(Fraction(0))
+                result.append(Fraction(0))
                 continue
             ratios = [max(counts.values()) / counts[label] for label in true]
             logs = sum(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln() for ratio in ratios)
             geometric = (logs / len(ratios)).exp()
-            found.append(1 - Fraction(geometric) / (sum(ratios) / len(ratios)))
-    return found
+            result.append(1 - Fraction(geometric) / (sum(ratios) / len(ratios)))
+    return result
 
 
 def scumble(examples: Sequence[Sides], labels: list, average: str | None) -> Answer:

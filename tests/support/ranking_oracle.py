@@ -93,12 +93,12 @@ def gain(view: View, order: list, k: int) -> Fraction:
 
 
 def average_precision(view: View, order: list, k: int, divisor: str) -> Fraction:
-    total, found = Fraction(0), 0
+    total, result = Fraction(0), 0
     for rank, label in enumerate(order[:k], 1):
         if label in view.true:
-            found += 1
-            total += Fraction(found, rank)
-    share = {"min": min(len(view.true), k), "true": len(view.true), "hits": found}[divisor]
+            result += 1
+            total += Fraction(result, rank)
+    share = {"min": min(len(view.true), k), "true": len(view.true), "hits": result}[divisor]
     return total / share if share else Fraction(0)
 
 
@@ -131,11 +131,11 @@ def label_ranking_average_precision(view: View, tied: str = "worst") -> tuple[Fr
     judged = view.judged if tied == "worst" else bool(view.true)
     if not judged:
         return Fraction(1), False
-    found = Fraction(0)
+    result = Fraction(0)
     for label in view.true:
         rank = view.rank(label) if tied == "worst" else 1 + sum(view.above(other, label) for other in view.labels)
-        found += Fraction(sum(view.reaches(other, label) for other in view.true), rank)
-    return found / len(view.true), True
+        result += Fraction(sum(view.reaches(other, label) for other in view.true), rank)
+    return result / len(view.true), True
 
 
 def of_pairs(value: Callable[[View], Fraction | int]) -> Callable[[View], tuple[Fraction, bool]]:
@@ -229,8 +229,8 @@ def propensity_gains(
     for view, weight in views:
 
         def worth(order: list, view: View = view) -> Fraction:
-            found = ((rank, label) for rank, label in enumerate(order[:k], 1) if label in view.true)
-            return sum((inverse[label] * weigh(rank) for rank, label in found), Fraction(0))
+            result = ((rank, label) for rank, label in enumerate(order[:k], 1) if label in view.true)
+            return sum((inverse[label] * weigh(rank) for rank, label in result), Fraction(0))
 
         greatest = sorted((inverse[label] for label in view.true), reverse=True)[:k]
         sums += weight * view.expected(worth, "never") / divisor(view)
@@ -239,9 +239,9 @@ def propensity_gains(
 
 
 def label_coverage_at(views: list[tuple[View, Fraction]], labels: list, k: int, of: str) -> tuple[Fraction, Fraction]:
-    found = {t for view, _ in views for t in view.true if t in view.scores and view.rank(t) <= k}
+    result = {t for view, _ in views for t in view.true if t in view.scores and view.rank(t) <= k}
     ever = {t for view, _ in views for t in view.true}
-    return Fraction(len(found)), Fraction(len(labels if of == "all" else ever))
+    return Fraction(len(result)), Fraction(len(labels if of == "all" else ever))
 
 
 RATIOS: dict[str, Callable[..., tuple[Fraction, Fraction]]] = {
@@ -255,8 +255,8 @@ RATIOS: dict[str, Callable[..., tuple[Fraction, Fraction]]] = {
 def values(view: View, k: int, unranked: str) -> dict[str, tuple[Fraction, bool]]:
     """The value of every metric for one example under several choices, and whether it can judge the example."""
     whole = ("one_error", "ranking_loss", "error_set_size", "is_error", "margin_loss")
-    found = {name: DEFINITIONS[name](view) for name in (*whole, "coverage_error", "label_ranking_average_precision")}
-    found["coverage_error minus one"] = coverage_error(view, minus_one=True)
+    result = {name: DEFINITIONS[name](view) for name in (*whole, "coverage_error", "label_ranking_average_precision")}
+    result["coverage_error minus one"] = coverage_error(view, minus_one=True)
     for name, how, parameters in (
         ("precision_at", unranked, {"k": k, "divisor": "k"}),
         ("precision_at ranked", "never", {"k": k, "divisor": "ranked"}),
@@ -277,8 +277,8 @@ def values(view: View, k: int, unranked: str) -> dict[str, tuple[Fraction, bool]
         ("ndcg", unranked, {"k": None}),
         ("ndcg k", unranked, {"k": k}),
     ):
-        found[name] = DEFINITIONS[name.split()[0]](view, unranked=how, **parameters)
-    return found
+        result[name] = DEFINITIONS[name.split()[0]](view, unranked=how, **parameters)
+    return result
 
 
 def mean_over(

@@ -14,7 +14,7 @@ from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
 from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
-from tests.support.states import Counted, rankings_alone
+from tests.support.states import Counted, only_rankings
 
 LEVELS = [-3.0, -0.0, 0.0, 0.25, 0.5, 1e-45, 7.0, 2.0**-1074]
 
@@ -64,7 +64,7 @@ def random_examples(
     rng: random.Random, labels: list, size: int, *, full: bool = False, hides: bool = True, weighted: bool = False
 ) -> list[Ranked]:
     """Examples with ties; ``full``: every label has a score."""
-    found = []
+    result = []
     share, levels = rng.choice([0.0, 0.2, 0.5, 1.0]), rng.sample(LEVELS, rng.randint(1, len(LEVELS)))
     for _ in range(size):
         true = {label for label in labels if rng.random() < share}
@@ -73,8 +73,8 @@ def random_examples(
         if hides and rng.random() < 0.05:
             hidden = set(labels)
         weight = rng.choice([0.0, 0.1, 1.0, 2.5, 1e-300, 3e200, rng.random()]) if weighted else 1.0
-        found.append(Ranked(true, {label: rng.choice(levels) for label in ranked}, hidden, weight))
-    return found
+        result.append(Ranked(true, {label: rng.choice(levels) for label in ranked}, hidden, weight))
+    return result
 
 
 def _weights(examples: list[Ranked]) -> np.ndarray | None:
@@ -153,6 +153,6 @@ def state_of(
 ) -> Counted:
     """All examples, counted in one batch."""
     index = LabelIndex(declared)
-    state = rankings_alone(index, options)
+    state = only_rankings(index, options)
     state.count(as_lists(examples, index, rng or random.Random(0)))
     return state

@@ -44,9 +44,9 @@ def many(labels: int, examples: int = 400) -> se.Evaluator:
     rng = np.random.default_rng(1)
     often = np.minimum(0.5, 3 / np.arange(1, labels + 1) ** 0.9)
     truth = rng.random((examples, labels)) < often
-    found = np.where(truth, rng.random(truth.shape) < 0.6, rng.random(truth.shape) < often * 0.3)
+    result = np.where(truth, rng.random(truth.shape) < 0.6, rng.random(truth.shape) < often * 0.3)
     ev = se.Evaluator(labels=[f"topic {number:05d}" for number in range(labels)])
-    ev.update_many(truth, found)
+    ev.update_many(truth, result)
     return ev
 
 

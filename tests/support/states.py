@@ -60,14 +60,14 @@ class Counted:
     __hash__ = None  # type: ignore[assignment]
 
 
-def rankings_alone(labels: LabelIndex, options: RankingOptions | None = None) -> Counted:
+def only_rankings(labels: LabelIndex, options: RankingOptions | None = None) -> Counted:
     return Counted(StateSet.of(labels, [(Rankings, options or RankingOptions())], {}))
 
 
-def curves_alone(labels: LabelIndex) -> Counted:
+def only_curves(labels: LabelIndex) -> Counted:
     return Counted(StateSet.of(labels, [(Curves, CurveOptions())], {}))
 
 
-def pairs_alone(labels: LabelIndex, parts: Iterable[str] | None = None) -> Counted:
+def only_pairs(labels: LabelIndex, parts: Iterable[str] | None = None) -> Counted:
     options = PairOptions() if parts is None else PairOptions(tuple(part for part in PARTS if part in set(parts)))
     return Counted(StateSet.of(labels, [(Pairs, options)], {}))

@@ -97,12 +97,12 @@ def feed_many(
     columns = [[true for true, _, _ in said], [pred for _, pred, _ in said], masks]
     if iterators:
         columns = [iter(column) for column in columns]
-    given = [example.weight for example in examples]
+    inputs = [example.weight for example in examples]
     target.update_many(
         columns[0],
         columns[1],
         mask=columns[2] if iterators or any(mask is not None for _, _, mask in said) else None,
-        weights=None if all(weight == 1.0 for weight in given) and not iterators else given,
+        weights=None if all(weight == 1.0 for weight in inputs) and not iterators else inputs,
     )
 
 
@@ -131,7 +131,7 @@ def examples(draw: st.DrawFn, setup: Setup, weight: st.SearchStrategy[float]) ->
     outcome = st.integers(TRUE_NEGATIVE, MASKED)
     cells = draw(st.dictionaries(st.sampled_from(pool), outcome, max_size=5)) if pool else {}
     declared = frozenset(setup.labels or ())
-    meant = {label: found for label, found in cells.items() if found or label not in declared}
+    meant = {label: result for label, result in cells.items() if result or label not in declared}
     return Example(meant, draw(weight), _said(draw, setup, cells), _said(draw, setup, cells))
 
 
@@ -149,15 +149,15 @@ def streams(draw: st.DrawFn, *, max_size: int = 12, weighted: bool | None = None
 
 def _said(draw: st.DrawFn, setup: Setup, cells: dict[str | int, int]) -> tuple[object, object, object]:
     """The two sides and the mask, each in some accepted form."""
-    true = {label for label, found in cells.items() if found in (FALSE_NEGATIVE, TRUE_POSITIVE)}
-    pred = {label for label, found in cells.items() if found in (FALSE_POSITIVE, TRUE_POSITIVE)}
+    true = {label for label, result in cells.items() if result in (FALSE_NEGATIVE, TRUE_POSITIVE)}
+    pred = {label for label, result in cells.items() if result in (FALSE_POSITIVE, TRUE_POSITIVE)}
     true_zeros, pred_zeros, unknowns, hidden = set(), set(), set(), set()
-    for label, found in cells.items():
-        if found == TRUE_NEGATIVE:
+    for label, result in cells.items():
+        if result == TRUE_NEGATIVE:
             sides = draw(st.sampled_from([(true_zeros,), (pred_zeros,), (true_zeros, pred_zeros)]))
             for side in sides:
                 side.add(label)
-        elif found == MASKED:
+        elif result == MASKED:
             if draw(st.booleans()):
                 hidden.add(label)
                 true |= {label} if draw(st.booleans()) else set()
@@ -278,12 +278,12 @@ def readings(target: se.Evaluator | se.Metric) -> list[str]:
         values.update(values.pop("own"))
     table = target.per_label()
     columns = [(table.tp, table.fp, table.fn, table.tn, table.support, table.predicted)]
-    found = [repr(target.labels), repr(target.examples), target.weight.hex(), repr(target)]
-    found += [column.dtype.str + column.tobytes().hex() for group in columns for column in group]
+    result = [repr(target.labels), repr(target.examples), target.weight.hex(), repr(target)]
+    result += [column.dtype.str + column.tobytes().hex() for group in columns for column in group]
     for name, value in values.items():
         parts = value.items() if isinstance(value, Mapping) else [("", value)]
-        found += [f"{name} {label!r} {part.hex()}" for label, part in parts]
-    return found
+        result += [f"{name} {label!r} {part.hex()}" for label, part in parts]
+    return result
 
 
 def snapshot(value: object) -> object:

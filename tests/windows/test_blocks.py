@@ -91,7 +91,7 @@ def test_batches_equal_single_examples(mode: str, weighted: bool, form: str):
     rng, drawn = np.random.default_rng(1), random.Random(1)
     true, scores = rng.random((300, 3)) < 0.4, rng.random((300, 3))
     pred = scores >= 0.5
-    given_weights = rng.choice([0.1, 1.0, 3.0], 300) if weighted else np.ones(300)
+    input_weights = rng.choice([0.1, 1.0, 3.0], 300) if weighted else np.ones(300)
     seconds = np.cumsum(rng.choice([0.0, 0.1, 0.7, 3.1], 300)) - rng.choice([0.0, 2.0], 300)
     times = [DAY + timedelta(seconds=second) for second in seconds] if "dates" in mode else seconds.tolist()
     one, many = build(), build()
@@ -104,10 +104,10 @@ def test_batches_equal_single_examples(mode: str, weighted: bool, form: str):
         ]
         batch = {"sets": listed, "scores": (true[part], scores[part]), "rows": (true[part], pred[part])}[form]
         when = {"times": times[part]} if timed else {}
-        many.update_many(*batch, weights=given_weights[part] if weighted else None, **when)
+        many.update_many(*batch, weights=input_weights[part] if weighted else None, **when)
         for row in range(start, stop):
             said = dict(zip("abc", true[row].tolist(), strict=True)), dict(zip("abc", pred[row].tolist(), strict=True))
-            one.update(*said, weight=float(given_weights[row]), **({"t": times[row]} if timed else {}))
+            one.update(*said, weight=float(input_weights[row]), **({"t": times[row]} if timed else {}))
         start = stop
         assert many.to_bytes() == one.to_bytes()
         assert many.get() == one.get()
@@ -205,7 +205,7 @@ def test_the_origin_says_whether_times_have_a_zone():
 
 
 @pytest.mark.parametrize(
-    ("given_as", "told"),
+    ("form", "message"),
     [
         ({}, "either size"), ({"size": 3, "period": 1.0}, "either size"), ({"size": 3, "origin": 1.0}, "origin"),
         ({"size": 3, "history": -1}, "history"), ({"size": 3, "history": 1.5}, "history"),
@@ -213,9 +213,9 @@ def test_the_origin_says_whether_times_have_a_zone():
         ({"period": timedelta(1), "origin": 3.0}, "origin"), ({"period": 1.0, "origin": math.nan}, "origin"),
     ],
 )  # fmt: skip
-def test_parameters_that_do_not_fit_are_refused(given_as: dict, told: str):
-    with pytest.raises(se.InputError, match=told):
-        se.Tumbling(se.F1(), **given_as)
+def test_parameters_that_do_not_fit_are_refused(form: dict, message: str):
+    with pytest.raises(se.InputError, match=message):
+        se.Tumbling(se.F1(), **form)
 
 
 @pytest.mark.parametrize("build", [lambda: se.Tumbling(se.F1(), size=3), lambda: se.Fading(se.F1(), 3)])
@@ -249,15 +249,15 @@ def test_powers_of_two_are_within_their_bound_and_the_same_for_arrays():
     drawn = random.Random(2)
     some = [0.0, 1.0, 1 / 256, math.nextafter(1 / 256, 0), math.nextafter(1.0, 0), 5e-324, 1e-17, 0.5]
     some += [drawn.random() for _ in range(20_000)] + [step / 256 for step in range(257)]
-    found = [power(x) for x in some]
-    assert powers(np.array(some)).tolist() == found
+    result = [power(x) for x in some]
+    assert powers(np.array(some)).tolist() == result
     with localcontext() as context:
         context.prec = 50
         two = Decimal(2).ln()
-        worst = max(abs(Decimal(w) / (two * Decimal(x)).exp() - 1) for x, w in zip(some, found, strict=True))
+        worst = max(abs(Decimal(w) / (two * Decimal(x)).exp() - 1) for x, w in zip(some, result, strict=True))
     assert worst < Decimal(2) ** -51
-    assert min(found) == 1.0
-    assert max(found) == 2.0
+    assert min(result) == 1.0
+    assert max(result) == 2.0
     assert power(0.0).hex() == "0x1.0000000000000p+0"
     assert power(0.5).hex() == "0x1.6a09e667f3bcdp+0"
 
@@ -296,12 +296,12 @@ def test_fading_is_within_its_bound_of_plain_loops(half_life: object, weighted: 
             else:
                 second += Fraction(drawn.choice([0.0, 0.125, 1.0]))
                 late = Fraction(drawn.choice([0, 0, 2]))
-                given_t = float(second - late)
+                input_t = float(second - late)
                 if isinstance(half_life, timedelta):
-                    window.update(true, pred, weight=weight, t=DAY + timedelta(seconds=given_t))
+                    window.update(true, pred, weight=weight, t=DAY + timedelta(seconds=input_t))
                     unit = Fraction(half_life // timedelta(microseconds=1), 10**6)
                 else:
-                    window.update(true, pred, weight=weight, t=given_t)
+                    window.update(true, pred, weight=weight, t=input_t)
                     unit = Fraction(half_life)
                 t = (second - late) / unit
                 now = max([t, *(when for *_, when in seen)])
@@ -309,8 +309,8 @@ def test_fading_is_within_its_bound_of_plain_loops(half_life: object, weighted: 
             if step % 20 == 19:
                 seen = [example for example in seen if now - example[3] < 64]  # what weighs less than 2**-64
                 expected = oracle(seen, now)
-                found = (window.weight, *window.get().values())
-                for mine, right in zip(found, expected, strict=True):
+                result = (window.weight, *window.get().values())
+                for mine, right in zip(result, expected, strict=True):
                     assert abs(Decimal(mine) - right) <= bound * right, (step, mine, right)
 
 
@@ -361,11 +361,11 @@ def test_weights_at_the_ends_of_their_range():
     tiny = se.Fading(se.Evaluator(["f1_micro"]), 3)
     for _ in range(300):
         tiny.update({"a"}, {"a", "b"}, weight=5e-324)
-    kept = tiny.snapshot()
-    assert se.Evaluator.from_bytes(kept.to_bytes()) == kept
-    assert tiny.get() == kept.get()
+    retained = tiny.snapshot()
+    assert se.Evaluator.from_bytes(retained.to_bytes()) == retained
+    assert tiny.get() == retained.get()
     tiny.update({"a"}, {"a"}, weight=0.0)
-    assert tiny.get() == kept.get()
+    assert tiny.get() == retained.get()
 
 
 @pytest.mark.parametrize("half_life", [0, -3, True, "7", None, math.nan, -1.0, 0.0, timedelta(0), math.inf])

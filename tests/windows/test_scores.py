@@ -150,10 +150,10 @@ def test_bytes_in_mid_window_are_the_window(stream: Stream, size: int):
     for step, example in enumerate(stream.examples):
         put(window, [example])
         put(timed, [example], [step // 2])
-        for kept in (window, timed):
-            back = type(kept).from_bytes(kept.to_bytes())
-            assert back == kept == pickle.loads(pickle.dumps(kept)) == copy.deepcopy(kept)
-            assert back.snapshot() == kept.snapshot()
+        for retained in (window, timed):
+            back = type(retained).from_bytes(retained.to_bytes())
+            assert back == retained == pickle.loads(pickle.dumps(retained)) == copy.deepcopy(retained)
+            assert back.snapshot() == retained.snapshot()
         window, timed = se.Rolling.from_bytes(window.to_bytes()), timed.copy()
     assert same(window, stream.fed(stream.examples[-size:]))
 
@@ -430,10 +430,10 @@ def test_calls_that_fail_change_nothing(kind: str, weight: float):
         ("numbers of examples", lambda: window.update_many([{"a"}] * 2, [{"a": 0.5}], **times)),
         ("weight", lambda: window.update({"new"}, {"new": 0.5}, weight=-1.0, **when)),
     ]
-    for told, call in calls:
-        with pytest.raises(se.InputError, match=told):
+    for message, call in calls:
+        with pytest.raises(se.InputError, match=message):
             call()
-        assert window.to_bytes() == before, told
+        assert window.to_bytes() == before, message
     put(window, [({"a"}, {"a": 0.5}, set(), 1.0)], [9.0] if when else None)
 
 
@@ -495,9 +495,9 @@ def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: st
         window = filled(kind, weight)
         with pytest.raises(Interrupted):
             interrupted(lambda window=window: run(window), hit)
-        answer, found = window.get(), window.to_bytes()
-        assert found in (before, after), f"torn at instruction {hit}"
-        back = type(window).from_bytes(found)
+        answer, result = window.get(), window.to_bytes()
+        assert result in (before, after), f"torn at instruction {hit}"
+        back = type(window).from_bytes(result)
         assert answer == window.get() == back.get()
         for target in (window, back):
             target.update({"x", "new"}, {"newer": 0.5, "a": 0.1}, weight=0.7, **at(kind, 8))
@@ -543,19 +543,19 @@ def test_damaged_bytes_are_refused(kind: str, weight: float):
     for cut in spread(range(len(data)), 200):
         with pytest.raises(se.FormatError):
             own.from_bytes(data[:cut])
-    kept = tried = 0
+    retained = tried = 0
     for place in spread(range(8, len(body)), 60):
         for value in {0, 255, body[place] ^ 1, body[place] ^ 128, drawn.randrange(256)} - {body[place]}:
             edited = sealed(bytes(body[:place]) + bytes([value]) + bytes(body[place + 1 :]))
             tried += 1
             try:
-                found = own.from_bytes(edited)
+                result = own.from_bytes(edited)
             except se.FormatError:
                 continue
-            kept += 1
-            assert found.to_bytes() == edited
-            found.labels, found.weight, found.snapshot(), attempted(found.get)
-    assert kept < tried
+            retained += 1
+            assert result.to_bytes() == edited
+            result.labels, result.weight, result.snapshot(), attempted(result.get)
+    assert retained < tried
 
 
 SPOILT: dict[str, dict[str, Any]] = {
@@ -634,6 +634,6 @@ def test_traces_queues_and_progressive_evaluation_take_windows_of_scores():
     )
     model = multioutput.ClassifierChain(linear_model.LogisticRegression(), order=["a", "b", "c"])
     pairs = [({"x": rng.random()}, true) for true, _ in examples]
-    found = se.progressive_evaluate(iter(pairs), model, se.Rolling(se.Evaluator(names, threshold=0.5), 20))
-    assert found.examples == 20
-    assert 0 <= found.get("roc_auc_macro") <= 1
+    result = se.progressive_evaluate(iter(pairs), model, se.Rolling(se.Evaluator(names, threshold=0.5), 20))
+    assert result.examples == 20
+    assert 0 <= result.get("roc_auc_macro") <= 1

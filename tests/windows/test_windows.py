@@ -42,8 +42,8 @@ NAMES = ["f1_macro", "hamming_loss", "recall_samples"]
 NOON = datetime(2024, 5, 1, 12)
 
 
-def fed(stream: Stream, kept: list[Example]) -> bytes:
-    return stream.fed(kept).to_bytes()
+def fed(stream: Stream, retained: list[Example]) -> bytes:
+    return stream.fed(retained).to_bytes()
 
 
 def churn(seed: int, steps: int, *, weighted: bool) -> list[tuple[set, set, float, set | None]]:
@@ -69,8 +69,8 @@ def test_rolling_equals_counting_the_last_examples_anew_at_every_step(weighted: 
         rolling.update(true, pred, weight=weight, mask=mask)
         last.append((true, pred, weight, mask))
         anew = se.Evaluator(NAMES)
-        for given_true, given_pred, given_weight, given_mask in last:
-            anew.update(given_true, given_pred, weight=given_weight, mask=given_mask)
+        for input_true, input_pred, input_weight, input_mask in last:
+            anew.update(input_true, input_pred, weight=input_weight, mask=input_mask)
         assert rolling.snapshot().to_bytes() == anew.to_bytes()
         assert rolling.get() == anew.get()
         assert rolling.examples == anew.examples
@@ -108,7 +108,7 @@ def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: 
     setup["threshold"] = 0.5 if form == "float scores" else None
     true, scores = rng.random((400, 4)) < 0.4, rng.random((400, 4))
     pred = scores >= 0.5
-    given_weights = rng.choice([0.5, 1.0, 3.0], 400) if weighted else np.ones(400)
+    input_weights = rng.choice([0.5, 1.0, 3.0], 400) if weighted else np.ones(400)
     for size in (1, 7, 130, 399, 400, 401):
         many = se.Rolling(se.Evaluator(NAMES, **setup), size)
         one = se.Rolling(se.Evaluator(NAMES, **setup), size)
@@ -122,13 +122,13 @@ def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: 
                 "frames": tuple(pd.DataFrame(side[part], columns=names) for side in (true, pred)),
                 "rows beside lists": (true[part], lists[1]),
             }[form]
-            many.update_many(*batch, weights=given_weights[part] if weighted else None)
+            many.update_many(*batch, weights=input_weights[part] if weighted else None)
             for row in range(start, stop):
                 if form == "lists":
                     said = lists[0][row - start], lists[1][row - start]
                 else:
                     said = tuple(dict(zip(names, side[row].tolist(), strict=True)) for side in (true, pred))
-                one.update(*said, weight=float(given_weights[row]))
+                one.update(*said, weight=float(input_weights[row]))
         assert many.to_bytes() == one.to_bytes(), size
 
 
@@ -344,7 +344,7 @@ def test_copies_pickles_and_bytes_are_equal_and_independent(kind: str, weight: f
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_given_evaluator_is_neither_changed_nor_kept(kind: str):
+def test_the_passed_evaluator_is_neither_changed_nor_retained(kind: str):
     ev = se.Evaluator(NAMES)
     window = made(kind, ev)
     window.update({"a"}, {"b"}, **at(kind, 0))
@@ -366,14 +366,14 @@ def test_the_given_evaluator_is_neither_changed_nor_kept(kind: str):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("evaluator", "told"),
+    ("evaluator", "message"),
     [
         (se.F1, r"write F1\(\)"), (se.Evaluator, "not the class"), ("f1_micro", "such as"), (None, "such as"),
         (se.Rolling(se.F1(), 3), "such as"),
     ],
 )  # fmt: skip
-def test_what_is_no_evaluator_is_refused(kind: str, evaluator: object, told: str):
-    with pytest.raises(se.InputError, match=told):
+def test_what_is_no_evaluator_is_refused(kind: str, evaluator: object, message: str):
+    with pytest.raises(se.InputError, match=message):
         made(kind, evaluator)
 
 
@@ -478,8 +478,8 @@ def test_time_rolling_holds_the_examples_after_latest_minus_period(weighted: boo
         seen.append((now, true, pred, weight, mask))
         seen = [example for example in seen if now - 7 < example[0] <= now]
         anew = se.Evaluator(NAMES)
-        for _, given_true, given_pred, given_weight, given_mask in seen:
-            anew.update(given_true, given_pred, weight=given_weight, mask=given_mask)
+        for _, input_true, input_pred, input_weight, input_mask in seen:
+            anew.update(input_true, input_pred, weight=input_weight, mask=input_mask)
         assert window.snapshot().to_bytes() == anew.to_bytes()
         assert window.latest == now
 
@@ -538,10 +538,10 @@ def test_merged_time_windows_hold_what_one_window_would(
 
 def test_every_kind_of_date_is_taken_and_the_finest_refused():
     def window(*times: object) -> se.TimeRolling:
-        found = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
+        result = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
         for t in times:
-            found.update({"a"}, {"a"}, t=t)
-        return found
+            result.update({"a"}, {"a"}, t=t)
+        return result
 
     same = [
         datetime(2024, 5, 1), date(2024, 5, 1), np.datetime64("2024-05-01"), np.datetime64("2024-05-01T00:00", "ns"),
@@ -641,9 +641,9 @@ def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: st
         with pytest.raises(Interrupted):
             interrupted(lambda window=window: run(window), hit)
         answer = window.get()
-        found = window.to_bytes()
-        assert found in (before, after), f"torn at instruction {hit}"
-        back = type(window).from_bytes(found)
+        result = window.to_bytes()
+        assert result in (before, after), f"torn at instruction {hit}"
+        back = type(window).from_bytes(result)
         assert answer == window.get() == back.get()
         for target in (window, back):
             target.update({"x", "new"}, {"newer", "a"}, weight=0.7, **at(kind, 8))
@@ -707,21 +707,21 @@ def test_damaged_bytes_of_windows_are_refused(kind: str, weight: float):
         with pytest.raises(se.FormatError):
             own.from_bytes(data[:cut])
     body, drawn = bytearray(data[:-4]), random.Random(4)
-    kept = 0
+    retained = 0
     for place in spread(range(8, len(body)), 60):
         for value in {0, 1, 2, 255, body[place] ^ 1, body[place] ^ 128, drawn.randrange(256)}:
             if value != body[place]:
                 edited = bytes(body[:place]) + bytes([value]) + bytes(body[place + 1 :])
                 try:
-                    found = own.from_bytes(sealed(edited))
+                    result = own.from_bytes(sealed(edited))
                 except se.FormatError:
                     continue
-                kept += 1
-                assert found.to_bytes() == sealed(edited)
-                assert isinstance(found.get(), dict)
-                found.copy().reset()
-                found.labels, found.weight, found.snapshot()
-    assert kept < 20 * len(body)
+                retained += 1
+                assert result.to_bytes() == sealed(edited)
+                assert isinstance(result.get(), dict)
+                result.copy().reset()
+                result.labels, result.weight, result.snapshot()
+    assert retained < 20 * len(body)
 
 
 def hostile() -> dict[str, bytes]:
@@ -729,19 +729,19 @@ def hostile() -> dict[str, bytes]:
     names = ("Rolling", "TimeRolling", "Tumbling", "Fading")
     head = {kind: b"\x89SEV\r\n\x02" + bytes([number]) for number, kind in enumerate(names, 16)}
     many = b"".join(b"\6" + f"{number:03x}".encode() for number in range(4096))
-    found = {}
+    result = {}
     for size in (2**16, 2**31, 2**62, 2**64 - 1):
         for kind, start in head.items():
             body = start + b"\1\1\0\0"
-            found[f"{kind}: numbers {size}"] = body + varint(size) + bytes(40)
-            found[f"{kind}: items {size}"] = body + b"\1\6" + varint(size) + bytes(40)
-            found[f"{kind}: examples {size}"] = body + b"\1\6\0" + varint(size) + bytes(40)
-            found[f"{kind}: slots {size}"] = body + b"\1\6\0\1\1\1" + varint(size) + bytes(40)
+            result[f"{kind}: numbers {size}"] = body + varint(size) + bytes(40)
+            result[f"{kind}: items {size}"] = body + b"\1\6" + varint(size) + bytes(40)
+            result[f"{kind}: examples {size}"] = body + b"\1\6\0" + varint(size) + bytes(40)
+            result[f"{kind}: slots {size}"] = body + b"\1\6\0\1\1\1" + varint(size) + bytes(40)
     for kind in ("Tumbling", "Fading"):
         parts = b"".join(varint(2 * number) + b"\0\0" + bytes(5) + b"\0" + bytes(6) for number in range(2000))
         declared = head[kind] + b"\1\1\1\1" + varint(4096) + many + b"\0"
-        found[f"{kind}: declared labels times parts"] = declared + b"\1\6" + varint(2000) + parts
-    return found
+        result[f"{kind}: declared labels times parts"] = declared + b"\1\6" + varint(2000) + parts
+    return result
 
 
 HOSTILE = hostile()
@@ -772,7 +772,7 @@ def test_bytes_of_another_class_are_refused_by_name(kind: str):
         type(filled(kind)).from_bytes(se.Evaluator().to_bytes())
 
 
-def test_the_order_of_examples_of_one_time_means_nothing_and_that_of_others_does():
+def test_the_order_of_examples_of_one_time_means_nothing_and_that_of_different_times_does():
     first, second = ({"a"}, {"b"}), ({"c", "d"}, {"a"})
     orders = []
     for pair in ((first, second), (second, first)):
@@ -816,7 +816,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
     width = 9
     mine, theirs = compiled_tape.Tape(Root(), timed), _tape.Tape(Root(), timed)
     counts, twin = compiled.Counts(Root(), width), _numpy.Counts(Root(), width)
-    columns, now, scores_kept = {str(n): n for n in range(width)}, 0, False
+    columns, now, retained_scores = {str(n): n for n in range(width)}, 0, False
     for _ in range(data.draw(st.integers(0, 25))):
         step = data.draw(st.sampled_from(["slide", "extend", "drop"]))
         if step == "drop":
@@ -830,7 +830,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
             slots = np.array([5 * n + outcome for n, outcome in enumerate(outcomes)], np.int64)
             key = tuple(sum(o in kinds for o in outcomes) for kinds in ((1, 3), (2, 3), (3,), (4,)))
             one, stamps = np.array([len(slots)], np.int32), np.array([now]) if timed else None
-            if step == "slide" and not (mine.weighted or scores_kept):
+            if step == "slide" and not (mine.weighted or retained_scores):
                 said = [{str(n): bool(o & bit) for n, o in enumerate(outcomes)} for bit in (1, 2)]
                 assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == 0
                 count_slots(twin, slots, key, 0, 1)
@@ -839,7 +839,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
             else:
                 weight = np.array([data.draw(st.sampled_from([1.0, 0.5]))])
                 scored = data.draw(st.sampled_from([None, None, np.float32, np.float64]))
-                scores_kept = scores_kept or scored is not None
+                retained_scores = retained_scores or scored is not None
                 scores = None if scored is None else (np.array([2]), np.array([now, 3]), np.array([0.1, now], scored))
                 for tape, table in ((mine, counts), (theirs, twin)):
                     count_slots(table, slots, key, 0, 1)
@@ -848,9 +848,9 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
         for size, limit in ((0, now), (3, now - 2), (99, -(2**63))):
             assert mine.overdue(size, limit) == theirs.overdue(size, limit)
         start = data.draw(st.integers(0, 5))
-        for found, expected in zip(mine.contents(start, 99), theirs.contents(start, 99), strict=True):
-            assert (found is None) == (expected is None)
-            assert found is None or found.tolist() == expected.tolist()
+        for result, expected in zip(mine.contents(start, 99), theirs.contents(start, 99), strict=True):
+            assert (result is None) == (expected is None)
+            assert result is None or result.tolist() == expected.tolist()
         for copied, expected in zip(mine.scores_of(start, 99), theirs.scores_of(start, 99), strict=True):
             assert (copied.dtype, copied.tolist()) == (expected.dtype, expected.tolist())
         assert counts.examples == twin.examples

@@ -187,18 +187,18 @@ def test_foreign_bytes_are_refused(data: bytes):
 @settings(max_examples=cases(300), deadline=None)
 @given(st.binary(max_size=200))
 def test_arbitrary_bytes_are_refused(data: bytes):
-    for given_bytes in (data, b"\x89SEV\r\n" + data, b"\x89SEV\r\n\x02" + data, sealed(b"\x89SEV\r\n\x02\x01" + data)):
+    for input_bytes in (data, b"\x89SEV\r\n" + data, b"\x89SEV\r\n\x02" + data, sealed(b"\x89SEV\r\n\x02\x01" + data)):
         with pytest.raises(se.FormatError):
-            se.Evaluator.from_bytes(given_bytes)
+            se.Evaluator.from_bytes(input_bytes)
 
 
 @pytest.mark.parametrize(
-    "given_value", [None, "text", 0, [1, 2], {}, object(), np.zeros(4, np.uint8), 1.5, ()], ids=case_name
+    "input_value", [None, "text", 0, [1, 2], {}, object(), np.zeros(4, np.uint8), 1.5, ()], ids=case_name
 )
-def test_what_is_not_bytes_is_refused(given_value: object):
+def test_what_is_not_bytes_is_refused(input_value: object):
     for read in (se.Evaluator.from_bytes, se.F1.from_bytes):
         with pytest.raises(se.FormatError, match="bytes"):
-            read(given_value)
+            read(input_value)
 
 
 class Trap:
@@ -218,9 +218,9 @@ def test_pickles_are_refused_and_not_run():
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         for thing in (Trap(), unweighted(), {"a": 1}):
             data = pickle.dumps(thing, protocol)
-            for given_bytes in (data, b"\x89SEV\r\n" + data, sealed(b"\x89SEV\r\n\x02\x01" + data)):
+            for input_bytes in (data, b"\x89SEV\r\n" + data, sealed(b"\x89SEV\r\n\x02\x01" + data)):
                 with pytest.raises(se.FormatError):
-                    se.Evaluator.from_bytes(given_bytes)
+                    se.Evaluator.from_bytes(input_bytes)
     assert not Trap.sprung
 
 

@@ -72,7 +72,7 @@ def test_pieces_that_fail_leave_the_old_file(tmp_path: Path):
 
 @posix
 @pytest.mark.parametrize("old", [0o600, 0o640, 0o666, 0o444])
-def test_the_mode_is_kept_and_nobody_reads_the_new_content_before(
+def test_the_mode_is_preserved_and_nobody_reads_the_new_content_before(
     old: int, umask: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path, seen, write, chmod = tmp_path / "state", [], os.write, os.fchmod
@@ -91,7 +91,9 @@ def test_a_new_file_has_the_mode_of_the_umask(umask: None, tmp_path: Path):
 
 
 @root
-def test_owner_and_group_are_kept_and_without_the_group_its_rights_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_owner_and_group_are_preserved_and_without_the_group_its_rights_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     path = tmp_path / "state"
     for lost, owners, bits in (
         ((), (12345, 23456), 0o664),
@@ -128,14 +130,16 @@ def listed(tmp_path: Path) -> Path:
     return path
 
 
-def test_attributes_and_access_lists_are_kept(listed: Path):
+def test_attributes_and_access_lists_are_preserved(listed: Path):
     write_file(listed, b"new")
     assert os.getxattr(listed, "user.origin") == b"monday"
     assert os.getxattr(listed, "system.posix_acl_access") == access_list(0)
     assert (listed.read_bytes(), mode(listed)) == (b"new", 0o660)
 
 
-def test_an_access_list_that_cannot_be_kept_gives_its_rights_to_nobody(listed: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_access_list_that_cannot_be_retained_gives_its_rights_to_nobody(
+    listed: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(os, "setxattr", failing(errno.ENOTSUP))
     write_file(listed, b"new")
     assert (listed.read_bytes(), mode(listed), os.listxattr(listed)) == (b"new", 0o600, [])
@@ -218,7 +222,7 @@ def test_the_longest_name_is_written(tmp_path: Path):
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EROFS, errno.EACCES, errno.EIO])
 @pytest.mark.parametrize("call", ["open", "fsync"])
-def test_a_folder_that_cannot_be_synced_is_told_only_where_it_could_be(
+def test_a_folder_that_cannot_be_synced_is_reported_only_where_it_could_be(
     call: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     replace = Path.replace
@@ -228,8 +232,8 @@ def test_a_folder_that_cannot_be_synced_is_told_only_where_it_could_be(
         monkeypatch.setattr(os, call, failing(code))
 
     monkeypatch.setattr(Path, "replace", replaced)
-    told = pytest.raises(OSError, match="replaced, but may not survive a power cut")
-    with told if code == errno.EIO else contextlib.nullcontext():
+    expectation = pytest.raises(OSError, match="replaced, but may not survive a power cut")
+    with expectation if code == errno.EIO else contextlib.nullcontext():
         write_file(tmp_path / "state", b"new")
     assert content(tmp_path) == {"state": b"new"}
 

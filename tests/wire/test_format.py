@@ -119,7 +119,7 @@ def test_the_reader_refuses_what_is_damaged():
             reader.read(damaged)
 
 
-def test_the_reader_is_short_and_needs_the_standard_library_alone():
+def test_the_reader_is_short_and_needs_the_standard_library_only():
     source = Path(reader.__file__).read_text(encoding="utf-8")
     assert len(source.splitlines()) <= 250
     for node in ast.walk(ast.parse(source)):

@@ -342,7 +342,7 @@ def test_what_panes_gave_is_independent():
 # -- the parts --------------------------------------------------------------------------------------------------------
 
 
-def test_combining_leaves_alone_what_it_was_given():
+def test_combining_leaves_unchanged_what_it_was_passed():
     count, merge = EvaluatorFn(JOB), MergeFn(JOB)
     parts = [count.add_inputs(count.create_accumulator(), FEW[start : start + 100]) for start in range(0, 400, 100)]
     states = [count.extract_output(part) for part in parts]
@@ -409,7 +409,7 @@ def test_states_are_coded_by_their_bytes(made):
         ("cat", "a row must be a mapping"),
     ],
 )
-def test_what_cannot_be_read_is_told_in_our_words(row, says, tmp_path):
+def test_what_cannot_be_read_is_reported_in_our_words(row, says, tmp_path):
     with pytest.raises(se.InputError, match=says):
         run(beam.Create([row]), Evaluate(**NAMES), tmp_path)
 

@@ -175,10 +175,10 @@ def test_slices_weights_and_metrics_go_to_the_workers(parquet):
     lists = [[row[name] for row in ROWS] for name in ("actual", "predicted", "weight", "region")]
     sliced.update_many(lists[0], lists[1], weights=lists[2], where={"region": lists[3]})
     frame = dd.read_parquet(parquet)
-    given = {"weight": "weight", "by": "region", "metrics": se.F1(average="micro")}
-    assert evaluate(frame, "actual", "predicted", **given).to_bytes() == sliced.to_bytes()
+    inputs = {"weight": "weight", "by": "region", "metrics": se.F1(average="micro")}
+    assert evaluate(frame, "actual", "predicted", **inputs).to_bytes() == sliced.to_bytes()
     bag = db.from_sequence(ROWS, npartitions=3)
-    assert evaluate(bag, "actual", "predicted", scheduler="threads", **given).to_bytes() == sliced.to_bytes()
+    assert evaluate(bag, "actual", "predicted", scheduler="threads", **inputs).to_bytes() == sliced.to_bytes()
 
 
 def test_a_state_goes_into_a_larger_computation():
@@ -215,11 +215,11 @@ def test_rows_may_hold_sets_mappings_arrays_and_scores():
     assert result.to_bytes() == empty.to_bytes()
 
 
-def test_rows_may_have_labels_beside_scores_masks_and_nulls():
+def test_rows_may_have_labels_with_scores_masks_and_nulls():
     rows = [{"y": ["a"], "l": ["a", "b"], "s": [0.9, 0.2], "m": ["b"]}, {"y": None, "l": None, "s": None, "m": None}]
-    given = {"scores": "s", "mask": "m", "null": "empty", "threshold": 0.5}
+    inputs = {"scores": "s", "mask": "m", "null": "empty", "threshold": 0.5}
     parts = [dask.delayed(rows[:1]), dask.delayed(rows[1:])]
-    result = evaluate(parts, "y", "l", **given)
+    result = evaluate(parts, "y", "l", **inputs)
     single = se.Evaluator(threshold=0.5)
     single.update_many([["a"], []], [{"a": 0.9, "b": 0.2}, {}], mask=[["b"], []])
     assert result.to_bytes() == single.to_bytes()

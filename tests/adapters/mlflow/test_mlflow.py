@@ -47,7 +47,7 @@ def fetched(run: mlflow.entities.Run, path: str) -> Path:
     return Path(mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path=path))
 
 
-def test_metrics_the_page_and_the_state_are_kept(client):
+def test_metrics_the_page_and_the_state_are_preserved(client):
     ev = filled(["f1_macro", "fbeta_micro(beta=2)", "recall_per_label"])
     with mlflow.start_run() as run:
         log(ev, prefix="val_", step=3)

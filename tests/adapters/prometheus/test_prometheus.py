@@ -184,7 +184,7 @@ def test_a_registry_refuses_two_collectors_of_equal_names_and_takes_other_namesp
         ((se.Evaluator(),), {"metrics": ["f1_marco"]}, "did you mean"),
     ],
 )
-def test_what_cannot_be_exposed_is_told(arguments: tuple, options: dict, message: str):
+def test_what_cannot_be_exposed_is_reported(arguments: tuple, options: dict, message: str):
     with pytest.raises(se.StreamevalError, match=message):
         EvaluationCollector(*arguments, **options)
 

@@ -29,7 +29,7 @@ def sources() -> dict[str, object]:
     return made
 
 
-def test_a_scrape_beside_any_call_is_of_one_moment():
+def test_a_scrape_with_any_call_is_of_one_moment():
     seen = set()
     for name in sources():
 

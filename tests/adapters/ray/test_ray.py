@@ -200,10 +200,10 @@ def test_null_lists_count_as_empty_where_that_is_said_whatever_the_blocks_are():
         assert result.to_bytes() == single(spoilt, null="empty", by="region")
 
 
-@pytest.mark.parametrize("given", [[{"actual": []}], TABLE, None], ids=["list", "table", "None"])
-def test_what_is_no_dataset_is_refused(given):
+@pytest.mark.parametrize("inputs", [[{"actual": []}], TABLE, None], ids=["list", "table", "None"])
+def test_what_is_no_dataset_is_refused(inputs):
     with pytest.raises(se.InputError, match=r"dataset must be a ray\.data\.Dataset"):
-        evaluate(given, "actual", "predicted")
+        evaluate(inputs, "actual", "predicted")
 
 
 # -- trees of tasks ---------------------------------------------------------------------------------------------------

@@ -57,13 +57,13 @@ CHECKS = [
 def pairs(size: int, seed: int, *, churn: bool = False) -> list[tuple[dict, dict, float]]:
     """Mappings in which labels go missing on either side; with churn the labels themselves come and go."""
     rng = random.Random(seed)
-    found = []
+    result = []
     for step in range(size):
         names = [f"label {number + step // 50}" for number in range(6)] if churn else LABELS
         y_true = {name: rng.random() < 0.4 for name in names if rng.random() < 0.9}
         y_pred = {name: rng.random() < 0.4 for name in names if rng.random() < 0.8}
-        found.append((y_true, y_pred, rng.choice([1.0, 0.1, 2.5, 1e-9])))
-    return found
+        result.append((y_true, y_pred, rng.choice([1.0, 0.1, 2.5, 1e-9])))
+    return result
 
 
 def same(left: float, right: float) -> bool:
@@ -183,9 +183,9 @@ def test_a_rolling_window_equals_recomputation_at_every_step(name: str, weighted
     rolling = utils.Rolling(CLASSES[name], window_size=size)
     window: deque[tuple[dict, dict, float]] = deque(maxlen=size)
     for y_true, y_pred, weight in pairs(cases(1000 if weighted else 2000), 6, churn=True):
-        given = (y_true, y_pred, weight) if weighted else (y_true, y_pred, 1.0)
-        rolling.update(*given)
-        window.append(given)
+        inputs = (y_true, y_pred, weight) if weighted else (y_true, y_pred, 1.0)
+        rolling.update(*inputs)
+        window.append(inputs)
         again = CLASSES[name]()
         for example in window:
             again.update(*example)
@@ -209,7 +209,7 @@ def test_a_class_of_each_body_rolls_by_number_and_by_time(name: str):
         assert same(by_time.get(), again.get())
 
 
-def test_parameters_are_kept_under_their_names_and_by_value():
+def test_parameters_are_preserved_under_their_names_and_by_value():
     labels, threshold = ["a", "b"], {"a": 0.5, "b": 0.25}
     metric = adapter.MacroFBeta(beta=2, zero_division=math.nan, empty="drop", labels=labels, threshold=threshold)
     labels.append("c")
@@ -225,7 +225,7 @@ def test_parameters_are_kept_under_their_names_and_by_value():
     assert adapter.MicroF1(labels=iter("ab")).labels == ("a", "b")
 
 
-def test_nothing_that_is_passed_in_is_changed_or_kept():
+def test_nothing_that_is_passed_in_is_changed_or_retained():
     metric = adapter.MicroF1()
     y_true, y_pred = {"a": True, "b": False}, {"a": True, "b": None, "c": True}
     metric.update(y_true, y_pred)

@@ -75,19 +75,19 @@ def test_adding_metrics_collects_them_as_river_does():
 
 
 def test_a_collection_counts_as_its_members_would_each_by_itself():
-    together, alone = MetricCollection(everything()), everything()
-    given = stream(60)
-    for y_true, y_pred, weight in given:
+    together, single = MetricCollection(everything()), everything()
+    examples = stream(60)
+    for y_true, y_pred, weight in examples:
         together.update(y_true, y_pred, weight)
-        for metric in alone:
+        for metric in single:
             metric.update(y_true, y_pred, weight)
-    assert distinct(together) == configurations(alone) == 4
-    assert repr(together.get()) == repr([metric.get() for metric in alone])  # nan equals itself as text
-    for y_true, y_pred, weight in given[:30]:
+    assert distinct(together) == configurations(single) == 4
+    assert repr(together.get()) == repr([metric.get() for metric in single])  # nan equals itself as text
+    for y_true, y_pred, weight in examples[:30]:
         together.revert(y_true, y_pred, weight)
-        for metric in alone:
+        for metric in single:
             metric.revert(y_true, y_pred, weight)
-    assert repr(together.get()) == repr([metric.get() for metric in alone])
+    assert repr(together.get()) == repr([metric.get() for metric in single])
 
 
 def test_what_is_collected_stays_as_it_is():
@@ -150,8 +150,8 @@ def test_a_member_of_two_collections_counts_for_both_and_its_fellows_for_one():
 
 
 def test_shallow_copies_count_by_themselves():
-    both, alone = MicroF1() + MacroF1(), MicroF1()
-    for original in (both, both[0], alone):
+    both, single = MicroF1() + MacroF1(), MicroF1()
+    for original in (both, both[0], single):
         original.update({"a": True}, {"a": True})
         twin = copy.copy(original)
         assert type(twin) is type(original)
@@ -175,11 +175,11 @@ def test_metrics_of_river_that_cannot_revert_are_not_made_to():
             mixed.update({"a": True}, {"a": 3})
         assert mixed.get() == before
 
-    beside = MetricCollection([window, Counting(), MicroF1()])
+    metrics_of_both = MetricCollection([window, Counting(), MicroF1()])
     before = window.metric.examples
     with pytest.raises(KeyError, match="b"):
-        beside.update({"b": True}, {"a": True})
-    assert (window.metric.examples, beside[2].snapshot().examples) == (before, 0)
+        metrics_of_both.update({"b": True}, {"a": True})
+    assert (window.metric.examples, metrics_of_both[2].snapshot().examples) == (before, 0)
 
 
 @pytest.mark.parametrize("wrong", ["f1_micro", [MicroF1], [3]])
@@ -211,10 +211,10 @@ def test_if_one_metric_refuses_an_example_none_has_counted_it():
         def update(self, y_true, y_pred, w=1.0):
             raise KeyError("broken")
 
-    beside = MicroF1() + Broken()
+    metrics_of_both = MicroF1() + Broken()
     with pytest.raises(KeyError):
-        beside.update({"a": True}, {"a": True})
-    assert beside[0].snapshot().examples == 0
+        metrics_of_both.update({"a": True}, {"a": True})
+    assert metrics_of_both[0].snapshot().examples == 0
 
 
 def test_metrics_of_scores_and_of_labels_are_not_asked_for_both():
@@ -287,10 +287,10 @@ def test_copies_and_pickles_of_a_collection_still_share():
 
 
 def test_collections_merge_member_by_member():
-    given = stream(30)
+    examples = stream(30)
     parts = [MicroF1() + MacroF1(zero_division=1.0) + SubsetAccuracy() for _ in range(2)]
     whole = parts[0].clone()
-    for position, example in enumerate(given):
+    for position, example in enumerate(examples):
         parts[position % 2].update(*example)
         whole.update(*example)
     parts[1][2].update({"a": True}, {"a": True})
@@ -358,8 +358,8 @@ def test_a_collection_runs_in_a_track_of_river():
 def test_progressive_validation_on_yeast_counts_every_example_of_every_metric(model: str):
     collection = MetricCollection(everything())
     carried = RiverMetric(se.Evaluator(keep=["confusions", "contributions", "cooccurrence", "labelsets"]))
-    beside = metrics.base.Metrics([MicroF1(), metrics.multioutput.ExactMatch()])
-    for metric in (collection, carried, beside):
+    metrics_of_both = metrics.base.Metrics([MicroF1(), metrics.multioutput.ExactMatch()])
+    for metric in (collection, carried, metrics_of_both):
         evaluate.progressive_val_score(datasets.Yeast().take(400), MODELS[model](), metric)
     # River leaves out an example for which the model predicts nothing, as two of these do at the start.
     assert carried.metric.examples == (400 if model == "ClassifierChain" else 399)
@@ -367,17 +367,17 @@ def test_progressive_validation_on_yeast_counts_every_example_of_every_metric(mo
         if member.snapshot()._config == collection[0].snapshot()._config:
             assert member.snapshot().to_bytes() == collection[0].snapshot().to_bytes()
         assert repr(member.get()) == repr(carried.metric.get(member.spec))
-    assert beside[0].get() == carried.metric.get("f1_micro")
+    assert metrics_of_both[0].get() == carried.metric.get("f1_micro")
 
 
 def test_a_collection_rolls():
     rolling = utils.Rolling(MetricCollection, window_size=5, metrics=[MicroF1(), MacroF1()])
-    given = stream(50)
-    for position, example in enumerate(given):
+    examples = stream(50)
+    for position, example in enumerate(examples):
         rolling.update(*example)
         again = MicroF1() + MacroF1()
-        for kept in given[max(0, position - 4) : position + 1]:
-            again.update(*kept)
+        for retained in examples[max(0, position - 4) : position + 1]:
+            again.update(*retained)
         assert rolling.get() == again.get()
 
 
@@ -526,12 +526,12 @@ def test_a_weighted_window_leaves_no_residue():
 
 
 def test_the_order_of_examples_does_not_change_a_bit():
-    given = stream(200)
+    examples = stream(200)
     values = set()
     for seed in range(5):
-        random.Random(seed).shuffle(given)
+        random.Random(seed).shuffle(examples)
         metric = adapter.SamplesF1()
-        for example in given:
+        for example in examples:
             metric.update(*example)
         values.add(metric.get())
     assert len(values) == 1

@@ -160,7 +160,7 @@ def test_metrics_compare_in_their_own_direction():
         _ = RiverMetric("label_cardinality").bigger_is_better
 
 
-def test_our_metric_stands_beside_those_of_river():
+def test_our_metric_stands_with_those_of_river():
     both = metrics.base.Metrics([RiverMetric("subset_accuracy"), metrics.multioutput.ExactMatch()])
     evaluate.progressive_val_score(datasets.Yeast().take(300), chain(), both)
     ours, theirs = both.get()
@@ -180,17 +180,17 @@ def test_a_metric_without_average_is_refused_by_name():
 
 
 def test_the_yeast_example_prints_a_report_of_all_examples():
-    told, progress = printed("river_yeast.py")
-    assert told.startswith("2,417 examples, 14 labels\n")
+    differs, progress = printed("river_yeast.py")
+    assert differs.startswith("2,417 examples, 14 labels\n")
     assert "100%" in progress
-    assert all(label in told for label in ORDER)
+    assert all(label in differs for label in ORDER)
 
 
 def test_the_example_of_scores_prints_rankings_curves_and_better_thresholds_and_saves_a_picture(tmp_path):
     picture = tmp_path / "roc.png"
-    told, _ = printed("scores.py", picture)
-    assert told.startswith("2,417 examples\n")
-    rows = [line.split() for line in told.splitlines() if line.startswith("Class")]
+    differs, _ = printed("scores.py", picture)
+    assert differs.startswith("2,417 examples\n")
+    rows = [line.split() for line in differs.splitlines() if line.startswith("Class")]
     assert [row[0] for row in rows] == ORDER
     assert all(float(best) >= float(plain) for _, plain, best, _ in rows)
     assert picture.read_bytes().startswith(b"\x89PNG")

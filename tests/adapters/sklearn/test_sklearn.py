@@ -170,12 +170,12 @@ def test_sparse_truths_and_predictions_are_scored():
         ({"metric": "roc_auc_macro", "response_method": "predict"}, se.InputError, "need scores"),
     ],
 )
-def test_what_no_scorer_can_be_made_of_is_told(options: dict, error: type[Exception], message: str):
+def test_what_no_scorer_can_be_made_of_is_reported(options: dict, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         scorer(options.pop("metric"), **options)
 
 
-def test_classes_beside_0_and_1_are_refused():
+def test_classes_with_0_and_1_are_refused():
     model = DecisionTreeClassifier().fit(X, Y + 1)
     with pytest.raises(se.InputError, match="only 0 and 1 are understood"):
         scorer("roc_auc_macro")(model, X, Y)

@@ -98,14 +98,14 @@ def main(folder: str, rows: str = "1_000_000") -> None:
         f"{job.merged([single]).examples:,} rows; same bytes as one process:", ours(df).to_bytes() == single, flush=True
     )
 
-    def files_alone(_):
+    def only_files(_):
         result = se.evaluate_table(str(place / "*.parquet"), actual="actual", predicted="predicted")
         result.get(), result.per_label()
         assert result.to_bytes() == single
 
     calls = {
         "ours": ours,
-        "streameval.evaluate_table on the files": files_alone,
+        "streameval.evaluate_table on the files": only_files,
         "arrow scan": arrow_scan,
         "jvm scan": jvm_scan,
     }

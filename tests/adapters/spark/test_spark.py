@@ -237,7 +237,7 @@ def test_two_columns_of_one_name_are_refused(df, adapter):
         adapter.evaluate(df.select("actual", "predicted", "actual"), "actual", "predicted")
 
 
-def test_what_a_worker_cannot_read_is_told_in_one_sentence(spark, adapter):
+def test_what_a_worker_cannot_read_is_reported_in_one_sentence(spark, adapter):
     frame = spark.createDataFrame([(["a"], None), (["b"], ["b"])], LISTS)
     with pytest.raises(se.InputError) as caught:
         adapter.evaluate(frame, "actual", "predicted")
@@ -483,7 +483,7 @@ def test_one_empty_row_does_not_spoil_the_data_set_as_it_does_in_spark(spark, ad
     assert result.get("recall_samples") == pytest.approx((1 / 2 + 0) / 2)
 
 
-def test_hamming_loss_is_at_most_1_while_spark_counts_labels_of_the_truth_alone(spark, adapter):
+def test_hamming_loss_is_at_most_1_while_spark_counts_labels_of_the_truth_only(spark, adapter):
     rows = [([0], [1])]
     assert peers(spark, rows).hammingLoss == 2.0
     assert ours(spark, rows, adapter).get("hamming_loss") == 1.0

@@ -99,15 +99,15 @@ def test_many_rows_give_the_bytes_of_one_process(ranks):
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "message"),
+    ("inputs", "kind", "message"),
     [
         ([{"threshold": 0.5}, {"threshold": 0.5}, {"threshold": 0.7}], "MergeError", "rank 0 and rank 2 .*threshold"),
         ([{}, {"labels": ["a"]}, {}], "MergeError", "rank 0 and rank 1 .*label"),
         ([{"metrics": ["f1_micro"]}, {}, {}], "MergeError", "rank 0 and rank 1 .*metrics differ"),
     ],
 )
-def test_ranks_that_were_built_differently_all_raise_the_same(ranks, given, kind, message):
-    answers = ranks.sync([se.Evaluator(**arguments).to_bytes() for arguments in given])
+def test_ranks_that_were_built_differently_all_raise_the_same(ranks, inputs, kind, message):
+    answers = ranks.sync([se.Evaluator(**arguments).to_bytes() for arguments in inputs])
     assert len(set(answers)) == 1
     assert answers[0][:2] == ("error", kind)
     assert re.search(message, answers[0][2])

@@ -18,7 +18,7 @@ class Unwritable:
     """Something that is no evaluator."""
 
 
-def _told(made, group):
+def _answers_of(made, group):
     """What sync gives, gives again, and leaves behind; or what it raises."""
     try:
         before = made.to_bytes() if hasattr(made, "to_bytes") else None
@@ -38,7 +38,7 @@ def _rank(rank, ranks, meeting, orders, answers):
     while (order := orders.get()) is not None:
         source, group = order
         made = restored(source) if isinstance(source, bytes) else source
-        answers.put(_told(made, pair if group == "pair" else None))
+        answers.put(_answers_of(made, pair if group == "pair" else None))
     dist.destroy_process_group()
 
 

@@ -45,7 +45,7 @@ def counted(root_of: Any, counts_of: Any, examples: list[list[int]]) -> tuple[An
 @both_twins
 @settings(max_examples=cases(100), deadline=None)
 @given(st.lists(EXAMPLES, max_size=40), st.lists(EXAMPLES, max_size=9))
-def test_examples_are_shown_by_the_commit_and_taken_back_by_another(
+def test_examples_are_displayed_by_the_commit_and_taken_back_by_another(
     root_of: Any, counts_of: Any, first: list[list[int]], second: list[list[int]]
 ):
     root, counts = counted(root_of, counts_of, first)

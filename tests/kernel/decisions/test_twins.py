@@ -109,7 +109,9 @@ def test_twins_count_true_and_predicted_lists_alike(kinds: tuple[type, type], di
     for seed in range(20):
         rng = random.Random(seed)
         examples, width = rng.choice([0, 1, 40, 1024, 3000]), rng.choice([0, 1, 2, 9, 64, 500])
-        sides = [lists_of(rng, examples, width, kind, told) for kind, told in zip(kinds, distinct, strict=True)]
+        sides = [
+            lists_of(rng, examples, width, kind, orders_seen) for kind, orders_seen in zip(kinds, distinct, strict=True)
+        ]
         everywhere = np.arange(rng.choice([0, width // 2, width]))
         twins = both(width)
         for counts in twins:
@@ -145,7 +147,7 @@ def test_lists_that_lead_out_of_range_are_not_followed(kind: type):
 def test_twins_tell_what_lists_are(kind: type, seed: int):
     rng = np.random.default_rng(seed)
     rows, width = int(rng.integers(0, 40)), int(rng.integers(1, 30))
-    told = set()
+    orders_seen = set()
     for how in range(30):
         lengths = rng.integers(0, min(width, 6) + 1, rows)
         drawn = [rng.choice(width, size, replace=how % 3 == 2) for size in lengths]
@@ -156,20 +158,20 @@ def test_twins_tell_what_lists_are(kind: type, seed: int):
         orders = {twin.list_order(offsets, places, width) for twin in (_lists_compiled, _lists_numpy)}
         repeated = any(len(set(row.tolist())) < len(row) for row in drawn)
         assert orders == {REPEATING if repeated else DISTINCT}
-        told |= orders
+        orders_seen |= orders
         for array, at, value in (
             (offsets, 0, -1), (offsets, -1, len(places) + 1), (offsets, rows // 2, np.iinfo(kind).max),
             (offsets, rows // 2, np.iinfo(kind).min), (places, start, width), (places, start, -1),
             (places, start, np.iinfo(kind).max), (places, start, np.iinfo(kind).min),
         ):  # fmt: skip
             if array is offsets or lengths.sum():
-                kept = array[at]
+                retained = array[at]
                 array[at] = value
                 assert {twin.list_order(offsets, places, width) for twin in (_lists_compiled, _lists_numpy)} == {
                     DAMAGED
                 }
-                array[at] = kept
-    assert rows < 3 or width < 3 or told == {DISTINCT, REPEATING}
+                array[at] = retained
+    assert rows < 3 or width < 3 or orders_seen == {DISTINCT, REPEATING}
     for twin in (_lists_compiled, _lists_numpy):
         assert twin.list_order(np.zeros(0, kind), np.zeros(9, kind), width) == DAMAGED
 
@@ -308,7 +310,8 @@ def test_twins_agree_about_any_history_of_single_examples(data: st.DataObject):
         code = twins[0].count_example(columns, fixed, true, pred, None, sign)
         assert code in (DONE, REFUSED)
         positive = [
-            {columns[name] for name in given if not isinstance(given, dict) or given[name]} for given in (true, pred)
+            {columns[name] for name in inputs if not isinstance(inputs, dict) or inputs[name]}
+            for inputs in (true, pred)
         ]
         named = {columns[name] for name in (*true, *pred)}
         outcomes = {column: (column in positive[0]) + 2 * (column in positive[1]) for column in named}
@@ -338,8 +341,8 @@ def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
         drawn = rng.random()
         if drawn < reverts and (counted or drawn < 0.1):
             wrong = not counted or rng.random() < 0.4
-            given = example() if wrong else counted.pop(rng.randrange(len(counted)))
-            codes = [count_slots(counts, *given, fixed, -1) for counts in twins]
+            inputs = example() if wrong else counted.pop(rng.randrange(len(counted)))
+            codes = [count_slots(counts, *inputs, fixed, -1) for counts in twins]
             assert codes[0] == codes[1], step
         elif drawn < 0.95:
             counted.append(example())
@@ -349,8 +352,8 @@ def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
             added = [example() for _ in range(rng.randrange(6))]
             counted += added
             for counts, other in zip(twins, both(width), strict=True):
-                for given in added:
-                    count_slots(other, *given, fixed, 1)
+                for inputs in added:
+                    count_slots(other, *inputs, fixed, 1)
                 assert merge(counts, other) == DONE
         else:
             twins = tuple(counts.copy(Root()) for counts in twins)
@@ -399,7 +402,7 @@ def test_twins_count_lists_of_examples_all_or_none(data: st.DataObject):
     ],
     ids=case_name,
 )  # fmt: skip
-def test_twins_leave_unusual_examples_to_others_and_change_nothing(true: object, pred: object):
+def test_twins_decline_unusual_examples_and_change_nothing(true: object, pred: object):
     columns = {"a": 0, 1: 1}
     for counts in both(2):
         assert counts.count_example(columns, 2, true, pred, None, 1) == OTHER
@@ -559,9 +562,9 @@ def test_threads_with_objects_of_their_own_do_not_disturb_each_other(size: int):
             ev.update_many(true[rows], (scores if number % 2 else pred)[rows])
         return ev.to_bytes()
 
-    alone = [work(number, 500) for number in range(2)]
+    single = [work(number, 500) for number in range(2)]
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(work, range(32))) == 16 * alone
+        assert list(pool.map(work, range(32))) == 16 * single
 
 
 @needs_compiled
@@ -653,8 +656,8 @@ def test_one_object_is_safe_between_threads_behind_a_lock():
     assert ev.to_bytes() == reference.to_bytes()
 
 
-@pytest.mark.parametrize(("value", "told"), [("fast", "must be auto, compiled or numpy"), ("numpy", "numpy")])
-def test_the_backend_can_be_chosen_when_the_package_is_imported(value: str, told: str):
+@pytest.mark.parametrize(("value", "orders_seen"), [("fast", "must be auto, compiled or numpy"), ("numpy", "numpy")])
+def test_the_backend_can_be_chosen_when_the_package_is_imported(value: str, orders_seen: str):
     program = "from streameval import kernel; print(kernel.BACKEND)"
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -663,4 +666,4 @@ def test_the_backend_can_be_chosen_when_the_package_is_imported(value: str, told
         env={**os.environ, "STREAMEVAL_KERNEL": value},
         cwd=Path.home(),
     )
-    assert told in done.stdout + done.stderr
+    assert orders_seen in done.stdout + done.stderr

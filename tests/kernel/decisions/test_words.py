@@ -35,7 +35,7 @@ def lists_of(rng: np.random.Generator, rows: int, width: int, longest: int, kind
 
 def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[object, ...]:
     cells, keys = np.zeros((width, 5), np.int64), Counter()
-    ends, found = (
+    ends, result = (
         [side.offsets.tolist() for side in (true, pred)],
         [
             (side.places if side.columns is None else side.columns[side.places % len(side.columns)]).tolist()
@@ -43,7 +43,7 @@ def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[
         ],
     )
     for row in rows:
-        t, p = (set(of[end[row] : end[row + 1]]) for of, end in zip(found, ends, strict=True))
+        t, p = (set(of[end[row] : end[row + 1]]) for of, end in zip(result, ends, strict=True))
         cells[list(t - p), 1] += 1
         cells[list(p - t), 2] += 1
         cells[list(t & p), 3] += 1

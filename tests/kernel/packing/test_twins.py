@@ -62,16 +62,16 @@ def test_damaged_tables_are_refused_for_the_same_reason_or_are_what_they_say(
             raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.sampled_from([0, 1, 2, 7, 8, 9, 127, 128, 255]))
     shape = data.draw(st.sampled_from([table.shape, (table.shape[0] + 1, table.shape[1])]))
     cut = bytes(raw[: data.draw(st.integers(0, len(raw)))])
-    for given_bytes in (bytes(raw), cut):
-        tables = [twin.unpack_columns(given_bytes, 0, len(given_bytes), *shape, least) for twin in TWINS]
+    for input_bytes in (bytes(raw), cut):
+        tables = [twin.unpack_columns(input_bytes, 0, len(input_bytes), *shape, least) for twin in TWINS]
         assert len({at for _, at in tables}) == 1
         if tables[0][1] >= 0:
             assert len({str(values.tolist()) for values, _ in tables}) == 1
-            assert _packed_numpy.pack_columns(tables[0][0], least) == given_bytes[: tables[0][1]]
+            assert _packed_numpy.pack_columns(tables[0][0], least) == input_bytes[: tables[0][1]]
 
 
 @pytest.mark.parametrize("length", [2**61, 2**62])
-def test_lengths_beyond_the_bytes_are_told_before_memory_is_asked_for_their_columns(length: int):
+def test_lengths_beyond_the_bytes_are_reported_before_memory_is_asked_for_their_columns(length: int):
     for twin in TWINS:
         with pytest.raises((MemoryError, ValueError)):
             twin.unpack_columns(b"\1" * 100, 0, 100, length, 2**10, 0)
@@ -116,7 +116,9 @@ def loop(examples: int, fixed: int, cells: np.ndarray, keys: np.ndarray, times: 
 
 @settings(max_examples=cases(1_000), deadline=None)
 @given(marginals(), st.data())
-def test_what_no_stream_leaves_is_told(drawn: tuple[int, int, np.ndarray, np.ndarray, np.ndarray], data: st.DataObject):
+def test_what_no_stream_leaves_is_reported(
+    drawn: tuple[int, int, np.ndarray, np.ndarray, np.ndarray], data: st.DataObject
+):
     examples, fixed, *arrays = drawn
     for _ in range(data.draw(st.integers(0, 3))):
         array = data.draw(st.sampled_from(arrays))

@@ -48,11 +48,11 @@ def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str, parts: 
     if fill == "ones":
         shape = (min(shape[0], 90), min(shape[1], 65))
     true, pred, hides = ((rng.random(shape) < FILLS[part]).astype(np.uint8) for part in (fill, "random", "rare"))
-    for given_true, given_pred in ((true, pred), (pred, true)):
+    for input_true, input_pred in ((true, pred), (pred, true)):
         for mask in (None, hides):
             columns = rng.permutation(shape[1] + 3)[: shape[1]].astype(np.int64)
             pair = both(parts)
-            seen = [each.table.count_dense(columns, given_true, given_pred, mask) for each in pair]
+            seen = [each.table.count_dense(columns, input_true, input_pred, mask) for each in pair]
             assert seen[0] == seen[1] <= 1
             assert same(pair)
 
@@ -84,10 +84,10 @@ def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: in
     rng = np.random.default_rng([examples, width, parts])
     sides = [random_lists(rng, examples, width, size) for _ in range(3)]
     for missing in (None, 0, 1, 2):
-        given_sides = [None if side == missing else lists for side, lists in enumerate(sides)]
+        input_sides = [None if side == missing else lists for side, lists in enumerate(sides)]
         pair = both(parts)
         for each in pair:
-            each.table.count_lists(examples, width, *given_sides)
+            each.table.count_lists(examples, width, *input_sides)
         assert same(pair)
 
 
@@ -110,8 +110,8 @@ def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int
             counted[key] += 1 if forward else -1
         elif codes[0] == DONE:  # never counted, which the decisions of the same set would have seen: count it again
             assert [each.change("prepare_example", slots, 1) for each in pair] == [DONE, DONE]
-    others, place = [each.copy() for each in pair], np.random.default_rng(0).permutation(10).astype(np.int64)
-    for each, other in zip(pair, others, strict=True):
+    rest, place = [each.copy() for each in pair], np.random.default_rng(0).permutation(10).astype(np.int64)
+    for each, other in zip(pair, rest, strict=True):
         before = everything(each.table)
         assert each.merge(other, place) == DONE
         assert each.merge(each) == DONE
@@ -122,7 +122,7 @@ def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int
         each.root.commit([part])
         each.table.compact()
     assert same(pair)
-    assert same(others)
+    assert same(rest)
 
 
 @needs_compiled

@@ -80,7 +80,7 @@ def test_texts_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataO
 
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
-def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: pa.DataType):
+def test_texts_that_differ_in_one_byte_or_in_length_only_are_distinguished(kind: pa.DataType):
     texts = ["x" * length for length in range(41)]
     texts += ["x" * place + "y" + "x" * (length - place - 1) for length in range(41) for place in range(length)]
     texts += ["\0" * length for length in range(41)]
@@ -91,7 +91,7 @@ def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: p
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 @pytest.mark.parametrize("prefix", ["", "a prefix longer than sixteen bytes "])
-def test_so_many_texts_that_tables_grow_are_told_apart(kind: pa.DataType, prefix: str):
+def test_so_many_texts_that_tables_grow_are_distinguished(kind: pa.DataType, prefix: str):
     numbers = np.random.default_rng(1).permutation(np.tile(np.arange(17_000), 2))
     agree(pa.array([f"{prefix}{number}" for number in numbers.tolist()], kind).slice(3))
 
@@ -108,7 +108,7 @@ def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("offsets", [[-1, 2], [0, 3, 2], [0, 4], [4], [-1], [0, 2**31 - 1], [2, 1, 3], []], ids=str)
-def test_offsets_that_do_not_bound_texts_are_told(offsets: list[int], kind: type):
+def test_offsets_that_do_not_bound_texts_are_reported(offsets: list[int], kind: type):
     for twin in TWINS:
         assert twin.string_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
 
@@ -144,7 +144,7 @@ def test_long_texts_are_equal_wherever_they_stand(length: int):
     view(13, b"abcd", 0, 8), view(21, b"abcd", 0, 0), view(13, b"abcd", 0, 2**31 - 1), view(2**31 - 1, b"abcd", 0, 0),
     view(13, b"abcd", 1, 0),
 ])  # fmt: skip
-def test_views_of_nothing_are_told(wrong: bytes):
+def test_views_of_nothing_are_reported(wrong: bytes):
     buffers = [np.zeros(20, np.uint8), np.zeros(0, np.uint8)]
     for twin in TWINS:
         assert twin.view_codes(views_of(view(13, b"\0" * 4, 0, 7), wrong), buffers) is None
@@ -203,15 +203,15 @@ def row_of(texts: list[str], form: int) -> Any:
 
 @settings(max_examples=cases(200), deadline=None)
 @given(st.lists(st.tuples(st.lists(st.sampled_from(["", "a", "b", "ä\0", "x" * 30, "\ud800"])), st.integers(0, 3))))
-def test_lists_and_arrays_of_texts_have_the_codes_of_their_first_occurrences(given_rows: list[tuple[list[str], int]]):
-    rows = [row_of(texts, form) for texts, form in given_rows]
-    flat = [text for texts, _ in given_rows for text in texts]
+def test_lists_and_arrays_of_texts_have_the_codes_of_their_first_occurrences(input_rows: list[tuple[list[str], int]]):
+    rows = [row_of(texts, form) for texts, form in input_rows]
+    flat = [text for texts, _ in input_rows for text in texts]
     names = list(dict.fromkeys(flat))
     for twin in TWINS:
-        ends, codes, found = twin.listed_codes(rows)
+        ends, codes, result = twin.listed_codes(rows)
         assert (ends.dtype, codes.dtype) == (np.int64, np.int32)
-        assert ends.tolist() == list(np.cumsum([0] + [len(texts) for texts, _ in given_rows]))
-        assert found == names
+        assert ends.tolist() == list(np.cumsum([0] + [len(texts) for texts, _ in input_rows]))
+        assert result == names
         assert [names[code] for code in codes.tolist()] == flat
 
 
@@ -264,9 +264,9 @@ def test_rows_that_go_away_while_memory_is_asked_for_are_not_read():
             gc.collect()
             Last(rows)
             gc.set_threshold(threshold)
-            found = _codes.listed_codes(rows)
+            result = _codes.listed_codes(rows)
             gc.set_threshold(*before)
-            assert found is None or found[2] == ["a"]
+            assert result is None or result[2] == ["a"]
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
@@ -310,17 +310,17 @@ def test_rows_are_sorted_by_code_and_rows_of_one_code_stay_in_order(codes: list[
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("wanted", [np.int32, np.int64])
 def test_offsets_begin_at_zero_and_do_not_fall(kind: type, wanted: type):
-    for offsets, found in (
+    for offsets, result in (
         ([], []), ([7], [0]), ([0, 0, 2], [0, 0, 2]), ([5, 5, 9, 9, 30], [0, 0, 4, 4, 25]), ([3, 2], None),
         ([*range(100), 98, 200], None), ([0, 5, -1, 9], None), ([2**31 - 3, 2**31 - 1], [0, 2]),
     ):  # fmt: skip
         for twin in LIST_TWINS:
-            given_offsets = np.array(offsets, kind)
-            got = twin.from_zero(given_offsets, wanted)
-            assert (got is None) == (found is None)
-            if found is not None:
-                assert (got.dtype, got.tolist()) == (wanted, found)
-                assert not np.shares_memory(got, given_offsets) or not len(offsets)
+            input_offsets = np.array(offsets, kind)
+            got = twin.from_zero(input_offsets, wanted)
+            assert (got is None) == (result is None)
+            if result is not None:
+                assert (got.dtype, got.tolist()) == (wanted, result)
+                assert not np.shares_memory(got, input_offsets) or not len(offsets)
 
 
 def ragged(rng: np.random.Generator, rows: int, width: int, kind: type, longest: int = 12) -> Lists:
@@ -361,7 +361,7 @@ def test_codes_rows_and_lists_out_of_range_are_refused():
 @needs_compiled
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("groups", [1, 2, 20, 700])
-def test_twins_count_groups_as_each_group_would_be_counted_alone(groups: int, kind: type):
+def test_twins_count_groups_as_each_group_would_be_counted_only(groups: int, kind: type):
     rng = np.random.default_rng(groups)
     for rows in (0, 1, 511, 513, 3_000) if groups < 700 else (3_000,):
         width = int(rng.integers(1, 60))
@@ -376,10 +376,10 @@ def test_twins_count_groups_as_each_group_would_be_counted_alone(groups: int, ki
         whole = _compiled.Counts(Root(), width)
         for one in made[0]:
             merge(whole, one)
-        alone = _compiled.Counts(Root(), width)
+        single = _compiled.Counts(Root(), width)
         for _ in range(2):
-            alone.count_lists(rows, 0, true, pred, None, None, np.zeros(0, np.int64))
-        assert everything(whole, width) == everything(alone, width)
+            single.count_lists(rows, 0, true, pred, None, None, np.zeros(0, np.int64))
+        assert everything(whole, width) == everything(single, width)
 
 
 @needs_compiled
