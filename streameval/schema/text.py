@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 
 import numpy as np
 
@@ -64,6 +65,27 @@ def suggestion(word: object, known: Iterable[str], most: int = 1, cutoff: float 
 def cut(name: str, width: int) -> str:
     """A name in no more than so many characters."""
     return name if len(name) <= width else name[: width - 1] + "…"
+
+
+def cut_distinct(names: Sequence[str], width: int) -> list[str]:
+    """Names in no more than so many characters, at least 8, without their middle; different names stay different."""
+    tail = (width - 1) // 2
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        short = name if len(name) <= width else f"{name[: width - 1 - tail]}…{name[-tail:]}"
+        groups.setdefault(short, []).append(name)
+    texts = {name: name for name in names if len(name) <= width}
+    used = {*texts}
+    for short, group in groups.items():
+        differ = max(width // 3, len(commonprefix(group)) - 4)  # noqa: RUF071  # of letters, which is meant
+        for number, name in enumerate((name for name in group if name not in texts), 2):
+            text = short if len(group) == 1 else cut(f"{name[: width // 3]}…{name[differ:]}", width)
+            while text in used:
+                text = f"{name[: width - 1 - len(str(number))]}…{number}"
+                number += 1
+            used.add(text)
+            texts[name] = text
+    return [texts[name] for name in names]
 
 
 def number_of(count: int, noun: str) -> str:

@@ -21,6 +21,7 @@ from streameval.schema.escaping import (
     shortened,
     visible_json,
 )
+from streameval.schema.text import cut_distinct
 from tests.support.effort import cases
 
 HARD = "\\'=+-@\t\r\n\x1b\x9b\u2028\u202ex7nu_.#0 é|<&*`[~"
@@ -131,3 +132,20 @@ def test_long_names_are_cut_to_names_that_stay_different():
     assert cut[0] == names[0]
     assert [len(name) for name in cut[1:]] == [200] * 4
     assert len({*cut, *again[1:]}) == 9
+
+
+@settings(max_examples=cases(200))
+@example([f"category/subcategory-{number}/and a common end" for number in range(30)], 24)
+@example(["a" * 30 + "b" * 30 + letter + "b" * 30 + "a" * 30 for letter in "xyz"] + ["aaa…bbb"], 8)
+@given(st.lists(st.text("ab…2", max_size=30)), st.integers(8, 24))
+def test_names_cut_in_the_middle_stay_different(names: list[str], width: int):
+    texts = dict(zip(names, cut_distinct(names, width), strict=True))
+    assert max(map(len, texts.values()), default=0) <= width
+    assert len(set(texts.values())) == len(texts)
+    assert all(text == name for name, text in texts.items() if len(name) <= width)
+
+
+def test_of_a_long_name_both_ends_stay():
+    assert cut_distinct(["department of water/permits/new wells", "short"], 20) == ["department…new wells", "short"]
+    names = ["category/subcategory-1/the end of all", "category/subcategory-2/the end of all"]
+    assert cut_distinct(names, 24) == ["category…ory-1/the end …", "category…ory-2/the end …"]
