@@ -8,6 +8,8 @@ from streameval.evaluation import classes as _classes
 from streameval.evaluation.evaluator import Evaluator as Evaluator
 from streameval.evaluation.metric import Metric as Metric
 from streameval.evaluation.metric import metric as metric
+from streameval.evaluation.pages import save_html as save_html
+from streameval.evaluation.pages import to_html as to_html
 from streameval.inputs.readers import *  # noqa: F403  # the classes of forms of input
 from streameval.metrics.bounds import Bounds as Bounds
 from streameval.metrics.catalogue import MetricInfo as MetricInfo

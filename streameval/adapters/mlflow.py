@@ -9,7 +9,8 @@ from pathlib import Path
 
 from streameval.adapters.engine import Monitored, frequent_labels, require, samples_of, snapshot
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import Evaluator, report_of
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.pages import report_of
 from streameval.schema.escaping import mlflow_label, shortened
 from streameval.schema.text import check_number, quoted
 

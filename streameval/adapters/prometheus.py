@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from streameval.adapters.engine import Monitored, frequent_labels, require, samples_of, snapshot
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import MetricLike, report_of, specs_of
+from streameval.evaluation.evaluator import MetricLike, specs_of
 from streameval.evaluation.guarding import held
+from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.model import Report

@@ -19,7 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.results import Counts, Result, tables_of
-from streameval.evaluation.evaluator import report_of
+from streameval.evaluation.pages import report_of
 from streameval.report.model import Column, Report, Table, cell_text
 from streameval.schema.escaping import csv_cell, label_text, markdown_cell, visible_json
 from streameval.schema.text import printable

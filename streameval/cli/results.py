@@ -12,12 +12,13 @@ from streameval.cli.outputs import is_device, write_output
 from streameval.cli.reading import UserError
 from streameval.delivery.checkpoint import load
 from streameval.errors import StreamevalError
-from streameval.evaluation.evaluator import Evaluator, report_of
+from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
+from streameval.evaluation.pages import report_of
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Cell, Column, Report, Table, largest_first, listed
 from streameval.schema.cached import cached_property
-from streameval.schema.text import printable, suggestion
+from streameval.schema.text import suggestion
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 
@@ -167,18 +168,9 @@ def merged(paths: list[Path]) -> Any:
 
 def write_results(state: Any, result: Result, save: Path | None, report: Path | None) -> None:
     """Write the state and the page where asked; each whole or not at all."""
-    counts = result.counts
-    if report is not None and not isinstance(counts, Evaluator):
-        raise UserError("the report is of an Evaluator, and this is a single metric")
     if save is not None and is_device(save):
         save.write_bytes(state.to_bytes())
     elif save is not None:
         state.save(save)
-    if report is not None and isinstance(counts, Evaluator):
-        parts: dict[str, object] = dict(result.windows)
-        for where, part in result.slices():
-            name = ", ".join(f"{key} {printable(value)}" for key, value in where.items())
-            while name in parts:  # as of 7 and "7"
-                name += "'"
-            parts[name] = part
-        write_output(report, counts.to_html(slices=parts or None).encode())
+    if report is not None:
+        write_output(report, result.counts.to_html(slices=result.sliced, windows=result.windows or None).encode())

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Never, TypeAlias, overload
 
-from streameval.errors import InputError, MetricError, public
+from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
+from streameval.evaluation.pages import report_of
 from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import certified
-from streameval.report.model import PER_LABEL, Report
+from streameval.report.model import PER_LABEL
 from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.keywords import forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
-from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
     from streameval.report.frames import PandasFrame, PolarsFrame
-    from streameval.report.page import HasColumns
 
 MetricLike: TypeAlias = str | MetricSpec | Metric
 
@@ -150,67 +148,6 @@ class Evaluator(Accumulator):
         with self._guard.reading:
             return text_report(report_of(self), digits=digits, max_labels=max_labels)
 
-    def to_html(
-        self,
-        *,
-        title: str = "Evaluation",
-        trace: HasColumns | None = None,
-        slices: Mapping[str, object] | None = None,
-        max_labels: int = 10_000,
-    ) -> str:
-        """The report as a page: one file that loads nothing, for screens of any size, dark mode and paper.
-
-        It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of
-        labels, curves and rankings where there are such states. It is readable without its script. Equal evaluators
-        give equal pages, but for warnings.
-
-        Parameters
-        ----------
-        title
-            The heading.
-        trace
-            A `Trace`, whose values along the stream are drawn.
-        slices
-            Evaluators, metrics or windows of parts of the data, by name: a table has the chosen metrics of each.
-        max_labels
-            Beyond it only the labels with the largest support are in the table; each takes less than 100 bytes.
-
-        Examples
-        --------
-        >>> ev = Evaluator(["f1_micro"])
-        >>> ev.update({"cat", "bird"}, {"cat", "dog"})
-        >>> page = ev.to_html(title="Pets", slices={"first": ev})
-        >>> page[:15], "<h1>Pets</h1>" in page
-        ('<!doctype html>', True)
-        """
-        from streameval.report.page import html_page
-
-        named: object = {} if slices is None else slices
-        if not isinstance(named, Mapping):
-            raise InputError(f"slices must be a mapping name -> evaluator, not {quoted(slices)}")
-        parts = []
-        for name, part in named.items():
-            snapshot = getattr(part, "copy" if isinstance(part, Accumulator) else "snapshot", None)  # of windows
-            counts = snapshot() if callable(snapshot) else part
-            if not isinstance(counts, Accumulator):
-                what = "an Evaluator, a metric or a window"
-                raise InputError(f"slices[{quoted(name)}] must be {what}, not {quoted(part)}")
-            parts.append((name if isinstance(name, str | int) else str(name), report_of(counts, self._specs)))
-        return html_page(report_of(self.copy()), title=title, trace=trace, slices=parts, max_labels=max_labels)
-
-    def save_html(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str = "Evaluation",
-        trace: HasColumns | None = None,
-        slices: Mapping[str, object] | None = None,
-        max_labels: int = 10_000,
-    ) -> None:
-        """Write the page of `to_html` to a file: the whole of it, or the old file stays."""
-        page = self.to_html(title=title, trace=trace, slices=slices, max_labels=max_labels)
-        write_file(path, page.encode())
-
     @reads
     def to_dict(self) -> dict[str, object]:
         """The report as plain Python: what was evaluated, chosen metrics; of binary predictions averages and labels.
@@ -283,11 +220,6 @@ def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     if not isinstance(metrics, Iterable):
         raise MetricError(f"metrics must be a list of names, specs or metric objects, not {quoted(metrics)}")
     return tuple(dict.fromkeys(_spec_of(metric) for metric in metrics))
-
-
-def report_of(counts: Accumulator, specs: Iterable[MetricSpec] | None = None) -> Report:
-    """The report of an evaluator or a metric, on its own metrics unless ``specs`` are passed."""
-    return Report(counts._views(), counts._specs if specs is None else specs, counts.warnings)
 
 
 def _spec_of(metric: MetricLike) -> MetricSpec:

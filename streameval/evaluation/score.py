@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, Never, TypeAlias, cast, overload
 
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike, report_of
+from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
+from streameval.evaluation.pages import report_of
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Rows, Ties, Unknown

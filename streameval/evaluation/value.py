@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 from streameval.errors import MergeError
+from streameval.evaluation import pages
 from streameval.evaluation.guarding import held
 from streameval.kernel.backend import commit
 from streameval.schema.record import record_of
@@ -20,6 +21,8 @@ class Saveable:
     """An object that is its content: equal contents, equal bytes."""
 
     __slots__ = ()
+    to_html = pages.to_html
+    save_html = pages.save_html
     _inner_guards: Sequence[commit.Guard] = ()
     """Of the objects that it counts with."""
 

@@ -196,7 +196,7 @@ def test_table_markdown_csv_and_json_tell_the_same_value(run, tmp_path):
 def test_the_report_is_written_with_its_slices(run, tmp_path):
     write(tmp_path)
     assert run("evaluate", "r.jsonl", *COLUMNS, "--by", "region", "--report", "r.html").code == 0
-    assert "region eu" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "region = eu" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_skipped_rows_are_counted_and_reported(run, tmp_path):

@@ -96,7 +96,7 @@ REPORTS: Calls = {
     "report": lambda held: held.report(),
     "to_dict": lambda held: repr(held.to_dict()),
     "bounds": lambda held: repr([held.bounds(spec) for spec in held.metrics[:1]]),
-} | ({"to_html": lambda held: held.to_html()} if FULL else {})
+} | ({"to_html": lambda held: held.to_html(meta={"date": None})} if FULL else {})
 SNAPSHOT: Calls = {"snapshot": lambda held: held.snapshot().to_bytes()}
 
 

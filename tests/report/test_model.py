@@ -8,7 +8,7 @@ import pytest
 
 import streameval as se
 from streameval.errors import MetricError
-from streameval.evaluation.evaluator import report_of
+from streameval.evaluation.pages import report_of
 from streameval.report.model import Column, Table, cell_text, count_text, largest_first
 from tests.support.report_cases import few, hostile, many
 

@@ -7,8 +7,9 @@ from typing import Any, cast
 from streameval.adapters.engine import snapshot
 from streameval.adapters.river.metric import MultiLabelMetric
 from streameval.errors import InputError, MetricError, RevertError
-from streameval.evaluation.evaluator import Evaluator, report_of
+from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
+from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label

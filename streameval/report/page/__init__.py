@@ -17,11 +17,11 @@ from streameval.errors import InputError
 from streameval.report.model import Report
 from streameval.report.page.labels import label_section
 from streameval.report.page.markup import Section, escaped, safe_json, table_data
-from streameval.report.page.metrics import averages_section, facts, headline_section
+from streameval.report.page.metrics import averages_section, heading, headline_section
 from streameval.report.page.pairs import pair_section
+from streameval.report.page.runs import change_sections
 from streameval.report.page.scores import curve_section, ranking_section
-from streameval.report.page.stream import slice_section, stream_section
-from streameval.schema.labels import Label
+from streameval.report.page.stream import slice_section, stream_section, window_section
 from streameval.schema.text import check_number, printable, quoted
 
 
@@ -33,29 +33,38 @@ class HasColumns(Protocol):
 
 
 def html_page(
-    report: Report,
+    runs: Sequence[tuple[str, Report]],
     *,
-    title: str,
-    trace: HasColumns | None = None,
-    slices: Sequence[tuple[Label, Report]] = (),
-    max_labels: int = 10_000,
+    title: str | None,
+    meta: object,
+    trace: HasColumns | None,
+    slices: Sequence[tuple[str, Report]],
+    windows: Sequence[tuple[str, Report]],
+    max_labels: int,
 ) -> str:
-    """The whole page; see `Evaluator.to_html`. Equal states give equal pages."""
+    """The whole page, of one report or of several that are compared; see `streameval.to_html`."""
+    reports = [report for _, report in runs]
+    report = reports[0]
+    if title is None:
+        names = [name for name, _ in runs if name]
+        title = " and ".join(names) if names else f"Evaluation of {report.headline}"
     if not isinstance(title, str):
         raise InputError(f"title must be a string, not {quoted(title)}")
+    if not isinstance(meta, Mapping) or not all(isinstance(name, str) for name in meta):
+        raise InputError(f"meta must be a mapping of strings to values, not {quoted(meta)}")
     check_number("max_labels", max_labels, 1)
     if trace is not None and not callable(getattr(trace, "columns", None)):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
-    first = headline_section(report), averages_section(report), label_section(report, max_labels)
     course = stream_section(trace.columns()) if trace is not None else None
-    last = pair_section(report), curve_section(report), ranking_section(report)
-    parts = [*first, slice_section(slices), course, *last]
+    middle = slice_section(slices), window_section(windows), course
+    if len(runs) > 1:
+        parts = [*change_sections(runs, max_labels), *middle]
+    else:
+        first = headline_section(report), averages_section(report), label_section(report, max_labels)
+        parts = [*first, *middle, pair_section(report), curve_section(report), ranking_section(report)]
     sections = [section for section in parts if section is not None]
-    if not report.tables.examples:
-        empty = "<p>No example was counted yet, so every value below is that of 0/0.</p>"
-        sections.insert(0, Section("empty", "Nothing to see yet", empty))
-    if report.warnings:
-        items = "".join(f"<li>{escaped(text)}</li>" for text in report.warnings)
+    if warnings := dict.fromkeys(text for each in reports for text in each.warnings):
+        items = "".join(f"<li>{escaped(text)}</li>" for text in warnings)
         sections.insert(0, Section("warnings", "Warnings", f"<ul>{items}</ul>"))
     script, style = _resource("page.js"), _resource("page.css")
     fields = {
@@ -64,7 +73,7 @@ def html_page(
         "style": style,
         "script": script,
         "facts": "".join(
-            f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts(report)
+            f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in heading(runs, meta)
         ),
         "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
         "sections": "".join(

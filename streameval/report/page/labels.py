@@ -11,7 +11,7 @@ from streameval.metrics.catalogue import build_spec
 from streameval.metrics.thresholds import best_thresholds
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, largest_first
 from streameval.report.page.charts import Chart, log_axis, unit_axis
-from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_html
+from streameval.report.page.markup import FILTER, Section, count_text, escaped, label_strings, table_html
 
 _NAMED = 30
 _WORST = 8
@@ -44,15 +44,7 @@ def label_section(report: Report, max_labels: int) -> Section | None:
     left = f", the {len(rows):,} most frequent of {len(names):,}" if len(rows) < len(names) else ""
     table = Table("labels", f"Outcomes of each label{left}", columns, by)
     pictures = _pictures(table) if report.has_decisions else ""
-    return Section("labels", "Labels", pictures + _FILTER + table_html(table), table)
-
-
-_FILTER = (
-    '<form class="filter" data-filter="labels" hidden role="search" aria-label="labels">'
-    '<label>Find a label <input type="search" name="text" autocomplete="off" spellcheck="false"></label>'
-    '<label>Support at least <input type="number" name="least" min="0" step="1" inputmode="numeric"></label>'
-    '<output aria-live="polite"></output></form>'
-)
+    return Section("labels", "Labels", pictures + FILTER + table_html(table), table)
 
 
 def _scored(report: Report) -> list[Column]:

@@ -18,8 +18,16 @@ MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
 """Stands where a value is undefined."""
 
-_LONGEST = 200
+LONGEST = 200
 _LONG = 48  # what is longer may be cut in its cell
+
+
+FILTER = (
+    '<form class="filter" data-filter="labels" hidden role="search" aria-label="labels">'
+    '<label>Find a label <input type="search" name="text" autocomplete="off" spellcheck="false"></label>'
+    '<label>Support at least <input type="number" name="least" min="0" step="1" inputmode="numeric"></label>'
+    '<output aria-live="polite"></output></form>'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ def escaped(text: str) -> str:
 
 def label_string(label: Label | None, *, mixed: bool = False) -> str:
     """A label on one line, cut where it is very long; see `label_text`."""
-    return "no label" if label is None else cut(label_text(label, mixed=mixed), _LONGEST)
+    return "no label" if label is None else cut(label_text(label, mixed=mixed), LONGEST)
 
 
 def label_strings(labels: Iterable[Label | None]) -> list[str]:

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import AVERAGES, PER_LABEL, Column, MetricValue, Report, Table
 from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text, table_html
+from streameval.schema.text import printable
 
 _ARROWS = {True: "↑", False: "↓", None: ""}
+
+
+def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> list[tuple[str, str]]:
+    """What stands below the title: what the user says of it, when it was written and by what, and how much it is."""
+    about = {"date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"} | dict(meta)
+    pairs = [(printable(name), printable(value)) for name, value in about.items() if value is not None]
+    return [*pairs, ("streameval", version()), *(facts(runs[0][1]) if len(runs) == 1 else ())]
+
+
+def version() -> str:
+    """Of this package."""
+    return str(sys.modules["streameval"].__version__)
 
 
 def facts(report: Report) -> list[tuple[str, str]]:

@@ -7,28 +7,37 @@ from collections.abc import Mapping, Sequence
 
 from streameval.report.model import Column, Report, Table
 from streameval.report.page.charts import Chart, nice_axis
-from streameval.report.page.markup import Section, escaped, label_string, label_strings, table_html
-from streameval.schema.labels import Label
+from streameval.report.page.markup import LONGEST, Section, escaped, label_string, table_html
+from streameval.schema.text import cut
 
 _TONES = "abcdefgh"
 _POINTS = 600
 _CHARTS = 24
 
 
-def slice_section(slices: Sequence[tuple[Label, Report]]) -> Section | None:
-    """The chosen metrics of each slice."""
-    if not slices:
+def slice_section(slices: Sequence[tuple[str, Report]]) -> Section | None:
+    """The chosen metrics of each slice, the worst first."""
+    return _parts("slices", "Slices", "slice", "The metrics of each part of the data", slices)
+
+
+def window_section(windows: Sequence[tuple[str, Report]]) -> Section | None:
+    """The chosen metrics of each window."""
+    return _parts("windows", "Windows", "window", "The metrics of recent examples", windows)
+
+
+def _parts(name: str, title: str, what: str, caption: str, parts: Sequence[tuple[str, Report]]) -> Section | None:
+    if not parts:
         return None
     columns = [
-        Column("slice", "label", label_strings(name for name, _ in slices)),
-        Column("examples", "count", [report.tables.examples for _, report in slices]),
+        Column(what, "label", [cut(part, LONGEST) for part, _ in parts]),
+        Column("examples", "count", [report.tables.examples for _, report in parts]),
     ]
-    for items in zip(*(report.values() for _, report in slices), strict=True):
+    for items in zip(*(report.values() for _, report in parts), strict=True):
         values = [math.nan if item.number is None else item.number for item in items]
         if any(not math.isnan(value) for value in values):
             columns.append(Column(items[0].spec.key, "fraction", values))
-    table = Table("slices", "The same metrics for parts of the data", columns, by="examples")
-    return Section("slices", "Slices", table_html(table), table)
+    table = Table(name, caption, columns, by="examples")
+    return Section(name, title, table_html(table), table)
 
 
 def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:

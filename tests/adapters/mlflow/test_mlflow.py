@@ -68,7 +68,8 @@ def test_metrics_the_page_and_the_state_are_preserved(client):
     assert {path.name for path in fetched(run, "streameval/val/step-4").iterdir()} == {"state.bin"}
     page = fetched(run, "streameval/val/step-3/report.html").read_text(encoding="utf-8")
     before = filled(["f1_macro", "fbeta_micro(beta=2)", "recall_per_label"])
-    assert page == before.to_html(title="val")
+    assert "<h1>val</h1>" in page
+    assert page.partition("<main>")[2] == before.to_html().partition("<main>")[2]
 
 
 def test_windows_and_single_metrics_are_logged(client):

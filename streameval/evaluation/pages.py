@@ -1,0 +1,147 @@
+"""The report as a page: of anything that counts, or of several such things side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from streameval.errors import InputError
+from streameval.metrics.spec import MetricSpec
+from streameval.report.model import Report
+from streameval.schema.escaping import label_text
+from streameval.schema.text import quoted
+from streameval.wire.files import write_file
+
+if TYPE_CHECKING:
+    from streameval.report.page import HasColumns
+
+_Named: TypeAlias = list[tuple[str, Any]]
+
+
+def to_html(
+    evaluators: object,
+    *,
+    title: str | None = None,
+    meta: Mapping[str, object] | None = None,
+    trace: HasColumns | None = None,
+    slices: object = None,
+    windows: Mapping[str, object] | None = None,
+    max_labels: int = 10_000,
+) -> str:
+    """The report as a page: one file that loads nothing, for screens of any size, dark mode and paper.
+
+    It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of labels,
+    curves and rankings where there are such states. It is readable without its script. Of several evaluators it has
+    the metrics, labels and curves side by side. Every class with this method has the page of what it holds: a
+    `Sliced` its slices, a `Trace` its values along the stream.
+
+    Parameters
+    ----------
+    evaluators
+        An evaluator, a metric, a window, a `Sliced`, a `Trace` or a `Ledger`, or a mapping name -> any of these: then
+        each is compared with the first.
+    title
+        The heading; None names what was counted.
+    meta
+        What stands below the heading, such as ``{"model": "v7", "data": "test.parquet"}``. ``"date"`` is the time of
+        writing unless it is set.
+    trace
+        A `Trace`, whose values along the stream are drawn.
+    slices
+        A `Sliced`, or a mapping name -> evaluator, metric or window: a table has the chosen metrics of each part.
+    windows
+        A mapping name -> evaluator, metric or window, as for ``slices``: the metrics of recent examples.
+    max_labels
+        Beyond it only the labels with the largest support are in the table; each takes less than 100 bytes.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> ev = se.Evaluator(["f1_micro"])
+    >>> ev.update({"cat", "bird"}, {"cat", "dog"})
+    >>> page = ev.to_html(title="Pets", meta={"model": "v7"}, slices={"first": ev})
+    >>> page[:15], "<h1>Pets</h1>" in page
+    ('<!doctype html>', True)
+    >>> ">change<" in se.to_html({"v6": ev, "v7": ev})
+    True
+    """
+    from streameval.report.page import html_page  # only when asked, so that importing the package stays quick
+
+    runs: _Named = list(evaluators.items()) if isinstance(evaluators, Mapping) else [("", evaluators)]
+    if not runs or not all(isinstance(name, str) for name, _ in runs):
+        raise InputError(f"evaluators must be an evaluator, or a mapping name -> evaluator, not {quoted(evaluators)}")
+    if len(runs) == 1:
+        name, whole = runs[0]
+        if hasattr(whole, "copy"):  # read from a copy, all of it at one moment
+            whole = whole.copy()
+            runs = [(name, whole)]
+        trace = whole if trace is None and callable(getattr(whole, "columns", None)) else trace
+        slices = whole if slices is None and callable(getattr(whole, "slices", None)) else slices
+        held = getattr(whole, "evaluators", None)
+        if windows is None and isinstance(held, dict):
+            windows = dict(list(held.items())[1:])
+    counts = [(name, _counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs]
+    specs = tuple(dict.fromkeys(spec for _, each in counts for spec in each._specs))
+    parts = [
+        [(name, report_of(each, specs)) for name, each in _counted(named, what)]
+        for what, named in (("slices", slices), ("windows", windows))
+    ]
+    return html_page(
+        [(name, report_of(each, specs)) for name, each in counts],
+        title=title, meta={} if meta is None else meta, trace=trace, slices=parts[0], windows=parts[1],
+        max_labels=max_labels,
+    )  # fmt: skip
+
+
+def save_html(
+    evaluators: object,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    meta: Mapping[str, object] | None = None,
+    trace: HasColumns | None = None,
+    slices: object = None,
+    windows: Mapping[str, object] | None = None,
+    max_labels: int = 10_000,
+) -> None:
+    """Write the page of `to_html` to a file: the whole of it, or the old file stays."""
+    page = to_html(
+        evaluators, title=title, meta=meta, trace=trace, slices=slices, windows=windows, max_labels=max_labels
+    )
+    write_file(path, page.encode())
+
+
+def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:
+    """The report of an evaluator or a metric, on its own metrics unless ``specs`` are passed."""
+    return Report(counts._views(), counts._specs if specs is None else specs, counts.warnings)
+
+
+def _counted(named: object, what: str) -> _Named:
+    """Independent evaluators or metrics by name: of a mapping, or of slices."""
+    if named is None:
+        return []
+    if isinstance(named, Mapping):
+        return [(label_text(name), _counts_of(part, f"{what}[{quoted(name)}]")) for name, part in named.items()]
+    if what == "slices" and callable(getattr(named, "slices", None)):
+        return [
+            (", ".join(f"{key} = {label_text(value, mixed=True)}" for key, value in part.where.items()), part.evaluator)
+            for part in named.slices()  # type: ignore[attr-defined]  # it has them
+        ]
+    raise InputError(f"{what} must be a mapping name -> evaluator, not {quoted(named)}")
+
+
+def _counts_of(source: object, what: str) -> Any:
+    """An independent evaluator or metric with the examples that an object of this package has counted."""
+    counts: Any = source
+    while not hasattr(counts, "_views"):
+        held = getattr(counts, "evaluators", None)
+        if isinstance(held, dict):  # of a trace
+            counts = next((each for each in held.values() if hasattr(each, "copy")), None)
+        elif verb := next((verb for verb in ("snapshot", "total") if callable(getattr(counts, verb, None))), ""):
+            counts = getattr(counts, verb)()
+        elif hasattr(counts, "evaluator"):
+            counts = counts.evaluator
+        else:
+            raise InputError(f"{what} must be an Evaluator, a metric or a window, not {quoted(source)}")
+    return counts.copy()
