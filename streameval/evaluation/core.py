@@ -14,7 +14,7 @@ from streameval.inputs import Reader, array_within, checked_weight, note_example
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER, IntArray, ScoreArray
 from streameval.schema.batch import Batch, Dense, Example, Ragged
-from streameval.schema.config import Config
+from streameval.schema.config import Config, Null
 from streameval.schema.labels import LabelIndex
 from streameval.schema.record import Record, record_of
 from streameval.states.base import Part
@@ -159,10 +159,10 @@ class Core:
     # -- many examples ------------------------------------------------------------------------------------------------
 
     def read_many(
-        self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1
+        self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1, null: Null = "error"
     ) -> Iterator[Batch]:
         """Many examples as the states read them; may register labels, changes nothing else."""
-        return read_many(y_true, y_pred, mask, weights, self.reader, threads)
+        return read_many(y_true, y_pred, mask, weights, self.reader, threads, null=null)
 
     def read_scores(self, y_true: object, y_pred: object) -> list[Batch] | None:
         """Unweighted examples for states that read scores, if they are plain arrays, and not too many for one batch."""

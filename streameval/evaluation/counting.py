@@ -22,7 +22,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import MetricInfo, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
-from streameval.schema.config import Config, Nan, Rows, StateOptions, Ties, Unknown
+from streameval.schema.config import NULLS, Config, Nan, Null, Rows, StateOptions, Ties, Unknown
 from streameval.schema.keywords import forgiving, meant_weights
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, number_of, quoted
@@ -201,6 +201,7 @@ class Accumulator(Details, Mergeable):
         *,
         weights: ArrayLike | None = None,
         mask: object = None,
+        null: Null = "error",
         threads: int = 1,
         **mistaken: Never,
     ) -> None:
@@ -216,6 +217,9 @@ class Accumulator(Details, Mergeable):
             One weight per example, finite and not negative.
         mask
             The masked labels of each example, in any of these forms.
+        null
+            What a missing example means, such as a null of Arrow or polars, None, or NaN in a Series: ``"error"``, or
+            ``"empty"``, one without labels.
         threads
             How many threads count. It pays for large arrays with weights, and changes no bit.
 
@@ -229,7 +233,8 @@ class Accumulator(Details, Mergeable):
             weights = meant_weights(self.update_many, weights, mistaken)
         check_number("threads", threads, 1)
         core = self._core
-        fast, is_due = core.fast_path and mask is None and weights is None, core.table.examples >= core.table.most
+        fast = core.fast_path and mask is None and weights is None and null in NULLS
+        is_due = core.table.examples >= core.table.most
         if fast and not is_due and core.fast_count_many(y_true, y_pred):
             return
         self._forget_gone()
@@ -239,7 +244,7 @@ class Accumulator(Details, Mergeable):
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
             plain = mask is None and weights is None and not is_due
             batches = core.read_scores(y_true, y_pred) if plain else None
-            for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads):
+            for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads, null):
                 gathered.states.count(batch, threads)
         if len(self._core.labels) + len(gathered.labels) > self._core.labels.look:  # it may be warned of
             self._merge_warning_first(gathered.states, gathered.reader)

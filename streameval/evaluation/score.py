@@ -11,7 +11,7 @@ from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
-from streameval.schema.config import Nan, Rows, Ties, Unknown
+from streameval.schema.config import Nan, Null, Rows, Ties, Unknown
 from streameval.schema.keywords import forgiving, meant_weights
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
@@ -29,7 +29,7 @@ def score(  # type: ignore[overload-overlap]  # a string is one metric, not a li
     sample_weight: ArrayLike | None = None, mask: object = None, labels: Iterable[Label] | None = None,
     unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error", ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
-    threads: int = 1,
+    null: Null = "error", threads: int = 1,
 ) -> float | dict[Label, float]: ...  # fmt: skip
 @overload
 def score(
@@ -37,7 +37,7 @@ def score(
     sample_weight: ArrayLike | None = None, mask: object = None, labels: Iterable[Label] | None = None,
     unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error", ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
-    threads: int = 1,
+    null: Null = "error", threads: int = 1,
 ) -> Scores: ...  # fmt: skip
 @forgiving
 def score(
@@ -56,6 +56,7 @@ def score(
     inverse_propensities: Mapping[Label, float] | None = None,
     label_limit: int | None = None,
     rows: Rows | None = None,
+    null: Null = "error",
     threads: int = 1,
     **mistaken: Never,
 ) -> object:
@@ -63,7 +64,7 @@ def score(
 
     Parameters
     ----------
-    y_true, y_pred, weights, sample_weight, mask, threads
+    y_true, y_pred, weights, sample_weight, mask, null, threads
         As for `Evaluator.update_many`: 0/1 arrays, sparse matrices or data frames, examples x labels; lists of labels
         per example; for ``y_pred`` also scores. ``sample_weight`` is scikit-learn's name of ``weights``.
     metrics
@@ -104,7 +105,7 @@ def score(
         cast("Iterable[MetricLike]", chosen), labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
         inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
-    counts.update_many(y_true, y_pred, weights=weights, mask=mask, threads=threads)
+    counts.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
     return counts.get(counts.metrics[0]) if single else counts.get()
 
 

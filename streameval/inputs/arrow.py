@@ -30,9 +30,41 @@ def arrow_of_polars(frame: Any) -> Any:
     return frame.to_arrow(compat_level=pl.CompatLevel.newest())
 
 
+def table_of_structs(array: Any) -> Any:
+    """Structs as a table of their fields."""
+    import pyarrow as pa
+
+    return pa.table(array.flatten(), [field.name for field in array.type])
+
+
+def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | None:
+    """Lists of several values as the rows of an array; None if they differ in length, or values are null."""
+    import pyarrow.compute as pc
+
+    lengths, values = np.unique(pc.list_value_length(array).to_numpy(zero_copy_only=False)), pc.list_flatten(array)
+    if len(lengths) != 1 or lengths[0] < 2 or values.null_count:
+        return None
+    flat: np.ndarray[Any, Any] = values.to_numpy(**({} if hasattr(values, "chunks") else {"zero_copy_only": False}))
+    return flat.reshape(-1, int(lengths[0]))
+
+
+def _plain(chunk: Any) -> Any:
+    """The lists of a chunk of any list type, nulls as empty ones, as a plain list array."""
+    kind = str(chunk.type)
+    if kind.startswith(("list<", "large_list<")) and not chunk.null_count and chunk.type.value_type != "null":
+        return chunk
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
+    values = pc.list_flatten(chunk)
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+    return pa.LargeListArray.from_arrays(offsets, values.cast("string") if values.type == "null" else values)
+
+
 def lists_of_arrow(array: Any, argument: Argument) -> Lists:
     """The lists of an array or chunked array of lists; may lead to `IGNORED`."""
-    chunks = [chunk for chunk in (array.chunks if hasattr(array, "chunks") else [array]) if len(chunk)]
+    chunks = [_plain(chunk) for chunk in (array.chunks if hasattr(array, "chunks") else [array]) if len(chunk)]
     starts = accumulate(map(len, chunks), initial=0)
     read = [_arrow_lists(chunk, argument, start) for chunk, start in zip(chunks, starts, strict=False)]
     if len(read) == 1:

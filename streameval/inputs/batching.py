@@ -18,6 +18,8 @@ from streameval.inputs.samples import check_row_keys, start_samples
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
+from streameval.schema.config import NULLS, Null
+from streameval.schema.text import check_choice
 
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 _CELLS, _SCORES = 2**24, 2**22
@@ -61,17 +63,20 @@ def read_many(
     reader: Reader,
     threads: int = 1,
     many: bool = True,
+    null: Null = "error",
 ) -> Iterator[Batch]:
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else.
 
-    ``many`` is False where they are the one of `read_one`, which has no position in messages.
+    ``many`` is False where they are the one of `read_one`, which has no position in messages. ``null`` says
+    what a missing example means: an error, or one without labels.
     """
     factors = None if weights is None else checked_weights(weights)
     weighted = factors is not None and bool((factors != 1.0).any())
     reader.reset()
     values = [(value, form_of(value)) for value in ((y_true, y_pred) if mask is None else (y_true, y_pred, mask))]
     frame = next((columns_of(value, form) for value, form in values if form in FRAMES), None)
-    arguments = _arguments(reader, mask, frame, many)
+    check_choice("null", null, NULLS)
+    arguments = _arguments(reader, mask, frame, many, null)
     start_samples(arguments)
     if "rows" not in reader.record.warnings and {form for _, form in values[:2]} <= {"frame", "series"}:
         reader.record.warn_all(check_row_keys(y_true, y_pred))
@@ -100,8 +105,11 @@ def read_many(
     reader.note(start)
 
 
-def _arguments(reader: Reader, mask: object, frame: list[object] | None = None, many: bool = True) -> list[Argument]:
-    return [Argument(role, reader, frame, many) for role in ((TRUE, PRED) if mask is None else (TRUE, PRED, MASK))]
+def _arguments(
+    reader: Reader, mask: object, frame: list[object] | None = None, many: bool = True, null: Null = "error"
+) -> list[Argument]:
+    roles = (TRUE, PRED) if mask is None else (TRUE, PRED, MASK)
+    return [Argument(role, reader, frame, many, null) for role in roles]
 
 
 def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: int | None = None) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.schema.config import Config
+from streameval.schema.config import Config, Null
 from streameval.schema.labels import Key, LabelIndex, distinct, is_unicode, key_of, normalise
 from streameval.schema.record import Record, record_of
 from streameval.schema.text import quoted, suggestion
@@ -237,12 +237,15 @@ class Argument:
     """Which argument is read, and how; a matrix without column names takes those of the data ``frame`` in another."""
 
     __slots__ = (
-        "compared", "frame", "many", "name", "pairs", "position", "reader", "role", "rows", "sample", "scored",
+        "compared", "frame", "many", "name", "null", "pairs", "position", "reader", "role", "rows", "sample", "scored",
         "turned", "twos", "width",
     )  # fmt: skip
 
-    def __init__(self, role: int, reader: Reader, frame: list[object] | None = None, many: bool = True) -> None:
+    def __init__(
+        self, role: int, reader: Reader, frame: list[object] | None = None, many: bool = True, null: Null = "error"
+    ) -> None:
         self.role, self.reader, self.frame, self.name, self.many = role, reader, frame, NAMES[role], many
+        self.null = null  # what a missing example means
         self.position: int | None = None  # of the example that is read, where one after the other is
         self.compared = role == PRED and reader.reads_scores  # its numbers are compared with a threshold
         self.scored = role == PRED and reader.keeps_scores  # a state reads its scores

@@ -19,7 +19,7 @@ from streameval.inputs.values import (
     binarize,
     bit_of,
     checked_scores,
-    is_nothing,
+    is_missing,
     no_scores,
     places_of,
     plain_array,
@@ -104,7 +104,7 @@ def _refuse(example: object, argument: Argument) -> Cells:
 def no_example(example: object, name: str, position: int | None = None, scored: bool = False) -> InputError:
     """The error about what is no example, or no example of scores; ``position`` is where it stands among many."""
     place = name if position is None else f"{name}[{position}]"
-    if scored:
+    if scored and not is_missing(example):
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
         return InputError(f"{place} must be {forms}, not {quoted(example)}")
     if isinstance(example, str | bytes):
@@ -112,8 +112,9 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
         separator = next((mark for mark in ",;|" if isinstance(example, str) and mark in example), None)
         more = "" if separator is None else f", for several split it with .split({separator!r})"
         return InputError(f"{place} is the string {quoted(example)}; for one label write {advice}{more}")
-    if is_nothing(example) or (type(example) is float and example != example):
-        return InputError(f"{place} is missing ({quoted(example)}); give [] if there is no label, or drop the example")
+    if is_missing(example):
+        ways = "or drop the example" if position is None else "drop the row, or say null='empty'"
+        return InputError(f"{place} is missing ({quoted(example)}); give [] if there is no label, {ways}")
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
     return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)})")
 
@@ -155,6 +156,8 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
 
     def piece(start: int, stop: int) -> Piece:
         part = without_tensors(list(islice(examples, stop - start)), argument.name)
+        if argument.null == "empty":
+            part = [() if is_missing(example) else example for example in part]
         part = without_rows(part, argument, start)
         cells = read(part, argument, start)  # which refuses what cannot be noted
         for example in part[:FEW] if argument.sample is not None and not start else ():

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.errors import InputError, LabelError, public
-from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow
+from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow, rows_of_arrow, table_of_structs
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of
@@ -231,23 +231,27 @@ _VALUES = ("bool", "halffloat", "float", "double")  # which are no labels, so th
 
 
 def _arrow(array: Any, argument: Argument) -> Source:
-    """An Arrow column of lists; other Arrow types go through Python objects."""
-    if not argument.scored and array.null_count:
-        raise InputError(
-            f"{argument.name} holds {array.null_count} null lists; fill them with empty lists, or drop those examples"
-        )
-    kind = str(array.type)
-    if kind.startswith("map<"):
-        rows = [pairs if pairs is None else mapping_of(pairs, argument.name) for pairs in array.to_pylist()]
-        return examples_of(rows, argument)
+    """An Arrow column of lists, rows or structs; other Arrow types go through Python objects."""
+    name, kind, nulls = argument.name, str(array.type), array.null_count
+    if nulls and argument.null == "error":
+        advice = "drop those rows, or say null='empty', if they are rows without labels"
+        raise InputError(f"{name} holds {nulls} nulls; {advice}")
+    if kind.startswith("struct<") and not nulls:
+        return _frame(table_of_structs(array), argument)
     values = str(getattr(array.type, "value_type", ""))
-    if (
-        argument.scored
-        or argument.rows == "indicator"
-        or not kind.startswith(("list<", "large_list<"))
-        or values in _VALUES
-    ):
-        return examples_of(array.to_pylist(), argument)
+    if values in _VALUES and not nulls and (rows := rows_of_arrow(array)) is not None:
+        return _matrix(rows, argument.columns(rows.shape[1]), argument)
+    no_labels = "list" not in kind.partition("<")[0] or values.startswith((*_VALUES, "struct<"))
+    if no_labels or argument.scored or argument.rows == "indicator":
+        examples = array.to_pylist()
+        if kind.startswith("map<"):
+            examples = [pairs if pairs is None else mapping_of(pairs, name) for pairs in examples]
+        elif values.startswith("struct<"):  # pairs of a label and its score
+            examples = [row if row is None else [tuple(pair.values()) for pair in row] for row in examples]
+        return examples_of(examples, argument)
+    if kind.startswith("fixed") and values.startswith(("int", "uint")) and argument.rows is None:
+        both = "which may be indicators or the labels themselves"
+        raise InputError(f"{name} holds {kind}, {both}; for indicators say rows='indicator', for labels rows='labels'")
     return _lists(unignored(lists_of_arrow(array, argument)), argument)
 
 
@@ -270,9 +274,8 @@ def _list(examples: Any, argument: Argument) -> Source:
 def _polars(series: Any, argument: Argument) -> Source:
     if str(getattr(series, "dtype", "")) == "Object":  # of which Arrow knows addresses
         return examples_of(series.to_list(), argument)
-    if not argument.scored:
-        with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
-            return _arrow(arrow_of_polars(series), argument)
+    with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
+        return _arrow(arrow_of_polars(series), argument)
     return examples_of(series.to_list(), argument)
 
 

@@ -70,6 +70,11 @@ def is_nothing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
+def is_missing(example: object) -> bool:
+    """Whether there is no example, but what Arrow, pandas or polars have in place of one."""
+    return is_nothing(example) or (isinstance(example, float) and example != example)
+
+
 def binary(value: object, label: object, argument: Argument, threshold: float | None = None) -> bool | None:
     """Whether one value is positive; None where it is masked. The threshold is by default the label's."""
     if value is True or value is False:

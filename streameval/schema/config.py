@@ -19,6 +19,8 @@ Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
 Ties: TypeAlias = Literal["shared", "last"]
 Rows: TypeAlias = Literal["labels", "indicator"]
+Null: TypeAlias = Literal["error", "empty"]
+NULLS = ("error", "empty")
 Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
 
 _DIFFERENCES = {

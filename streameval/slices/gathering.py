@@ -13,6 +13,7 @@ from streameval.kernel import backend
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Ragged, concatenate
+from streameval.schema.config import Null
 from streameval.states.state_set import StateSet
 
 A = TypeVar("A", bound=Accumulator)
@@ -26,13 +27,21 @@ class Gathered(Generic[A]):
     """Many examples, read once; built as ``like``."""
 
     def __init__(
-        self, like: A, guard: commit.Guard, y_true: object, y_pred: object, mask: object, weights: object, groups: int
+        self,
+        like: A,
+        guard: commit.Guard,
+        y_true: object,
+        y_pred: object,
+        mask: object,
+        weights: object,
+        groups: int,
+        null: Null,
     ) -> None:
         """Read examples, which may run code of the user; ``groups`` is about how many there will be."""
         self._like, self._core = like, core_of(like).scratch(guard)
         self.reader = self._core.reader
         least = min(_MOST, _EACH * groups)
-        self._batches = list(_gathered(self._core.read_many(y_true, y_pred, weights, mask), least))
+        self._batches = list(_gathered(self._core.read_many(y_true, y_pred, weights, mask, null=null), least))
 
     def counted(self, groupings: list[tuple[IntArray, int]]) -> list[list[A]]:
         """For each grouping, an object with the examples of each of its groups. They share labels: merge or copy them.

@@ -20,6 +20,7 @@ from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.inputs import Reader
 from streameval.kernel.backend import commit
+from streameval.schema.config import Null
 from streameval.schema.text import check_number, number_of, quoted, suggestion
 from streameval.slices.arguments import ANSWERS, Where, combinations_of, declared_of, names_of, value_of
 from streameval.slices.axis import Axis, AxisSlices
@@ -228,6 +229,7 @@ class Sliced(Mergeable, Generic[A]):
         where: Mapping[str, object],
         weights: ArrayLike | None = None,
         mask: object = None,
+        null: Null = "error",
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: all of them, or none if anything is wrong.
 
@@ -245,7 +247,7 @@ class Sliced(Mergeable, Generic[A]):
         groupings = self._grouped(by_axis)
         like = next(iter(self._slices[0].slices.values()), self._empty)  # whose labels have columns already
         groups = max(len(keys) + 1 for _, keys in groupings)
-        examples = Gathered(like, self._guard, y_true, y_pred, mask, weights, groups)
+        examples = Gathered(like, self._guard, y_true, y_pred, mask, weights, groups, null)
         while True:  # again only where slices have gone meanwhile
             parts, before = examples.counted([(codes, len(keys) + 1) for codes, keys in groupings]), groupings
             groupings = self._add_counted(parts, before, by_axis, examples.reader)

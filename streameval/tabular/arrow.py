@@ -8,14 +8,12 @@ import numpy as np
 
 from streameval.errors import DependencyError, InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars
-from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns
 
 try:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     from streameval.tabular import cells
 except ImportError:
@@ -31,11 +29,9 @@ def read_table(batch: object, columns: Columns, sep: str | None = None) -> dict[
     """
     table = table_of(batch, columns)
     sep = columns.sep or sep
-    arguments: dict[str, Any] = {"y_true": _labels(table, "actual", columns, sep)}
+    arguments: dict[str, Any] = {"y_true": _labels(table, "actual", columns, sep), "null": columns.null}
     if columns.scores is not None:
         arguments["y_pred"] = _scores(table, columns, sep)
-        if isinstance(arguments["y_pred"], list) and hasattr(arguments["y_true"], "to_pylist"):
-            arguments["y_true"] = arguments["y_true"].to_pylist()  # both sides of objects take a third of the time
     elif columns.predicted is not None:
         arguments["y_pred"] = _labels(table, "predicted", columns, sep)
     if columns.mask is not None:
@@ -96,46 +92,23 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
 
 
 def _labels(table: Any, role: str, columns: Columns, sep: str | None) -> Any:
-    """What names the labels of rows, as ``update_many`` reads it: a column of one type without nulls, or an array."""
+    """What names the labels of rows, as ``update_many`` reads it."""
     wide = columns.wide(role, table.column_names)
     if wide is not None:
         return _wide(table, wide, sep)
     name: str = getattr(columns, role)
     column = table.column(name)
-    kind = column.type
-    if pa.types.is_null(kind) and (columns.null == "empty" or not len(column)):
-        return pa.array([[]] * len(column), pa.list_(pa.string()))
-    columns.check_nulls(name, column.null_count, "lists without labels")
-    if cells.is_string(kind) and sep is not None:
-        return cells.lists_of(column, sep)
-    if pa.types.is_struct(kind):
-        return [row or {} for row in column.to_pylist()]
-    if pa.types.is_map(kind):
-        return [mapping_of(row or (), f"column {name!r}") for row in column.to_pylist()]
-    is_list = isinstance(kind, pa.ListType | pa.LargeListType)
-    if not is_list and not isinstance(kind, pa.FixedSizeListType | pa.ListViewType | pa.LargeListViewType):
-        advice = "give a list of labels in every row"
-        if _is_label(kind):
-            advice = "wrap each label in a list"
-        if cells.is_string(kind):
-            advice = f"split them with sep=',' or what else is between labels, or {advice}"
-        raise InputError(f"column {name!r} holds {kind}, not lists of labels; {advice}")
-    inner = kind.value_type
-    if pa.types.is_boolean(inner):
-        return _rows(column, name)
-    if pa.types.is_fixed_size_list(kind) and pa.types.is_integer(inner):
-        raise InputError(
-            f"column {name!r} holds {kind}, which may be labels or decisions; cast it to a list of {inner} if these "
-            "are labels, or to a list of booleans if they are decisions in the order of the declared labels"
-        )
-    if pa.types.is_floating(inner):  # which update_many takes for rows
-        return [row or () for row in column.to_pylist()]
-    if not _is_label(inner) and not pa.types.is_null(inner):
+    kind, advice = column.type, "give a list of labels in every row"
+    if cells.is_string(kind):
+        if sep is not None:
+            return cells.lists_of(column, sep)
+        advice = f"split them with sep=',' or what else is between labels, or {advice}"
+    elif pa.types.is_nested(kind) or pa.types.is_null(kind):
+        inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
+        if inner is None or not pa.types.is_binary(inner):
+            return column
         raise LabelError(f"column {name!r} holds lists of {inner}; labels are strings or integers: cast them")
-    if is_list and not column.null_count and not pa.types.is_null(inner):
-        return column
-    plain = pa.large_list(pa.string() if pa.types.is_null(inner) else inner)
-    return pa.chunked_array(map(_rebuilt, column.chunks), plain)
+    raise InputError(f"column {name!r} holds {kind}, not lists of labels; {advice}")
 
 
 def _wide(table: Any, labels: dict[str, str], sep: str | None) -> Any:
@@ -147,33 +120,6 @@ def _wide(table: Any, labels: dict[str, str], sep: str | None) -> Any:
         if cells.is_string(column.type):
             raise InputError(f"column {name!r} holds strings; it stands for a label: convert them to 0 and 1")
     return pa.table([column for column, _ in values], [*labels.values()])
-
-
-def _is_label(kind: Any) -> bool:
-    return pa.types.is_integer(kind.value_type if pa.types.is_dictionary(kind) else kind) or cells.is_string(kind)
-
-
-def _rebuilt(chunk: Any) -> Any:
-    """The lists of a chunk of any list type, nulls as empty ones, as a plain list array."""
-    lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-    values = pc.list_flatten(chunk)
-    if pa.types.is_null(values.type):
-        values = values.cast(pa.string())
-    return pa.LargeListArray.from_arrays(pa.array(offsets), values)
-
-
-def _rows(column: Any, name: str) -> np.ndarray[Any, Any]:
-    """Lists of one length, as the rows of an array."""
-    if column.null_count:
-        raise InputError(f"column {name!r} holds null rows, which say nothing of any label; drop them")
-    lengths, values = pc.list_value_length(column).to_numpy(), pc.list_flatten(column)
-    if values.null_count:
-        raise InputError(f"column {name!r} holds null values within its lists; fill them")
-    if len(lengths) and (lengths != lengths[0]).any():
-        lists = f"lists of {values.type} of different lengths"
-        raise InputError(f"column {name!r} holds {lists}; give one value for each of the declared labels")
-    return values.to_numpy().reshape(len(lengths), lengths[0] if len(lengths) else 0)  # type: ignore[no-any-return]
 
 
 def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
@@ -195,31 +141,25 @@ def _scores(table: Any, columns: Columns, sep: str | None) -> Any:
         return _wide(table, wide, sep)
     name = str(columns.scores)
     column = table.column(name)
-    columns.check_nulls(name, column.null_count, "rows without scores")
     if cells.is_string(column.type) and sep is not None:
         column = cells.scores_of(column, sep, name, labelled=columns.predicted is None)
-        if columns.predicted is None:
-            return column
     if columns.predicted is not None:
-        labels = _labels(table, "predicted", columns, sep)
-        if isinstance(labels, np.ndarray) or not (isinstance(column, list) or hasattr(column.type, "value_type")):
-            both = f"columns {columns.predicted!r} and {name!r}"
-            raise InputError(f"{both} must hold lists of labels and lists of their scores, not {column.type}")
-        lists = (part if isinstance(part, list) else part.to_pylist() for part in (labels, column))
-        return [columns.pair(names, scores or ()) for names, scores in zip(*lists, strict=True)]
+        lists = [
+            part if isinstance(part, list) else part.to_pylist()
+            for part in (_labels(table, "predicted", columns, sep), column)
+        ]
+        return [columns.pair(*row) for row in zip(*lists, strict=True)]
+    if isinstance(column, list):
+        return column
     kind = column.type
-    if pa.types.is_struct(kind):
-        if column.null_count:
-            raise InputError(f"column {name!r} holds null structs, which have no scores; drop those rows")
-        return pa.table(column.flatten(), [field.name for field in kind])
-    if pa.types.is_map(kind):
-        return [pairs or [] for pairs in column.to_pylist()]
-    inner = kind.value_type if hasattr(kind, "value_type") else kind
-    if pa.types.is_struct(inner) and inner.num_fields == 2:
-        label, score = inner.field(0).name, inner.field(1).name
-        return [[(pair[label], pair[score]) for pair in row or ()] for row in column.to_pylist()]
-    if pa.types.is_floating(inner) and inner is not kind:
-        return _rows(column, name)
+    inner = getattr(kind, "value_type", kind)
+    if (
+        pa.types.is_null(kind)
+        or pa.types.is_map(kind)
+        or pa.types.is_struct(inner)
+        or (pa.types.is_floating(inner) and inner is not kind)
+    ):
+        return column
     raise InputError(
         f"column {name!r} holds {kind}; scores are a map label -> number, a list of structs (label, number), a struct "
         "with a number for each label, or a list of floating-point numbers in the order of the declared labels"

@@ -128,13 +128,12 @@ def _joined(column: Any) -> Any:
 
 def lists_of(column: Any, sep: str) -> Any:
     """What the cells of a column hold, as an array of lists if none of them writes a list out."""
-    column = _joined(column)
-    parts = _parts(column, sep)
+    cells, nulls = _joined(column), column.is_null().combine_chunks()
+    parts = _parts(cells, sep)
     if parts is not None:
-        return pa.LargeListArray.from_arrays(*parts)
-    encoded = column.dictionary_encode()
-    values = [list_of(cell, sep) for cell in encoded.dictionary.to_pylist()]
-    return [values[code] for code in encoded.indices.to_pylist()]
+        return pa.LargeListArray.from_arrays(*parts, mask=nulls if column.null_count else None)
+    values = {cell: list_of(cell, sep) for cell in pc.unique(cells).to_pylist()}
+    return [None if cell is None else values[cell] for cell in column.to_pylist()]
 
 
 def numbers_of(column: Any, name: str) -> Any:

@@ -12,10 +12,10 @@ import numpy as np
 
 from streameval.errors import InputError, public
 from streameval.inputs.lists import mapping_of
+from streameval.schema.config import NULLS, Null
 from streameval.schema.text import check_choice, quoted, suggestion
 
 Names: TypeAlias = str | Sequence[str]
-Null: TypeAlias = Literal["error", "empty"]
 OneSided: TypeAlias = Literal["error", "ignore"]
 
 _SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label")
@@ -101,7 +101,7 @@ class Columns:
             raise InputError("neither predicted nor scores names a column; say which holds the predictions")
         if (self.example is None) != (self.label is None):
             raise InputError("example and label go together: give both, for a table with a row for each label")
-        check_choice("null", self.null, ("error", "empty"))
+        check_choice("null", self.null, NULLS)
         check_choice("one_sided", self.one_sided, ("error", "ignore"))
         sep: object = self.sep
         if sep is not None and (not isinstance(sep, str) or not sep):
@@ -162,12 +162,6 @@ class Columns:
         hint = suggestion(name, known) or f"; the columns are {quoted(known)}"
         return InputError(f"there is no column {name!r} ({role}){hint}")
 
-    def check_nulls(self, name: str, count: int, meaning: str) -> None:
-        """Raise `InputError` if there are nulls in a column of lists, unless they stand for empty ones."""
-        if count and self.null == "error":
-            advice = f"drop those rows, or say null='empty', if they are {meaning}"
-            raise InputError(f"column {name!r} holds {count} nulls; {advice}")
-
     def describe(self, message: str) -> str:
         """A message about an argument of ``update_many``, as one about the column that it came from."""
 
@@ -178,8 +172,10 @@ class Columns:
 
         return _OPENING.sub(column, _WAYS.sub("for indicators give rows='indicator', for labels", message))
 
-    def pair(self, labels: Any, scores: Any) -> dict[Any, Any]:
+    def pair(self, labels: Any, scores: Any) -> dict[Any, Any] | None:
         """The labels of a row with the scores that another column has of them."""
+        if labels is None and scores is None:
+            return None
         names = f"columns {self.predicted!r} and {self.scores!r}"
         if not isinstance(labels, _ORDERED) or not isinstance(scores, _ORDERED):
             both = f"{quoted(labels)} and {quoted(scores)}"

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias, TypedDict
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
-from streameval.schema.config import Rows, Unknown
+from streameval.schema.config import Null, Rows, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
-from streameval.tabular.columns import Columns, Names, Null, OneSided
+from streameval.tabular.columns import Columns, Names, OneSided
 from streameval.windows.base import Window
 from streameval.wire.envelope import METRIC, SLICED, holder_of
 

@@ -47,7 +47,7 @@ def is_table(item: Any) -> bool:
 
 def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
     """The arguments of ``update_many`` that say what rows hold; rows and errors are those of `add_rows`."""
-    arguments: dict[str, Any] = {"y_true": _lists(rows, columns.actual, "actual", columns)}
+    arguments: dict[str, Any] = {"y_true": _lists(rows, columns.actual, "actual", columns), "null": columns.null}
     if columns.predicted is not None:
         arguments["y_pred"] = _lists(rows, columns.predicted, "predicted", columns)
     if columns.scores is not None:
@@ -105,10 +105,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
         from streameval.tabular.cells import list_of
 
         values = [list_of(value, columns.sep) if isinstance(value, str) else value for value in values]
-    if type(None) not in kinds:
-        return values
-    columns.check_nulls(name, sum(value is None for value in values), "rows without labels")
-    return [() if value is None else value for value in values]
+    return values
 
 
 def _scores(labels: Any, value: Any, columns: Columns) -> Any:

@@ -18,6 +18,7 @@ from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch
+from streameval.schema.config import Null
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Part
 from streameval.states.history import ALWAYS
@@ -275,6 +276,7 @@ class Blocks(Window[A]):
         *,
         weights: ArrayLike | None = None,
         mask: object = None,
+        null: Null = "error",
         times: ArrayLike | Iterable[Time] | None = None,
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
@@ -295,7 +297,7 @@ class Blocks(Window[A]):
             raise self._wrong_time("times")
         time = None if times is None else clock.keys(times)
         gathered = core_of(self._template).scratch(self._guard)
-        batches = list(gathered.read_many(y_true, y_pred, weights, mask))
+        batches = list(gathered.read_many(y_true, y_pred, weights, mask, null=null))
         self._extend(gathered, batches, *(time or (None, None)))
 
     @changes

@@ -16,6 +16,7 @@ from streameval.evaluation.holding import template_of
 from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
+from streameval.schema.config import Null
 from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
@@ -109,14 +110,20 @@ class _Recent(Window[A]):
         return history.prepare_slide(core.example(example), stamp, self._size, limit)
 
     def _extend(
-        self, y_true: object, y_pred: object, weights: object, mask: object, times: tuple[IntArray, bool | None] | None
+        self,
+        y_true: object,
+        y_pred: object,
+        weights: object,
+        mask: object,
+        null: Null,
+        times: tuple[IntArray, bool | None] | None,
     ) -> None:
         """Count many examples."""
         gathered, size, stamps = self._now[2].scratch(), self._size, None if times is None else times[0]
         if stamps is not None and len(stamps):
             size = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))
         recent = RecentExamples(gathered.labels, size, scored=gathered.config.scored)
-        for batch in gathered.read_many(y_true, y_pred, weights, mask):
+        for batch in gathered.read_many(y_true, y_pred, weights, mask, null=null):
             gathered.states.count(batch)
             recent.add(batch)
         if stamps is not None and len(stamps) != recent.examples:
@@ -235,10 +242,16 @@ class Rolling(_Recent[A]):
         return self, (self._read(y_true, y_pred, weight, mask), None), 1
 
     def update_many(
-        self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        weights: ArrayLike | None = None,
+        mask: object = None,
+        null: Null = "error",
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if one is wrong."""
-        self._extend(y_true, y_pred, weights, mask, None)
+        self._extend(y_true, y_pred, weights, mask, null, None)
 
     def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Always raises `MergeError`: which examples of two streams are the last ones, nobody knows."""
@@ -361,6 +374,7 @@ class TimeRolling(_Recent[A]):
         times: ArrayLike | Iterable[Time],
         weights: ArrayLike | None = None,
         mask: object = None,
+        null: Null = "error",
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
 
@@ -380,7 +394,7 @@ class TimeRolling(_Recent[A]):
             raise InputError(
                 f"times goes back at position {int(back[0]) + 1}; give examples in the order of their times"
             )
-        self._extend(y_true, y_pred, weights, mask, (stamps, aware))
+        self._extend(y_true, y_pred, weights, mask, null, (stamps, aware))
 
     def advance(self, t: Time) -> None:
         """Let time pass without an example; what is older than ``period`` is evicted.

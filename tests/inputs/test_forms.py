@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.metrics import f1_score
 
@@ -196,3 +198,63 @@ def test_a_missing_example_is_called_so(missing: Any) -> None:
     for call in (lambda ev: ev.update(missing, {1}), lambda ev: ev.update_many([{1}, missing], [{1}, {1}])):
         with pytest.raises(se.InputError, match=r"y_true(\[1\])? is missing"):
             call(se.Evaluator())
+
+
+MISSING: dict[str, Callable[[], Any]] = {
+    "None": lambda: [["b"], None, ["a", "b"]],
+    "NaN in a Series": lambda: pd.Series([["b"], float("nan"), ["a", "b"]]),
+    "NA in a Series": lambda: pd.Series([{"b"}, pd.NA, {"a", "b"}]),
+    "null of Arrow": lambda: pa.array([["b"], None, ["a", "b"]]),
+    "null chunk of Arrow": lambda: pa.chunked_array([[["b"]], [None], [["a", "b"]]], pa.list_(pa.string())),
+    "null list view": lambda: pa.array([["b"], None, ["a", "b"]], pa.list_view(pa.string())),
+    "null map": lambda: pa.array([[("b", True)], None, [("a", True), ("b", True)]], pa.map_(pa.string(), pa.bool_())),
+    "null struct": lambda: pa.array([{"a": False, "b": True}, None, {"a": True, "b": True}]),
+    "null row of booleans": lambda: pa.array([[False, True], None, [True, True]]),
+    "null of polars": lambda: pl.Series([["b"], None, ["a", "b"]]),
+}
+HOLDERS: dict[str, Verb] = {
+    "evaluator": many(lambda ev, *sides: ev.update_many(*sides, null="empty"), lambda options: se.Evaluator(**options)),
+    "metric": many(lambda ev, *sides: ev.update_many(*sides, null="empty"), lambda options: se.metric("f1", **options)),
+    "rolling": many(
+        lambda ev, *sides: ev.update_many(*sides, null="empty"), lambda options: se.Rolling(se.Evaluator(**options), 9)
+    ),
+    "time": many(
+        lambda ev, *sides: ev.update_many(*sides, null="empty", times=[1, 2, 3]),
+        lambda options: se.TimeRolling(se.Evaluator(**options), 9),
+    ),
+    "tumbling": many(
+        lambda ev, *sides: ev.update_many(*sides, null="empty"),
+        lambda options: se.Tumbling(se.Evaluator(**options), size=9),
+    ),
+    "slices": many(
+        lambda ev, *sides: ev.update_many(*sides, null="empty", where={"by": ["x"] * 3}),
+        lambda options: se.Sliced(se.Evaluator(**options), by="by"),
+    ),
+    "score": lambda true, pred, options: se.score(true, pred, "f1_macro", null="empty", **options),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("form", MISSING)
+def test_a_missing_example_has_no_labels_where_one_says_so(form: str, holder: str) -> None:
+    other = [{"b"}, {"a"}, {"a"}]
+    for labels in (None, ["a", "b"]) if "booleans" not in form else (["a", "b"],):
+        for sides in ((MISSING[form](), other), (other, MISSING[form]())):
+            expected = se.score(*[[{"b"}, set(), {"a", "b"}] if side is not other else side for side in sides], "f1")
+            counting = HOLDERS[holder](*sides, {"labels": labels})
+            assert value(counting.snapshot() if isinstance(counting, se.TimeRolling | se.Tumbling) else counting) == expected
+            with pytest.raises(se.InputError, match=r"say null='empty'"):
+                se.score(*sides, "f1", labels=labels)
+    with pytest.raises(se.InputError, match="null must be one of 'error', 'empty', not 'skip'"):
+        se.score(other, other, null="skip")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("keep", [[], ["curves"], ["rankings"]])
+def test_missing_scores_are_none_where_one_says_so(keep: list[str]) -> None:
+    forms = [[{"a": 0.9}, None], pa.array([[("a", 0.9)], None], pa.map_(pa.string(), pa.float64()))]
+    forms += [pl.Series([[0.9], None])] if keep != [] else []
+    for scores in forms:
+        ev, expected = (se.Evaluator([], labels=["a"], threshold=0.5, keep=keep) for _ in range(2))
+        ev.update_many([{"a"}, {"a"}], scores, null="empty")
+        expected.update_many([{"a"}, {"a"}], [{"a": 0.9}, {}])
+        assert ev == expected

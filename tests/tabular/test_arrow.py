@@ -215,9 +215,9 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
         ({"actual": [["a"]], "predicted": [["a", None]]}, "column 'predicted' holds null labels"),
         ({"actual": [["a"]], "predict": [["a"]]}, r"no column 'predicted' \(predicted\); did you mean 'predict'"),
         ({"x": [["a"]]}, r"no column 'actual' \(actual\); the columns are \['x'\]"),
-        ({"actual": pa.array([[0, 1]], pa.list_(pa.int8(), 2)), "predicted": [["a"]]}, "may be labels or decisions"),
-        ({"actual": [[True], [True, False]], "predicted": [["a"], ["b"]]}, "of different lengths"),
-        ({"actual": [[True, None]], "predicted": [["a"]]}, "null values within its lists"),
+        ({"actual": pa.array([[0, 1]], pa.list_(pa.int8(), 2)), "predicted": [["a"]]}, "may be indicators or the l"),
+        ({"actual": [[True] * 3, [True, False]], "predicted": [[], []]}, "rows of 3 columns and of 2"),
+        ({"actual": [[1]], "predicted": [[True, None]]}, "is None for label 1; binary predictions"),
         ({"actual": pa.nulls(1), "predicted": [["a"]]}, "column 'actual' holds 1 nulls"),
     ],
 )  # fmt: skip

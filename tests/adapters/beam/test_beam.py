@@ -401,7 +401,7 @@ def test_states_are_coded_by_their_bytes(made):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"actual": None, "predicted": []}, "column 'actual' holds 1 nulls"),
+        ({"actual": None, "predicted": []}, "column 'actual'.* is missing"),
         ({"predicted": []}, "there is no column 'actual'"),
         (beam.Row(actual=[], predictd=[]), "there is no column 'predicted' .*did you mean 'predictd'"),
         ({"actual": "cat", "predicted": []}, "column 'actual'.* is the string 'cat'"),
