@@ -242,7 +242,8 @@ def test_a_missing_example_has_no_labels_where_one_says_so(form: str, holder: st
         for sides in ((MISSING[form](), other), (other, MISSING[form]())):
             expected = se.score(*[[{"b"}, set(), {"a", "b"}] if side is not other else side for side in sides], "f1")
             counting = HOLDERS[holder](*sides, {"labels": labels})
-            assert value(counting.snapshot() if isinstance(counting, se.TimeRolling | se.Tumbling) else counting) == expected
+            windowed = isinstance(counting, se.TimeRolling | se.Tumbling)
+            assert value(counting.snapshot() if windowed else counting) == expected
             with pytest.raises(se.InputError, match=r"say null='empty'"):
                 se.score(*sides, "f1", labels=labels)
     with pytest.raises(se.InputError, match="null must be one of 'error', 'empty', not 'skip'"):
