@@ -9,6 +9,7 @@ import re
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
@@ -95,7 +96,7 @@ from streameval.metrics.spec import Empty
 from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label"""
     bodies = {
-        entry.class_name: _body([*_own(entry), *([] if entry.state == "rankings" else [_average(entry)])], entry)
+        entry.class_name: _body(_own(entry), entry, [] if entry.state == "rankings" else [_average(entry)])
         for entry in catalogue()
     }
     return _shortened(STUB.format(imports=imports) + SCORES + _classes(bodies, "Metric"))
@@ -128,7 +129,7 @@ def _classes(bodies: dict[str, str], base: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _body(own: list[str], entry: MetricInfo) -> str:
+def _body(own: list[str], entry: MetricInfo, first: Sequence[str] = ()) -> str:
     names = list(options_of(entry))
     if entry.state == "decisions":
         options = "_OfDecisions"
@@ -138,7 +139,7 @@ def _body(own: list[str], entry: MetricInfo) -> str:
         )
     names = [p.name for p in entry.parameters]
     options = next((base for name, base in reversed(SHARED.items()) if name in names), options)
-    parts = ["self", *(["*", *own] if own else []), f"**options: Unpack[{options}]"]
+    parts = ["self", *first, *(["*", *own] if own else []), f"**options: Unpack[{options}]"]
     return f"    def __init__({', '.join(parts)}) -> None: ..."
 
 

@@ -49,9 +49,9 @@ class Accumulator(Details, Mergeable):
     def _start(
         self,
         specs: tuple[MetricSpec, ...],
-        labels: Iterable[Label] | None,
-        unknown: Unknown,
-        threshold: float | Mapping[Label, float] | Iterable[float] | None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
         keep: Iterable[str] = (),
         nan: Nan = "error",
         ties: Ties = "shared",

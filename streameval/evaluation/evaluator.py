@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Never, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Never, TypeAlias, overload
 
 from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator
@@ -107,18 +107,23 @@ class Evaluator(Accumulator):
     def get(self) -> dict[str, float | dict[Label, float]]: ...
     @overload
     def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
+    @overload
+    def get(self, metric: list[MetricLike] | list[str]) -> dict[str, float | dict[Label, float]]: ...
     @forgiving
-    def get(self, metric: MetricLike | None = None, **mistaken: Never) -> object:
-        """The value of one metric, or of all by name. Metrics without average give one value per label."""
+    def get(self, metric: MetricLike | list[Any] | None = None, **mistaken: Never) -> object:
+        """The value of one metric, or a dict by name: of a list of metrics, by default of all.
+
+        Metrics without average give one value per label.
+        """
         if mistaken:
             refuse_mistaken(self.get, mistaken)
-        chosen = None if metric is None else _spec_of(metric)
+        several = metric is None or isinstance(metric, list)
+        specs = self._specs if metric is None else specs_of(metric if isinstance(metric, list) else [metric])
         self._look()
         with self._guard.reading:
             views = self._views()
-            if chosen is not None:
-                return evaluate(chosen, views.of(chosen))
-            return {spec.key: evaluate(spec, views.of(spec)) for spec in self._specs}
+            values = {spec.key: evaluate(spec, views.of(spec)) for spec in specs}
+        return values if several else values[specs[0].key]
 
     def __getitem__(self, metric: MetricLike) -> float | dict[Label, float]:
         """The value of one metric, as `get` returns it."""
@@ -222,9 +227,11 @@ def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     return tuple(dict.fromkeys(_spec_of(metric) for metric in metrics))
 
 
-def _spec_of(metric: MetricLike) -> MetricSpec:
+def _spec_of(metric: object) -> MetricSpec:
     if isinstance(metric, str):
         return parse_spec(metric)
     if isinstance(metric, MetricSpec | Metric):
         return metric if isinstance(metric, MetricSpec) else metric.spec
-    raise MetricError(f"a metric must be a name, a spec or a metric object, not {quoted(metric)}")
+    name = getattr(metric, "__name__", "")
+    advice = f"; write {name}()" if isinstance(metric, type) and issubclass(metric, Metric) else ""
+    raise MetricError(f"a metric must be a name, a spec or a metric object, not {quoted(metric)}{advice}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator, specs_named
@@ -17,7 +17,11 @@ from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, numb
 from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.wire.envelope import METRIC
+
+_CHOICES = ("labels", "unknown", "threshold", "nan", "ties", "inverse_propensities", "label_limit", "rows")
+"""The arguments of every metric's class that say how it reads examples."""
 
 
 @public
@@ -30,46 +34,24 @@ class Metric(Accumulator):
 
     def __init__(
         self,
-        *positional: object,
-        average: str | None = "default",
+        *positional: Any,
+        average: str | None = UNSET,
         zero_division: float | None = None,
         empty: str = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-        inverse_propensities: Mapping[Label, float] | None = None,
-        label_limit: int | None = None,
-        rows: Rows | None = None,
-        **parameters: Choice,
+        **arguments: Any,
     ) -> None:
         if getattr(type(self), "_entry", None) is None:
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
-        if positional:
-            name = type(self).__name__
-            raise MetricError(f"{name} takes its arguments by name, such as {name}(average={positional[0]!r})")
-        entry, average = self._entry, self._entry.default if average == UNSET else average
-        spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
-        self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows)
-
-    @classmethod
-    def from_spec(
-        cls,
-        spec: MetricSpec,
-        *,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-        inverse_propensities: Mapping[Label, float] | None = None,
-        label_limit: int | None = None,
-        rows: Rows | None = None,
-    ) -> Metric:
-        """A fresh metric of the class that a spec names."""
-        choices = (labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows)
-        return _blank(spec)._start((spec,), *choices)
+        entry = self._entry
+        if positional:  # the average alone, as in F1("micro")
+            if len(positional) > 1 or average != UNSET or positional[0] not in entry.averages:
+                called = f"{type(self).__name__}({', '.join(map(quoted, positional))})"
+                raise MetricError(f"{called}: only the average, such as {entry.default!r}, goes without its name")
+            average = positional[0]
+        average = entry.default if average == UNSET else average
+        choices = {name: arguments.pop(name) for name in _CHOICES if name in arguments}
+        spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=arguments)
+        self._start((spec,), **choices)
 
     @property
     def spec(self) -> MetricSpec:
@@ -141,14 +123,14 @@ def metric(
     'fbeta_micro(beta=2)'
     """
     spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
-    return _blank(spec)._start(
-        (spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows
-    )
+    choices = (labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows)
+    return metric_of(spec, *choices)
 
 
-def _blank(spec: MetricSpec) -> Metric:
+def metric_of(spec: MetricSpec, *choices: Any) -> Metric:
+    """A fresh metric of the class that a spec names."""
     kind = class_of(entry_of(spec.name))
-    return kind.__new__(kind)
+    return kind.__new__(kind)._start((spec,), *choices)
 
 
 _CLASSES: dict[str, type[Metric]] = {}
@@ -172,15 +154,16 @@ def options_of(entry: MetricInfo) -> dict[str, object]:
 
 
 def signature_of(entry: MetricInfo) -> inspect.Signature:
-    """The keyword-only parameters of a metric's class, with its own defaults."""
-    shared: dict[str, object] = {"average": entry.default, "zero_division": entry.zero_division}
+    """The parameters of a metric's class, with its own defaults: the average, and others by keyword."""
+    shared: dict[str, object] = {"zero_division": entry.zero_division}
     if entry.state == "decisions":
         shared["empty"] = "zero_division"
     shared |= {"labels": None, "unknown": "error", "threshold": None} | options_of(entry)
     shared |= {"label_limit": None, "rows": None}
     parts = {p.name: p.default for p in entry.parameters} | shared
+    average = inspect.Parameter("average", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=entry.default)
     kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in parts.items()])
+    return inspect.Signature([average, *(inspect.Parameter(name, kind, default=parts[name]) for name in parts)])
 
 
 def summary_of(entry: MetricInfo, without: str = "") -> str:

@@ -106,7 +106,7 @@ def test_every_public_object_is_documented():
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
 def test_a_metric_class_has_the_signature_and_the_docstring_of_its_entry(entry: se.MetricInfo):
     made = getattr(se, entry.class_name)
-    names = [parameter.name for parameter in entry.parameters]
+    names = ["average", *(parameter.name for parameter in entry.parameters)]
     assert list(inspect.signature(made).parameters)[: len(names)] == names
     assert made.__doc__.startswith(entry.summary)
     for part in (entry.formula, f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}", f"Source: {entry.source}"):

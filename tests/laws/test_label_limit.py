@@ -95,7 +95,7 @@ def test_every_class_takes_a_limit_which_is_no_part_of_equality_and_of_bytes_onl
     assert plain == bounded
     assert len(bounded.to_bytes()) == len(plain.to_bytes()) + 2
     assert se.metric("f1", label_limit=3).to_bytes() == bounded.to_bytes()
-    assert se.Metric.from_spec(plain.spec, label_limit=3).to_bytes() == bounded.to_bytes()
+    assert se.metric(plain.spec.key, label_limit=3).to_bytes() == bounded.to_bytes()
     ledger = se.Ledger()
     ledger.put("a", 0, bounded)
     ledger.put("b", 0, plain)

@@ -572,7 +572,8 @@ def test_the_class_shows_its_own_parameters(name: str):
     assert {p.name: p.default for p in entry.parameters}.items() <= {
         key: parameter.default for key, parameter in displayed.items()
     }.items()
-    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in displayed.values())
+    assert next(iter(displayed)) == "average"
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in [*displayed.values()][1:])
     assert entry.summary in inspect.getdoc(kind)
     assert entry.formula in inspect.getdoc(kind)
     assert entry.source in inspect.getdoc(kind)
@@ -757,6 +758,18 @@ def test_a_metric_that_is_no_name_spec_or_object_is_refused(metric: object):
         se.Evaluator([metric])
 
 
+def test_a_class_of_metrics_is_refused_with_the_object_to_write():
+    with pytest.raises(se.MetricError, match=r"write F1\(\)"):
+        se.Evaluator([se.F1])
+
+
+def test_several_metrics_are_read_by_a_list():
+    ev = se.Evaluator(["f1_micro"])
+    ev.update({"a", "b"}, {"a"})
+    assert ev.get(["f1 macro", se.Recall("micro")]) == {"f1_macro": ev["f1_macro"], "recall_micro": 0.5}
+    assert ev.get([]) == {}
+
+
 def test_a_string_in_place_of_the_list_of_metrics_is_refused():
     with pytest.raises(se.MetricError, match=r"write \['f1_macro'\]"):
         se.Evaluator("f1_macro")
@@ -768,10 +781,13 @@ def test_what_is_no_list_of_metrics_is_refused(metrics: object):
         se.Evaluator(metrics)
 
 
-def test_parameters_are_keyword_only():
-    for name in NAMES:
-        with pytest.raises(se.MetricError, match="takes its arguments by name"):
-            getattr(se, ENTRIES[name].class_name)("micro")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_average_alone_goes_without_its_name(name: str):
+    kind, average = getattr(se, ENTRIES[name].class_name), ENTRIES[name].averages[-1]
+    assert kind(average).spec == kind(average=average).spec
+    for positional, named in ((("nonsense",), {}), ((average, 2), {}), ((average,), {"average": average})):
+        with pytest.raises(se.MetricError, match="only the average, such as"):
+            kind(*positional, **named)
 
 
 def test_the_base_class_has_no_formula():

@@ -8,7 +8,7 @@ from streameval.adapters.engine import snapshot
 from streameval.adapters.river.metric import MultiLabelMetric
 from streameval.errors import InputError, MetricError, RevertError
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.metric import Metric
+from streameval.evaluation.metric import Metric, metric_of
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -92,4 +92,4 @@ def _fresh(metric: str | MetricSpec) -> Metric:
     spec = parse_spec(metric) if isinstance(metric, str) else metric
     if not isinstance(spec, MetricSpec):
         raise MetricError(f"a metric must be a name, a spec, a metric, an Evaluator or a window, not {quoted(metric)}")
-    return Metric.from_spec(spec)
+    return metric_of(spec)
