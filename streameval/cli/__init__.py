@@ -7,6 +7,8 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from contextvars import copy_context
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ def _spelled(word: str) -> str:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command with some arguments, or those of the process.
 
-    Returns its exit code: 0, 2 after an error of the user, 130 after Ctrl-C.
+    Returns its exit status: 0, 1 if a check failed, 2 for wrong usage or input, 130 after Ctrl-C.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
@@ -39,6 +41,7 @@ def main(args: Sequence[str] | None = None) -> int:
         import typer  # only where everything is there
 
         from streameval.cli.app import app
+        from streameval.cli.usage import usage_error
     except KeyboardInterrupt:  # before anything was counted
         return 130
     # Typer carries its own Click, or uses that which is installed, depending on its version; the class is the same.
@@ -50,11 +53,13 @@ def main(args: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
     words = [_spelled(word) for word in (sys.argv[1:] if args is None else args)]
+    words = [*words[1:], "--help"] if words[:1] == ["help"] else words
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warned
             warnings.simplefilter("always", DataWarning)
-            code = app(args=words or ["--help"], prog_name="streameval", standalone_mode=False)
+            run: Any = partial(app, args=words or ["--help"], prog_name="streameval", standalone_mode=False)
+            code = copy_context().run(run)  # settings hold for this run
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:  # the reader of a pipe, such as head, has seen enough
         if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):  # completion of shells
@@ -73,8 +78,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
     except usage as error:
-        text = str(error.format_message() if hasattr(error, "format_message") else error)
-        return _failed(f"{text.rstrip('.')}; see --help")
+        return _failed(usage_error(error))
     return code if isinstance(code, int) else 0
 
 

@@ -1,4 +1,4 @@
-"""The commands and their options."""
+"""The commands."""
 
 from __future__ import annotations
 
@@ -6,72 +6,39 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import typer
 
 import streameval
+import streameval.cli.arguments as arg
 from streameval.cli.counting import count
 from streameval.cli.demo import demonstrate
-from streameval.cli.options import NullOption, RowsOption, UnknownOption, counting_of, labels_of, names_of, specs_of
+from streameval.cli.options import counting_of, names_of, specs_of, with_columns
 from streameval.cli.outputs import check_outputs, identity, write_output
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError, sources_of
 from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
 from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
+from streameval.cli.usage import Group, command
 from streameval.errors import DataWarning
 from streameval.evaluation.evaluator import Evaluator
 from streameval.kernel import BACKEND
-from streameval.metrics.catalogue import MetricInfo, catalogue
+from streameval.metrics.catalogue import MetricInfo, catalogue, entry_of, parse_spec
 from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
 from streameval.tabular.blocks import Counting
 
 app = typer.Typer(
-    name="streameval", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+    name="streameval", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""
+    streameval demo --write posts.jsonl
+    streameval evaluate posts.jsonl --actual tags --predicted guess --save old.state
+    streameval evaluate posts.jsonl --actual tags --scores scores --threshold 0.4 --save new.state
+    streameval compare old.state new.state
+    """,
 )  # fmt: skip
-
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, folders, patterns; - is stdin.")]
-States = Annotated[list[Path], typer.Argument(metavar="STATE...", help="Files that --save wrote.")]
-Actual = Annotated[list[str], typer.Option("--actual", "-a", metavar="COLUMN", help="The true labels; or 'true_*'.")]
-Predicted = Annotated[
-    list[str] | None, typer.Option("--predicted", "-p", metavar="COLUMN", help="The predicted labels.")
-]
-Scores = Annotated[list[str] | None, typer.Option("--scores", "-s", metavar="COLUMN", help="A score for each label.")]
-Weight = Annotated[str | None, typer.Option("--weight", metavar="COLUMN", help="How much each row counts.")]
-Mask = Annotated[list[str] | None, typer.Option("--mask", metavar="COLUMN", help="Masked labels: truth unknown.")]
-By = Annotated[list[str] | None, typer.Option("--by", metavar="COLUMN", help="Slice by these columns.")]
-Metrics = Annotated[list[str] | None, typer.Option("--metrics", "-m", metavar="NAMES", help="f1_micro,ndcg(k=5),...")]
-Beta = Annotated[float | None, typer.Option("--beta", metavar="NUMBER", help="For fbeta: the weight of recall.")]
-Threshold = Annotated[
-    str | None,
-    typer.Option("--threshold", "-t", metavar="NUMBER", help="Predict labels that reach it; or .json."),
-]
-ZeroDivision = Annotated[float | None, typer.Option("--zero-division", metavar="NUMBER", help="0/0 is 0, 1 or nan.")]
-LabelLimit = Annotated[int | None, typer.Option("--label-limit", metavar="N", min=1, help="At most N labels.")]
-LastRows = Annotated[
-    int | None, typer.Option("--window", "-w", metavar="N", min=1, max=2**31 - 1, help="Also the last N rows.")
-]
-How = Annotated[Format, typer.Option("--format", "-f", help="How results are written.")]
-Raw = Annotated[bool, typer.Option("--raw", help="In CSV, leave labels as they are.")]
-Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many labels to show.")]
-Save = Annotated[Path | None, typer.Option("--save", metavar="STATE", help="Save the state, to merge or show it.")]
-Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write the page of the report.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that streameval did not write.")]
-Sep = Annotated[str | None, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell; in CSV |.")]
-Rows = Annotated[RowsOption | None, typer.Option("--rows", help="What lists such as [1, 0, 1] are.")]
-Labels = Annotated[
-    list[str] | None, typer.Option("--labels", metavar="LABEL", help="Declare a label, or a JSON list of them.")
-]
-UnknownLabels = Annotated[UnknownOption | None, typer.Option("--unknown", help="What is done with other labels.")]
-Nulls = Annotated[NullOption | None, typer.Option("--null", help="What a null list is: an error, or empty.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read.")]
-Example = Annotated[str | None, typer.Option("--example", metavar="COLUMN", help="A row is one label of this example.")]
-LabelColumn = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="With --example: which label.")]
-Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Another file, with the true labels.")]
-Join = Annotated[str | None, typer.Option("--join", metavar="COLUMN", help="With --truth: the keys of both files.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Make warnings errors, with status 2.")]
 
 
 def _version(requested: bool) -> None:
@@ -83,68 +50,47 @@ def _version(requested: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[  # its callback answers
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Version and kernel.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Version and kernel.")
     ] = False,
 ) -> None:
     """Exact multi-label evaluation of files and streams."""
 
 
-@app.command()
+@command(
+    app,
+    """
+    streameval evaluate posts.jsonl --actual tags --predicted guess
+    streameval evaluate wide.csv --actual 'true_*' --scores 'score_*' --threshold 0.5
+    streameval evaluate 'part-*.parquet' -a tags -p guess --by region --save today.state --report today.html
+    cat posts.jsonl | streameval evaluate - -a tags -p guess -m f1_micro,hamming_loss --window 1000
+    """,
+)
 def evaluate(
-    files: Files,
-    actual: Actual,
-    predicted: Predicted = None,
-    scores: Scores = None,
-    weight: Weight = None,
-    mask: Mask = None,
-    by: By = None,
-    metrics: Metrics = None,
-    beta: Beta = None,
-    threshold: Threshold = None,
-    zero_division: ZeroDivision = None,
-    label_limit: LabelLimit = None,
-    window: LastRows = None,
-    how: How = Format.table,
-    raw: Raw = False,
-    top: Top = 20,
-    save: Save = None,
-    report: Report = None,
-    force: Force = False,
-    sep: Sep = None,
-    skip_bad: SkipBad = False,
-    rows: Rows = None,
-    labels: Labels = None,
-    unknown: UnknownLabels = None,
-    null: Nulls = None,
-    example: Example = None,
-    label: LabelColumn = None,
-    truth: Truth = None,
-    join: Join = None,
-    strict: Strict = False,
+    files: arg.Files,
+    how: arg.How = Format.table,
+    raw: arg.Raw = False,
+    top: arg.Top = 20,
+    save: arg.Save = None,
+    report: arg.Report = None,
+    force: arg.Force = False,
+    **options: Unpack[arg.Asking],
 ) -> int:
-    """Evaluate the rows of files, or of a stream, however large."""
+    """Compute metrics from the rows of files or of a stream, however large."""
     sources = sources_of(files)
-    inputs = [file for source in sources for file in source.files] + [*filter(None, [threshold, truth])]
-    check_outputs({"--save": save, "--report": report}, inputs, force)
-    columns: dict[str, Any] = {
-        "actual": actual,
-        "predicted": predicted,
-        "scores": scores,
-        "weight": weight,
-        "mask": mask,
-    }
-    read: dict[str, Any] = {**columns, "by": names_of(by), "sep": sep, "rows": rows, "unknown": unknown, "null": null}
-    read |= {"labels": labels_of(labels), "label_limit": label_limit, "example": example, "label": label}
-    counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, skip_bad, window, truth, join)
-    if len(sources) > 1 and (example or truth):
+    inputs = [file for source in sources for file in source.files]
+    check_outputs(
+        {"--save": save, "--report": report}, [*inputs, *filter(None, [options["threshold"], options["truth"]])], force
+    )
+    counting = counting_of(with_columns(options, sources))
+    if len(sources) > 1 and (options["example"] or options["truth"]):
         raise UserError("rows that belong together must be in one source; give one file, folder or pattern")
     state = counting.state
 
     def result() -> Result:
-        return Result.of(state, (), counting.window, zero_division=zero_division)
+        return Result.of(state, (), counting.window, zero_division=options["zero_division"])
 
-    stopped = _count(sources, counting, result, strict)
-    extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
+    stopped = _count(sources, counting, result, options["strict"])
+    extra: dict[str, object] = {"skipped": counting.skipped} if counting.skip else {}
     try:
         write_results(state, result(), save, report)
     finally:  # what was counted is not lost with a disk that has become full
@@ -167,15 +113,23 @@ def _count(sources: list[Source], counting: Counting, result: Callable[[], Resul
     return stopped
 
 
-@app.command()
+@command(
+    app,
+    """
+    streameval merge monday.state tuesday.state
+    streameval merge monday.state tuesday.state --save both.state
+    streameval merge monday.state tuesday.state --report both.html
+    streameval merge *day.state --format json
+    """,
+)
 def merge(
-    states: States,
-    save: Save = None,
-    report: Report = None,
-    force: Force = False,
-    how: How = Format.table,
-    raw: Raw = False,
-    top: Top = 20,
+    states: arg.States,
+    save: arg.Save = None,
+    report: arg.Report = None,
+    force: arg.Force = False,
+    how: arg.How = Format.table,
+    raw: arg.Raw = False,
+    top: arg.Top = 20,
 ) -> None:
     """Merge saved states, in any order, into the state of all their rows."""
     read = [path for path in states if save is None or identity(path) != identity(save)]
@@ -189,19 +143,28 @@ def merge(
     show(result, how, top=top, raw=raw)
 
 
-@app.command(name="show")
+@command(
+    app,
+    """
+    streameval show today.state
+    streameval show today.state --metrics recall_macro,f1_per_label --format json
+    streameval show today.state --metrics fbeta_micro --beta 2
+    streameval show today.state --report today.html
+    """,
+    name="show",
+)
 def show_state(
-    state: Annotated[Path, typer.Argument(metavar="STATE", help="A file that --save wrote.")],
-    metrics: Metrics = None,
-    beta: Beta = None,
-    zero_division: ZeroDivision = None,
-    report: Report = None,
-    force: Force = False,
-    how: How = Format.table,
-    raw: Raw = False,
-    top: Top = 20,
+    state: arg.State,
+    metrics: arg.Metrics = None,
+    beta: arg.Beta = None,
+    zero_division: arg.ZeroDivision = None,
+    report: arg.Report = None,
+    force: arg.Force = False,
+    how: arg.How = Format.table,
+    raw: arg.Raw = False,
+    top: arg.Top = 20,
 ) -> None:
-    """Show a saved state: its metrics, or any that can be read from it."""
+    """Print metrics from a saved state, including metrics not named when it was saved."""
     check_outputs({"--report": report}, [state], force)
     loaded = load_state(state)
     loaded._look()
@@ -216,14 +179,22 @@ def show_state(
     show(result, how, top=top, raw=raw)
 
 
-@app.command()
+@command(
+    app,
+    """
+    streameval compare old.state new.state
+    streameval compare old.state new.state --metrics f1_micro,f1_macro
+    streameval compare old.state new.state --top 50
+    streameval compare old.state new.state --format csv
+    """,
+)
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="STATE_A", help="A saved state.")],
-    second: Annotated[Path, typer.Argument(metavar="STATE_B", help="Another, such as that of a newer model.")],
-    metrics: Metrics = None,
-    how: How = Format.table,
-    raw: Raw = False,
-    top: Top = 10,
+    first: arg.StateA,
+    second: arg.StateB,
+    metrics: arg.Metrics = None,
+    how: arg.How = Format.table,
+    raw: arg.Raw = False,
+    top: arg.Top = 10,
 ) -> None:
     """Compare two saved states: which metrics changed, and which labels most."""
     results = [Result.of(load_state(path)) for path in (first, second)]
@@ -244,15 +215,22 @@ def compare(
         show_tables(difference_tables(old, new, heads, top=top), headline, how)
 
 
-@app.command(name="metrics")
-def list_metrics(
-    words: Annotated[list[str] | None, typer.Argument(metavar="[WORD...]", help="Only those that mention all.")] = None,
-    how: How = Format.table,
-) -> None:
+@command(
+    app,
+    """
+    streameval metrics
+    streameval metrics ranking loss
+    streameval metrics f1_micro
+    streameval metrics ndcg@3
+    """,
+    name="metrics",
+)
+def list_metrics(words: arg.Words = None, how: arg.How = Format.table) -> None:
     """List the metrics of the catalogue, or those that mention some words."""
     entries = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
-    if not entries:
+    if not entries and len(words or ()) > 1:
         raise UserError(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
+    entries = entries or [entry_of(parse_spec(name).name) for name in words or ()]
     values = ((e.name, ",".join(_averages(e)), e.state, e.summary, e.formula, e.source) for e in entries)
     if write_rows(("name", "averages", "from", "summary", "formula", "source"), values, how):
         return
@@ -282,52 +260,39 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
     return ((name, value) for name, value in details.items() if value)
 
 
-@app.command()
+@command(
+    app,
+    """
+    streameval thresholds posts.jsonl --actual tags --scores scores
+    streameval thresholds posts.jsonl -a tags -s scores --save thresholds.json
+    streameval thresholds wide.csv --actual 'true_*' --scores 'score_*' --beta 2
+    streameval thresholds scored.state --format csv
+    """,
+)
 def thresholds(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="A saved state of scores, or files of rows.")],
-    actual: Annotated[list[str] | None, typer.Option("--actual", "-a", metavar="COLUMN", help="True labels.")] = None,
-    scores: Scores = None,
-    weight: Weight = None,
-    mask: Mask = None,
-    beta: Annotated[float, typer.Option("--beta", metavar="NUMBER", help="Maximise F-beta with this beta.")] = 1.0,
-    how: How = Format.table,
-    raw: Raw = False,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE.json", help="Write them, for evaluate --threshold.")
-    ] = None,
-    force: Force = False,
-    sep: Sep = None,
-    skip_bad: SkipBad = False,
-    rows: Rows = None,
-    labels: Labels = None,
-    unknown: UnknownLabels = None,
-    null: Nulls = None,
-    strict: Strict = False,
+    files: arg.StateOrFiles,
+    beta: arg.Maximised = 1.0,
+    how: arg.How = Format.table,
+    raw: arg.Raw = False,
+    save: arg.SaveThresholds = None,
+    force: arg.Force = False,
+    **options: Unpack[arg.Reading],
 ) -> int:
-    """Find the best threshold of each label, from scores."""
+    """Find the threshold of each label that maximises its F1, from scores."""
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
-    sources = sources_of(files) if actual else []
+    of_rows = options["actual"] or options["scores"]
+    sources = sources_of(files) if of_rows else []
     check_outputs({"--save": save}, [file for source in sources for file in source.files] or files, force)
     stopped = False
-    if not actual and not scores:
-        if len(files) > 1:
-            raise UserError("give one saved state, or files of rows with --actual and --scores")
-        state: Any = Result.of(load_state(Path(files[0]))).counts
-    elif not actual or not scores:
-        raise UserError("files of rows need both --actual and --scores")
+    if of_rows:
+        counting = counting_of(with_columns(options, sources), ("roc_auc_micro",))
+        state: Any = counting.state
+        stopped = _count(sources, counting, lambda: Result.of(state), options["strict"])
+    elif len(files) > 1:
+        raise UserError("give one saved state, or files of rows with --actual and --scores")
     else:
-        read: dict[str, Any] = {
-            "actual": actual,
-            "scores": scores,
-            "weight": weight,
-            "mask": mask,
-            "labels": labels_of(labels),
-        }
-        read |= {"sep": sep, "rows": rows, "unknown": unknown, "null": null}
-        counting = counting_of(read, ("roc_auc_micro",), skip_bad=skip_bad)
-        state = counting.state
-        stopped = _count(sources, counting, lambda: Result.of(state), strict)
+        state = Result.of(load_state(Path(files[0]))).counts
     best = state.best_thresholds(FScore(beta))
     if save is not None:
         records = [{"label": label, "threshold": choice.threshold} for label, choice in best.items()]
@@ -344,14 +309,17 @@ def thresholds(
     return 130 if stopped else 0
 
 
-@app.command()
+@command(
+    app,
+    """
+    streameval demo
+    streameval demo --rows 500
+    streameval demo --write posts.jsonl
+    streameval demo --report demo.html
+    """,
+)
 def demo(
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many.")] = 3000,
-    write: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE.jsonl", help="Write the rows, to try on.")
-    ] = None,
-    report: Report = None,
-    force: Force = False,
+    rows: arg.DemoRows = 3000, write: arg.Write = None, report: arg.Report = None, force: arg.Force = False
 ) -> None:
-    """Evaluate a made-up stream of tagged posts, in slices, with its last rows."""
+    """Evaluate a synthetic stream of tagged posts, by region and over the last rows."""
     demonstrate(rows, write, report, force)

@@ -6,11 +6,11 @@ import contextlib
 import json
 import math
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.reading import UserError
+from streameval.cli.reading import Source, UserError, columns_of, sources_of
+from streameval.cli.settings import note
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS
 from streameval.evaluation.kinds import reads_scores
@@ -25,6 +25,15 @@ _SCORED = (
     "label_ranking_average_precision", "ranking_loss", "one_error", "ndcg", "roc_auc_micro", "roc_auc_macro",
     "average_precision_micro", "average_precision_macro",
 )  # fmt: skip
+
+_TRUTHS = ("y_true", "labels", "truth", "actual")
+"""What a column of true labels is often called."""
+
+_READ = (
+    "actual", "predicted", "scores", "weight", "mask", "null", "sep", "rows", "unknown", "label_limit",
+    "example", "label",
+)  # fmt: skip
+"""The options that `Job.of` takes as they are."""
 
 
 def names_of(options: list[str] | None) -> tuple[str, ...]:
@@ -70,28 +79,6 @@ def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
     return thresholds
 
 
-class RowsOption(StrEnum):
-    """What lists of integers or strings are."""
-
-    labels = "labels"
-    indicator = "indicator"
-
-
-class UnknownOption(StrEnum):
-    """What is done with labels that are not declared, or that only one side of wide columns has."""
-
-    error = "error"
-    ignore = "ignore"
-    add = "add"
-
-
-class NullOption(StrEnum):
-    """What a null list is."""
-
-    error = "error"
-    empty = "empty"
-
-
 def labels_of(options: list[str] | None) -> list[Any] | None:
     """Labels one by one, or lists of JSON, where integers are integers."""
     try:
@@ -101,38 +88,51 @@ def labels_of(options: list[str] | None) -> list[Any] | None:
     return [label for labels in lists for label in labels] or None
 
 
-def counting_of(
-    read: Mapping[str, Any],
-    metrics: tuple[str, ...] = (),
-    beta: float | None = None,
-    threshold: str | None = None,
-    zero_division: float | None = None,
-    skip_bad: bool = False,
-    size: int | None = None,
-    truth: str | None = None,
-    join: str | None = None,
-) -> Counting:
-    """What counts the rows, which are ``read`` with the arguments of `Job.of`, and the last ``size`` of them."""
-    options = {name: getattr(value, "value", value) for name, value in read.items() if value not in (None, [])}
-    scored, by = "scores" in options, options.get("by", ())
+def with_columns(options: Mapping[str, Any], sources: list[Source]) -> dict[str, Any]:
+    """The same options, with the column of true labels where it need not be named."""
+    chosen = dict(options)
+    predicted = chosen["predicted"] or chosen["scores"]
+    if chosen["actual"] and predicted:
+        return chosen
+    truth = sources[0] if not chosen["truth"] else sources_of([chosen["truth"]])[0]
+    used = [name for each in chosen.values() for name in (each if isinstance(each, list) else [each])]
+    likely = [name for name in columns_of(truth) if name in _TRUTHS and name not in used]
+    missing = ["--predicted COLUMN or --scores COLUMN"] if not predicted else []
+    if not chosen["actual"] and len(likely) != 1:
+        missing.insert(0, "--actual COLUMN")
+    if missing:
+        places = {source.path: columns_of(source) for source in (sources[0], truth)}
+        columns = "; ".join(f"columns in {place}: {', '.join(names)}" for place, names in places.items() if names)
+        raise UserError(f"give {' and '.join(missing)}{columns and f'; {columns}'}")
+    if not chosen["actual"]:
+        chosen["actual"] = likely
+        note(f"true labels: column {likely[0]!r}")
+    return chosen
+
+
+def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = ()) -> Counting:
+    """What counts rows as options say, whose columns are known, and the last of them."""
+    read = {name: getattr(options[name], "value", options[name]) for name in _READ if options[name] not in (None, [])}
+    read |= {"by": names_of(options["by"]), "labels": labels_of(options["labels"])}
+    beta, threshold, size = options.get("beta"), options.get("threshold"), options.get("window")
+    scored = "scores" in read
     if not scored and threshold is not None:
         raise UserError("--threshold is for scores; name their column with --scores")
-    if not scored and "predicted" not in options:
-        raise UserError("what was predicted? name its column with --predicted, or with --scores")
-    if len(set(by)) < len(by):
-        raise UserError(f"--by names a column twice: {', '.join(by)}")
+    if len(set(read["by"])) < len(read["by"]):
+        raise UserError(f"--by names a column twice: {', '.join(read['by'])}")
+    metrics = metrics or names_of(options["metrics"])
     if not metrics:
         metrics = DEFAULT_METRICS if not scored or threshold is not None else ()
         if beta is not None and not metrics:
             raise UserError("--beta is for binary predictions; give --threshold, to make them of scores")
         metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
-    specs = specs_of(metrics, beta, zero_division)
+    specs = specs_of(metrics, beta, options.get("zero_division"))
     for spec in () if scored else specs:
         if reads_scores(entry_of(spec.name)):
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
-    options["threshold"] = _threshold(threshold)
-    of_all: Any = Job.of(specs, **options | {"by": ()}).fresh()
+    read["threshold"] = _threshold(threshold)
+    of_all: Any = Job.of(specs, **read | {"by": ()}).fresh()
     window = None if size is None else Rolling(of_all, size=size)
-    job = Job.of(specs, **options)
+    job, truth, join = Job.of(specs, **read), options["truth"], options["join"]
     job = job if truth is None and join is None else with_truth(job, truth, join)
-    return Counting(job, window=window, skip=skip_bad)
+    return Counting(job, window=window, skip=options["skip_bad"])

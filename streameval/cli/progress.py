@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,19 +12,21 @@ from rich import progress as parts
 from rich.live import Live
 from rich.table import Column
 
-from streameval.cli.reading import STDIN, Source
+from streameval.cli.reading import STDIN, Source, arrives
 from streameval.cli.render import console_of, drawn
 from streameval.cli.results import Result, tables_of
+from streameval.cli.settings import QUIET
 
 Advance: TypeAlias = Callable[[int], None]
 
 _WIDE = 72  # columns of a terminal, from which on there is room for all parts of a bar
+_PATIENCE = 1.0  # seconds until something is drawn
 _SHARE = 20  # drawing takes one part in so many of the time, at most
 
 
 def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractContextManager[Advance]:
     """A function to call with the bytes that were counted."""
-    if not sys.stderr.isatty():
+    if QUIET.get() or not sys.stderr.isatty():
         return nullcontext(lambda _: None)
     if any(source.size is None for source in sources):
         return _live(result, reads_stdin=any(source.path == STDIN for source in sources))
@@ -43,21 +44,31 @@ def _bar(size: int) -> Iterator[Advance]:
         *(wide if console.width >= _WIDE else ()),
         parts.TimeRemainingColumn(table_column=fixed),
     )
-    with parts.Progress(*columns, console=console, transient=True, expand=True) as progress:
-        task = progress.add_task("", total=size)
-        yield lambda done: progress.advance(task, done)
+    progress = parts.Progress(*columns, console=console, transient=True, expand=True)
+    task, after = progress.add_task("", total=size), time.monotonic() + _PATIENCE
+
+    def advance(done: int) -> None:
+        progress.advance(task, done)
+        if time.monotonic() > after:
+            progress.start()
+
+    try:
+        yield advance
+    finally:
+        progress.stop()
 
 
 @contextmanager
 def _live(result: Callable[[], Result], *, reads_stdin: bool) -> Iterator[Advance]:
     console = console_of(sys.stderr)
-    began, after = time.monotonic(), 0.0
+    began = time.monotonic()
+    after = began + _PATIENCE
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def advance(_: int) -> None:
             nonlocal after
             start = time.monotonic()
-            if start < after and not (reads_stdin and _idle(after - start)):
+            if start < after and (not reads_stdin or arrives(after - start)):
                 return
             start = time.monotonic()
             now = result()
@@ -68,11 +79,3 @@ def _live(result: Callable[[], Result], *, reads_stdin: bool) -> Iterator[Advanc
             after = end + (end - start) * _SHARE
 
         yield advance
-
-
-def _idle(seconds: float) -> bool:
-    """Whether standard input brings nothing for so long, so that the table would stay behind what is counted."""
-    try:
-        return not select.select([sys.stdin], [], [], seconds)[0]
-    except (OSError, ValueError):  # it is no file of the system; on Windows also if it is no socket
-        return False

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streameval.errors import StreamevalError
+from streameval.cli.settings import note
+from streameval.errors import InputError, StreamevalError
 from streameval.tabular.blocks import Block
 from streameval.tabular.columns import Columns
 from streameval.tabular.sources import files_of, open_source
@@ -32,14 +34,47 @@ class Source:
     size: int | None  # bytes; None for a stream
 
     def blocks(self, columns: Columns) -> Iterator[Block]:
-        """Its rows."""
+        """Its rows; nothing is opened before the first is asked for, so that Ctrl-C ends a wait for it."""
         source: Any = self.path
         if source == STDIN:
-            if sys.stdin is None:
-                raise UserError("standard input is closed")
-            source = sys.stdin.buffer
-            source = source if hasattr(source, "peek") else io.BufferedReader(source)
-        return open_source(source, columns, _ROWS).blocks
+            source = _stdin()
+            if sys.stdin.isatty() and not arrives(1.0):
+                note("reading standard input; Ctrl-D ends")
+        yield from open_source(source, columns, _ROWS).blocks
+
+
+def _stdin() -> Any:
+    if sys.stdin is None:
+        raise UserError("standard input is closed")
+    stream: Any = sys.stdin.buffer
+    return stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+
+
+def arrives(seconds: float) -> bool:
+    """Whether standard input brings something within so long; or cannot be asked."""
+    try:
+        return bool(select.select([sys.stdin], [], [], seconds)[0])
+    except (OSError, ValueError):  # it is no file of the system; on Windows also if it is no socket
+        return True
+
+
+def columns_of(source: Source) -> list[str]:
+    """The names of its columns, without taking a row of a stream."""
+    headers: list[list[str]] = []
+
+    class Header(Columns):
+        def check_names(self, names: Iterable[Any]) -> list[str]:
+            headers.append([*map(str, names)])
+            raise InputError("only the names are wanted")  # and if a file is CSV, with each delimiter
+
+    stream: Any = source.path
+    if stream == STDIN:
+        stream = io.BufferedReader(io.BytesIO(_stdin().peek()))
+    try:
+        rows = next(open_source(stream, Header("?", "?"), _ROWS).blocks).rows
+    except (InputError, StopIteration):
+        return max(headers, key=len, default=[])
+    return [*dict.fromkeys(str(name) for row in rows[:100] if isinstance(row, dict) for name in row)]
 
 
 def sources_of(arguments: list[str]) -> list[Source]:

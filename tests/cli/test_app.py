@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import streameval as se
@@ -14,6 +20,7 @@ from streameval import cli, kernel
 from streameval.cli.app import app
 
 COMMANDS = ("evaluate", "merge", "show", "compare", "metrics", "thresholds", "demo")
+DAYS = ("monday.state", "tuesday.state")
 
 
 def saved(path: str, *pairs) -> se.Evaluator:
@@ -94,11 +101,38 @@ def test_the_version_tells_the_kernel(run):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_fits_one_screen(run, monkeypatch, command):
+def test_help_is_plain_and_fits_its_width(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
-    lines = run(command, "--help").out.splitlines()
-    assert len(lines) <= 40
-    assert max(map(len, lines)) <= 80
+    text = run(command, "--help").out
+    assert re.match(rf"Usage: streameval {command}( [A-Z\[][\w.\]]*)* \[OPTIONS\]\n\n\S[^.]*\.\n\n", text)
+    assert not re.search(r"[{}<]", text.replace("{label: number}", ""))
+    assert max(map(len, re.sub(r"(?s)\nExamples:.*", "", text).splitlines())) <= 80
+    assert "\nExit status:\n  0 success; 1 a check failed; 2 wrong usage or input; 130 " in text
+    assert run("help", command).out == text
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_four_examples_of_every_help_page_run(run, tmp_path, command):
+    examples = re.search(r"(?s)\nExamples:\n(.*?)\n\n", run(*command.split(), "--help").out)[1].splitlines()
+    assert len(examples) == 4
+    rows = [{"tags": [tag], "guess": ["a"], "scores": {"a": 0.6, "b": 0.5}, "region": tag} for tag in "ab"]
+    if command not in ("", "demo"):
+        (tmp_path / "posts.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    (tmp_path / "wide.csv").write_text("true_a,true_b,score_a,score_b\n1,0,0.9,0.1\n0,1,0.3,0.8\n")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "part-1.parquet")
+    for name in (*DAYS, "old.state", "new.state", "today.state"):
+        saved(name, ({"a"}, {"a"}))
+    scored = se.Evaluator(["roc_auc"])
+    scored.update({"a"}, {"a": 0.9})
+    scored.save("scored.state")
+    for line in examples:
+        first, _, piped = line.partition(" | ")
+        words = [
+            name for word in shlex.split(piped or first)[1:] for name in (DAYS if word == "*day.state" else [word])
+        ]
+        ran = run(*words, stdin=Path(first.split()[1]).read_bytes() if piped else None)
+        assert (ran.code, ran.err) == (0, ""), line
+        assert ran.out
 
 
 def test_every_command_is_named_here():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -22,6 +23,8 @@ import orjson
 import pytest
 
 import streameval as se
+from streameval.cli import progress
+from streameval.cli.reading import Source
 
 ROWS = [(["cat", "bird"], ["cat", "dog"]), (["dog"], ["dog"]), ([], ["bird"])]
 LINES = b"".join(orjson.dumps({"tags": true, "guess": guess}) + b"\n" for true, guess in ROWS)
@@ -170,7 +173,7 @@ def test_files_have_a_bar_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
     screen = Terminal()
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": screen.slave}
     with started(tmp_path, [*MANY, *COLUMNS, "-f", "json"], **streams) as process:
-        screen.until(lambda text: re.search(r"━.* 0% .*/[0-9.]+ GB [0-9.]+ [kMG]B/s left [0-9:]+", text))
+        screen.until(lambda text: re.search(r"━.* \d+% .*/[0-9.]+ GB [0-9.]+ [kMG]B/s left [0-9:]+", text))
         process.send_signal(signal.SIGINT)
         told = json.loads(process.stdout.read())
         assert process.wait(PATIENCE) == 130
@@ -180,33 +183,25 @@ def test_files_have_a_bar_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
     assert screen.rest().rstrip().endswith("interrupted: this is what was counted until then")
 
 
-@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
-def test_the_bar_is_gone_when_the_result_is_there(tmp_path, name):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+@pytest.mark.parametrize(
+    ("columns", "bar"), [("100", r"━ 100% 108/108 bytes .* left 0:00:00"), ("30", "━+ 100% 0:00:00")]
+)
+@pytest.mark.parametrize("patience", [0.0, 60.0])
+def test_a_bar_that_fits_is_drawn_only_where_counting_takes_long_and_is_gone_in_the_end(
+    monkeypatch, columns, bar, patience
+):
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
 
-    (tmp_path / "r.jsonl").write_bytes(LINES)
-    rows = [{"tags": true, "guess": guess} for true, guess in ROWS]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "r.parquet")
-    screen = Terminal()
-    streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
-    with started(tmp_path, [name, *COLUMNS], **streams) as process:
-        screen.until(lambda text: "f1_macro" in text)
-        assert process.wait(PATIENCE) == 0
-    screen.rest()
-    size = (tmp_path / name).stat().st_size
-    assert re.search(rf"100% {size}/{size} bytes", screen.text)
-    assert "\x1b[2K" in screen.raw.rpartition("bytes")[2].partition("3 examples")[0]
-
-
-def test_a_narrow_terminal_has_a_short_bar_and_the_column_that_matters_most(tmp_path):
-    (tmp_path / "r.jsonl").write_bytes(LINES)
-    screen = Terminal(columns=30)
-    streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
-    with started(tmp_path, ["r.jsonl", *COLUMNS], **streams) as process:
-        screen.until(lambda text: "3 more columns" in text)
-        assert process.wait(PATIENCE) == 0
-    lines = screen.rest().splitlines()
-    assert max(map(len, lines[1:])) <= 30
-    assert re.search(r"━+ 100% 0:00:00", screen.text)
-    assert [line.split() for line in lines if " label " in line] == [["label", "support", "f1"]]
+    monkeypatch.setattr(sys, "stderr", screen := Screen())
+    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    for name, value in {"COLUMNS": columns, "LINES": "50", "TERM": "xterm-256color"}.items():
+        monkeypatch.setenv(name, value)
+    with progress.watched([Source("r.jsonl", (), 108)], lambda: None) as advance:
+        advance(54)
+        advance(54)
+    text = screen.getvalue()
+    assert bool(re.search(bar, ESCAPE.sub("", text))) == (patience == 0)
+    assert max(map(len, re.split(r"[\r\n]+", ESCAPE.sub("", text)))) <= int(columns)
+    assert text.endswith("\x1b[2K") == (patience == 0)

@@ -1,0 +1,162 @@
+"""Commands with their help pages, and what is wrong with a command line, in our words."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict, get_args, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from streameval.cli.settings import COLOR, QUIET, Color
+from streameval.schema.text import suggestion
+
+INPUT, COLUMNS, METRICS, OUTPUT = "Input", "Columns", "Metrics", "Output"
+
+_STATUS = "0 success; 1 a check failed; 2 wrong usage or input; 130 interrupted by Ctrl-C"
+
+_MEANT = {
+    "--actual": ("--true", "--truths", "--target", "--targets", "--gold", "--reference"),
+    "--predicted": ("--pred", "--preds", "--prediction", "--guess"),
+    "--scores": ("--score", "--prob", "--probability", "--logits"),
+    "--sep": ("--separator", "--delimiter"),
+    "--metrics": ("--average",),
+    "--format": ("--json", "--csv", "--markdown"),
+}
+"""Options by other names that people expect them to have."""
+
+
+class Common(TypedDict):
+    """Options of all commands."""
+
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", rich_help_panel=OUTPUT, help="Write results, warnings and errors alone, no notes."
+        ),
+    ]
+    color: Annotated[
+        Color,
+        typer.Option("--color", metavar="WHEN", rich_help_panel=OUTPUT, help="auto, always or never. [default: auto]"),
+    ]
+
+
+class Command(TyperCommand):
+    """A command whose help page has groups of options, and examples."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help page."""
+        arguments = [each for each in self.params if each.param_type_name == "argument"]
+        words = " ".join(str(each.metavar) for each in arguments)
+        formatter.write_usage(ctx.command_path, f"{words} [OPTIONS]".strip())
+        formatter.write_paragraph()
+        formatter.write_text(self.help)
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (INPUT, COLUMNS, METRICS, OUTPUT)}
+        for each in self.get_params(ctx):
+            if not getattr(each, "hidden", False):
+                groups.setdefault(getattr(each, "rich_help_panel", None) or OUTPUT, []).append(_described(each))
+        for name, rows in groups.items():
+            if rows:
+                with formatter.section(name):
+                    formatter.write_dl(rows, col_max=26)
+        _write_end(formatter, self.epilog)
+
+
+class Group(TyperGroup):
+    """The whole command line, whose help page lists the commands."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help page."""
+        formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS]")
+        formatter.write_paragraph()
+        formatter.write_text(self.help)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.help or "") for name, each in self.commands.items()])
+        with formatter.section("Options"):
+            formatter.write_dl([_described(each) for each in self.get_params(ctx)])
+        _write_end(formatter, self.epilog)
+
+
+def _described(param: Any) -> tuple[str, str]:
+    """The names of a parameter with its metavariable, and its help."""
+    if param.param_type_name == "argument":
+        return str(param.metavar), param.help or ""
+    names = ", ".join(sorted(param.opts, key=len))
+    return f"{names} {param.metavar or ''}".rstrip(), param.help or ""
+
+
+def _write_end(formatter: Any, examples: str | None) -> None:
+    for name, text in (("Examples", inspect.cleandoc(examples or "")), ("Exit status", _STATUS)):
+        with formatter.section(name):
+            formatter.write("".join(f"  {line}\n" for line in text.splitlines()))
+
+
+def command(app: typer.Typer, examples: str, name: str | None = None) -> Callable[[Any], Any]:
+    """A command, whose ``**options: Unpack[SomeTypedDict]`` are options that are None or False unless set."""
+
+    def register(function: Any) -> Any:
+        hints = get_type_hints(function, include_extras=True)
+        parameters = []
+        for own in inspect.signature(function).parameters.values():
+            if own.kind is not own.VAR_KEYWORD:
+                parameters.append(own.replace(kind=own.KEYWORD_ONLY, annotation=hints[own.name]))
+                continue
+            parameters += _optional(get_args(hints[own.name])[0])
+
+        def run(quiet: bool, color: Color, **rest: Any) -> Any:
+            QUIET.set(quiet)
+            COLOR.set(color)
+            return function(**rest)
+
+        parameters += _optional(Common)
+        run.__doc__, run.__name__ = function.__doc__, function.__name__
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        app.command(name, cls=Command, epilog=examples)(run)
+        return function
+
+    return register
+
+
+def _optional(options: Any) -> list[inspect.Parameter]:
+    """The parameters that the items of a typed dictionary stand for."""
+    parameters = []
+    for name, hint in get_type_hints(options, include_extras=True).items():
+        kind = get_args(hint)[0]
+        default = False if kind is bool else Color.auto if kind is Color else None
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+    return parameters
+
+
+_WORDS = {
+    r"^Value error, ": "",
+    r"Input should be a valid number.*": "must be a number",
+    r"Input should be a valid integer.*": "must be an integer",
+    r"Input should be greater than or equal to (\S+)": r"must be at least \1",
+    r"Input should be less than or equal to (\S+)": r"must be at most \1",
+    r"'(.*)' is not a valid (float|integer)\.?": r"must be a number, not '\1'",
+    r"^'(.*)' is not one of (.*?)\.?$": r"must be one of \2, not '\1'",
+}
+"""What the libraries that parse options say, and what we say."""
+
+
+def usage_error(error: Any) -> str:
+    """What is wrong with a command line."""
+    text = str(error.format_message() if hasattr(error, "format_message") else error).rstrip(".")
+    options = [name for each in error.ctx.command.params for name in each.opts] if error.ctx is not None else []
+    path = error.ctx.command_path if error.ctx is not None else "streameval"
+    if (unknown := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
+        meant = next((name for name, words in _MEANT.items() if unknown in words and name in options), None)
+        hint = f"; did you mean {meant!r}?" if meant else suggestion(unknown, options, cutoff=0.7)
+        return f"there is no option {unknown}{hint or f'; see {path} --help'}"
+    param = getattr(error, "param", None)
+    if param is not None and param.param_type_name == "option" and error.message:
+        said = error.message
+        for theirs, ours in _WORDS.items():
+            said = re.sub(theirs, ours, said)
+        return f"{max(param.opts, key=len)} {said}"
+    if param is not None:
+        return f"{param.metavar} is missing; see {path} --help"
+    return f"{text[:1].lower()}{text[1:]}; see {path} --help"
