@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
@@ -14,7 +14,7 @@ from streameval.schema.config import Null, Rows, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
-from streameval.tabular.columns import Columns, Names, OneSided
+from streameval.tabular.columns import Columns, Names
 from streameval.windows.base import Window
 from streameval.wire.envelope import METRIC, SLICED, holder_of
 
@@ -23,6 +23,9 @@ __all__ = ["Job"]
 State: TypeAlias = Evaluator | Metric | Sliced[Any]
 Metrics: TypeAlias = Iterable[MetricLike] | State | None
 Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
+
+
+_COUNTED = ("threshold", "rows", "labels", "unknown", "label_limit")  # options of what counts
 
 
 class RowOptions(TypedDict, total=False):
@@ -81,19 +84,7 @@ class Job:
         *,
         actual: Names,
         predicted: Names | None = None,
-        scores: Names | None = None,
-        weight: str | None = None,
-        mask: Names | None = None,
-        by: str | Iterable[str] | None = None,
-        null: Null = "error",
-        sep: str | None = None,
-        threshold: Threshold = None,
-        rows: Rows | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown | None = None,
-        label_limit: int | None = None,
-        example: str | None = None,
-        label: str | None = None,
+        **options: Unpack[JobOptions],
     ) -> Job:
         """A job from what a user wrote.
 
@@ -117,20 +108,22 @@ class Job:
         InputError, MetricError
             If an argument cannot be understood, or they do not fit together.
         """
+        arguments: dict[str, Any] = {**options}
+        by, counted = arguments.pop("by", ()), {name: arguments.pop(name, None) for name in _COUNTED}
         by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
-        one_sided: OneSided = "ignore" if unknown == "ignore" else "error"
-        columns = Columns(actual, predicted, scores, weight, mask, by, null, sep, one_sided, example, label)
-        if labels is None and unknown == "ignore" and any("*" in name for name in columns.names):
-            unknown = None  # the columns are all that it is about
-        state = _built(metrics, threshold=threshold, rows=rows, labels=labels, unknown=unknown, label_limit=label_limit)
+        ignores = counted["unknown"] == "ignore"
+        columns = Columns(actual, predicted, by=by, one_sided="ignore" if ignores else "error", **arguments)
+        if ignores and counted["labels"] is None and any("*" in name for name in columns.names):
+            counted["unknown"] = None  # the columns are all that it is about
+        state = _built(metrics, **counted)
         if isinstance(state, Sliced):
             if by and by != state.by:
                 raise InputError(f"by is {quoted(by)}, but the Sliced is by {quoted(state.by)}; leave by out")
             columns = replace(columns, by=state.by)
         elif by:
             state = Sliced(state, by=by)
-        if scores is not None and not state.reads_scores:
-            unused = f"scores={scores!r} names a column of scores, but nothing requires scores"
+        if columns.scores is not None and not state.reads_scores:
+            unused = f"scores={columns.scores!r} names a column of scores, but nothing requires scores"
             raise InputError(f"{unused}; set threshold=, or give metrics of rankings or curves")
         return cls(state.to_bytes(), columns)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -68,67 +67,56 @@ def _renamed(names: Names) -> Names:
     return names + _SUFFIX if isinstance(names, str) else tuple(name + _SUFFIX for name in names)
 
 
-class _Keys:
-    """Where each key of a table is."""
+_Places: TypeAlias = dict[tuple[type, Any], tuple[int, Callable[[int], str], int]]
+"""For each key, with its type, which row has it, and where this is: the row of a block."""
 
-    def __init__(self, name: str) -> None:
-        self.name, self.starts, self.blocks = name, list[int](), list[Block]()
-        self.rows: dict[Any, int] = {}
-        self.count = 0
 
-    def add(self, block: Block) -> list[Any]:
-        """The keys of a block, each with its type; `InputError` if one was there before."""
-        rows = block.rows
-        is_list = isinstance(rows, list)
-        values = column_of(rows, self.name, "join") if is_list else rows.column(self.name).to_pylist()
-        keys = [(type(value), value) for value in values]
-        self.starts.append(self.count)
-        self.blocks.append(replace(block, rows=None))
-        for row, key in enumerate(keys):
-            if isinstance(key[1], list | dict):
-                raise InputError(f"{block.place(row)}: {quoted(key[1])} is no key; join by strings or integers")
-            if key[1] is not None and self.rows.setdefault(key, self.count + row) != self.count + row:
-                both = f"{self.place(self.rows[key])} and {block.place(row)}"
-                raise InputError(f"the key {quoted(key[1])} of column {self.name!r} is in two rows, {both}; keep one")
-        self.count += len(keys)
-        return keys
-
-    def place(self, row: int) -> str:
-        """Where a row is."""
-        number = bisect_right(self.starts, row) - 1
-        return self.blocks[number].place(row - self.starts[number])
+def _keys_of(block: Block, name: str, known: _Places, first: int) -> list[tuple[type, Any]]:
+    """The keys of a block, noted with their rows, of which it has the ``first``; `InputError` if one is in two rows."""
+    rows = block.rows
+    values = column_of(rows, name, "join") if isinstance(rows, list) else rows.column(name).to_pylist()
+    for row, value in enumerate(values):
+        if isinstance(value, list | dict):
+            raise InputError(f"{block.place(row)}: {quoted(value)} is no key; join by strings or integers")
+        _, place, before = known.setdefault((type(value), value), (first + row, block.place, row))
+        if value is not None and (place, before) != (block.place, row):
+            both = f"{place(before)} and {block.place(row)}"
+            raise InputError(f"the key {quoted(value)} of column {name!r} is in two rows, {both}; keep one")
+    known.pop((type(None), None), None)
+    return [(type(value), value) for value in values]
 
 
 def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) -> Iterator[Block]:
     """The rows that are in both of two tables, of which the second is held in memory; warns of the others."""
-    keys, known, parts, matched = _Keys(columns.key), _Keys(columns.key), list[Block](), 0
-    for block in truths:
-        parts.append(_checked(block, columns.sides[1]))
-        known.add(parts[-1])
-    if not known.count:
+    parts = [_checked(block, columns.sides[1]) for block in truths]
+    keys, known, count, truth_count, matched = _Places(), _Places(), 0, 0, 0
+    for part in parts:
+        truth_count += len(_keys_of(part, columns.key, known, truth_count))
+    if not truth_count:
         raise InputError("the table of truths has no rows")
     if all(isinstance(part.rows, list) for part in parts):
         truth: Any = [row for part in parts for row in part.rows]
     else:
         truth = _concatenated([_table(part, columns.sides[1]) for part in parts])
-    sep = parts[0].sep
     for block in (_checked(block, columns.sides[0]) for block in blocks):
-        rows = [known.rows.get(key) for key in keys.add(block)]
-        chosen = [row for row, other in enumerate(rows) if other is not None]
-        if chosen:
-            whole = _merged(
-                _taken(block.rows, chosen), _taken(truth, [row for row in rows if row is not None]), columns
-            )
-            yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or sep)
-        matched += len(chosen)
-    if not matched and keys.count:
-        first, other = next(iter(keys.rows), (None, None)), next(iter(known.rows), (None, None))
-        raise InputError(
-            f"no row has a truth: column {columns.key!r} has keys such as {quoted(first[1])} ({keys.place(0)}) and "
-            f"{quoted(other[1])} ({known.place(0)}); keys are compared with their type"
+        own = _keys_of(block, columns.key, keys, count)
+        count += len(own)
+        places = {row: known[key][0] for row, key in enumerate(own) if key in known}
+        if places:
+            chosen = [*places]
+            whole = _merged(_taken(block.rows, chosen), _taken(truth, [*places.values()]), columns)
+            yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep)
+        matched += len(places)
+    if not matched and keys:
+        (first, (_, place, row)), (other, (_, of_other, other_row)) = (
+            next(iter(side.items())) for side in (keys, known)
         )
-    if keys.count + known.count > 2 * matched:
-        counts = f"{keys.count - matched:,} rows have no truth, and {known.count - matched:,} truths have no row"
+        raise InputError(
+            f"no row has a truth: column {columns.key!r} has keys such as {quoted(first[1])} ({place(row)}) and "
+            f"{quoted(other[1])} ({of_other(other_row)}); keys are compared with their type"
+        )
+    if count + truth_count > 2 * matched:
+        counts = f"{count - matched:,} rows have no truth, and {truth_count - matched:,} truths have no row"
         warn(f"{counts}; {matched:,} rows are counted")
 
 

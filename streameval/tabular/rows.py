@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
 from streameval.errors import InputError
+from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns
 from streameval.tabular.job import Job, State
@@ -17,14 +18,19 @@ _AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a c
 
 def add_items(job: Job, state: State, items: Iterable[object]) -> None:
     """Count rows, and tables of many rows; where one of them is refused, what came before is counted."""
+    for block in blocks_of(items):
+        if isinstance(block, list):
+            add_rows(job, state, block)
+        else:
+            job.add(state, block)
+
+
+def blocks_of(items: Iterable[object]) -> Iterator[Any]:
+    """Tables one by one, and lists of rows."""
     source = iter(items)
     while block := list(islice(source, _AT_ONCE)):
-        if set(map(type, block)) != {dict}:
-            tables = list(filter(is_table, block))
-            for table in tables:
-                job.add(state, table)
-            block = [item for item in block if not is_table(item)] if tables else block
-        add_rows(job, state, block)
+        for tables, group in [(False, block)] if set(map(type, block)) == {dict} else groupby(block, is_table):
+            yield from group if tables else [[*group]]
 
 
 def add_rows(job: Job, state: State, rows: list[object]) -> None:
@@ -39,10 +45,7 @@ def add_rows(job: Job, state: State, rows: list[object]) -> None:
 
 def is_table(item: Any) -> bool:
     """Whether something is a table of many rows: of Arrow, or a data frame."""
-    if isinstance(item, Mapping):
-        return False
-    arrow = hasattr(item, "num_rows") and hasattr(item, "schema")
-    return arrow or (hasattr(item, "columns") and (hasattr(item, "iloc") or hasattr(item, "to_arrow")))
+    return form_of(item) in FRAMES
 
 
 def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:

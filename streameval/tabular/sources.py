@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, groupby, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
@@ -22,7 +22,7 @@ from streameval.tabular.arrow import read_table, without_rows
 from streameval.tabular.blocks import Block
 from streameval.tabular.columns import Columns
 from streameval.tabular.joining import Joined, grouped, joined
-from streameval.tabular.rows import is_table
+from streameval.tabular.rows import blocks_of
 from streameval.tabular.text import read_text, sized
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -34,7 +34,6 @@ STDIN = "standard input"
 _STREAM = b"\xff\xff\xff\xff"
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc", _STREAM: "stream"}
 _MAGIC = re.compile(r"[*?\[]")
-_OBJECTS = 2**12  # rows that are objects in a block
 _NAMES = (".parquet", ".pq", ".arrow", ".feather")  # of files that are no text
 
 
@@ -140,12 +139,9 @@ def _rows(batches: Iterable[Any]) -> Iterator[Block]:
 def _items(items: Iterator[Any]) -> Iterator[Block]:
     """Rows that are objects, and tables of many rows."""
     first = 0
-    while block := list(islice(items, _OBJECTS)):
-        for tables, group in groupby(block, is_table):
-            part = [*group]
-            for rows in part if tables else [part]:
-                yield Block(rows, partial(_place, "", first))
-                first += len(rows)
+    for rows in blocks_of(items):
+        yield Block(rows, partial(_place, "", first))
+        first += len(rows)
 
 
 def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
@@ -336,7 +332,7 @@ def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
         try:
             own = fragment.physical_schema
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{fragment.path} cannot be read: {error}; it may be damaged or incomplete") from None
+            raise _damaged(fragment.path, error) from None
         # What no file holds comes from the names of folders, such as region=eu.
         parted = f"({fragment.partition_expression}"
         for name in columns.check_names(dict.fromkeys([*own.names, *whole.names])):

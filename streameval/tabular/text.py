@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
@@ -42,7 +42,7 @@ _OTHERS = {
     b"\xff\xfe": "UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8",
     b"\xfe\xff": "UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8",
     b"\x93NUMPY": "an array of numpy; load it with numpy.load and give the array to streameval.score",
-    b"\x80\x02": "a pickle", b"\x80\x03": "a pickle", b"\x80\x04": "a pickle", b"\x80\x05": "a pickle",
+    b"\x80": "a pickle; save the table as CSV or Parquet",
 }  # fmt: skip
 
 _Rows: TypeAlias = tuple[Any, Callable[[int], int], int]
@@ -72,8 +72,7 @@ def read_text(
         raise InputError(f"{name} is empty")
     for magic, kind in _OTHERS.items():
         if start.startswith(magic):
-            advice = "; save the table as CSV or Parquet" if kind == "a pickle" else ""
-            raise InputError(f"{name} is {kind.format(name)}{advice}")
+            raise InputError(f"{name} is {kind.format(name)}")
     first = start.removeprefix(_MARK).lstrip()[:1]
     if suffix in _JSON or (suffix not in _DELIMITERS and first in (b"{", b"[", b"")):
         blocks = _read_array(stream, name) if first == b"[" else _read_lines(stream, name, columns)
@@ -181,13 +180,6 @@ def _object(value: Any) -> Any:
     return RowError(f'a row is an object such as {{"actual": ["cat"], "predicted": ["dog"]}}, not {quoted(value)}')
 
 
-def _keys(rows: list[Any], names: Iterable[str]) -> int:
-    """The number of keys in rows and in the objects that some of their columns hold."""
-    objects = [row for row in rows if type(row) is dict]
-    values = (row.get(name) for name in names for row in objects)
-    return sum(map(len, objects)) + sum([len(value) for value in values if type(value) is dict])
-
-
 class _Json:
     """How lines become rows: by Arrow where lists of one type are all there is, which takes half of the time."""
 
@@ -210,8 +202,7 @@ class _Json:
         digits = data.translate(_DIGITS)
         plain = b"0" * 20 not in digits and not (b"-" in data and b"-" + b"0" * 19 in digits)
         plain = plain and not (b"\\" in data and b"\\u003" in data)  # one byte is found ten times as fast as five
-        colons = data.count(b":")
-        if plain and (_keys(rows, self.columns.names) == colons or self.orjson.dumps(rows).count(b":") == colons):
+        if plain and self.orjson.dumps(rows).count(b":") == data.count(b":"):
             return [*map(_object, rows)] if {*map(type, rows)} - {dict} else rows
         return [*map(self._row, lines)]
 
@@ -350,21 +341,12 @@ class _Csv:
 
     def runs(self, data: bytes, first: int) -> Iterator[tuple[Any, list[int]]]:
         """Rows that can be read, as tables, and the others, one by one; each with their lines."""
-        good, lines = list[list[str]](), list[int]()
-        for before, cells in islice(self.records(data, self.delimiter), int(first == 1), None):
-            error = self._error(cells)
-            if error is None and isinstance(cells, list):
-                good.append(cells)
-                lines.append(first + before)
-                continue
-            yield self._strings(good), lines
-            yield [error], [first + before]
-            good, lines = [], []
-        yield self._strings(good), lines
-
-    def _strings(self, rows: list[list[str]]) -> Any:
-        cells = {name: pa.array([row[place] for row in rows], pa.string()) for name, place in self.places.items()}
-        return pa.table(cells)
+        records = islice(self.records(data, self.delimiter), int(first == 1), None)
+        checked = [(self._error(cells), cells, first + before) for before, cells in records]
+        for is_good, group in groupby(checked, lambda record: record[0] is None):
+            errors, rows, lines = map(list, zip(*group, strict=True))
+            cells = {name: [row[place] for row in rows] for name, place in self.places.items()} if is_good else {}
+            yield pa.table(cells) if is_good else errors, lines
 
     def _error(self, cells: list[str] | csv.Error) -> RowError | None:
         if isinstance(cells, csv.Error):

@@ -30,7 +30,7 @@ def refused(ran, *told: str) -> None:
     ("t.jsonl", OK + b'{"a":["\\ud800"],"p":["x"]}\n', "t.jsonl:2:"),
     ("t.jsonl", OK + b'{"a":["x"],"P":["x"]}\n', "t.jsonl:2: there is no column 'p' (predicted)"),
     ("t.jsonl", OK + b'{"a":"x","p":["x"]}\n', "t.jsonl:2: column 'a' is the string 'x'; split strings with --sep ','"),
-    ("t.jsonl", OK + b'{"a":null,"p":["x"]}\n', "t.jsonl:2: column 'a' is missing (None); give [] if there is no label, drop the row, or say --"),
+    ("t.jsonl", OK + b'{"a":null,"p":["x"]}\n', "t.jsonl:2: column 'a' is missing (None); give [] if there is no"),
     ("t.jsonl", OK + b'{"a":[1.5],"p":["x"]}\n', "t.jsonl:2: column 'a'"),
     ("t.jsonl", OK + b"[1]\n", "t.jsonl:2: a row is an object"),
     ("t.jsonl", b"null\n", "t.jsonl:1: a row is an object"),
