@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -53,6 +54,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "laws" in item.path.parts or getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.filterwarnings("always::streameval.DataWarning"))
+
+
+@pytest.fixture(autouse=True)
+def _pages_write_to_a_folder_of_their_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of pages runs in an empty folder, which has the data of ``streameval demo --write demo``."""
+    if request.node.path.suffix == ".md":
+        folder = request.getfixturevalue("tmp_path")
+        shutil.copytree(ROOT / "streameval" / "cli" / "sample", folder / "demo")
+        monkeypatch.chdir(folder)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

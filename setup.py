@@ -1,6 +1,6 @@
 """Builds the compiled kernel, if it can be built.
 
-``STREAMEVAL_BUILD`` says what to do: ``auto`` (the default) compiles the kernel, and installs the numpy kernel alone
+``STREAMEVAL_BUILD`` says what to do: ``auto`` (the default) compiles the kernel, and installs only the numpy kernel
 where that fails, ``require`` fails with it, ``skip`` does not try. ``STREAMEVAL_CHECKS=1`` builds a kernel that checks
 bounds, under the address and undefined-behaviour sanitizers: for tests, not for use.
 
@@ -14,6 +14,7 @@ import os
 import sys
 import sysconfig
 import tempfile
+import time
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -24,13 +25,13 @@ from setuptools.command.build_ext import build_ext
 MODE = os.environ.get("STREAMEVAL_BUILD", "auto")
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
 KERNEL = Path("streameval/kernel")
-"""Each ``.pyx`` file in a folder below it is an extension; headers are named from here."""
+"""Each ``.pyx`` file in a folder below it is an extension; headers are named relative to it."""
 
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g", "-O1"]
 
 
 def works() -> str:
-    """Nothing if a C extension can be compiled here, else why not."""
+    """Nothing if a C extension can be compiled, else why not."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.c")
         source.write_text("#include <Python.h>\nint probe(void) { return PY_VERSION_HEX != 0; }\n")
@@ -53,7 +54,7 @@ def extensions() -> list[Extension]:
     if problem and MODE == "require":
         raise SystemExit(f"STREAMEVAL_BUILD=require, but no C extension can be compiled: {problem}")
     if problem:
-        fall_back(f"no C compiler works here ({problem})")
+        fall_back(f"no C compiler works ({problem})")
         return []
     import Cython
     import numpy as np
@@ -92,14 +93,21 @@ def fall_back(problem: str) -> None:
 class BuildKernel(build_ext):
     """Builds all extensions or, where one fails and ``STREAMEVAL_BUILD`` is ``auto``, none."""
 
+    def build_extension(self, extension: Extension) -> None:
+        """Compile one extension, and print its name: ``pip install -v`` shows the lines as they come."""
+        started = time.monotonic()
+        super().build_extension(extension)
+        print(f"streameval: compiled {extension.name} in {time.monotonic() - started:.0f} s", flush=True)
+
     def run(self) -> None:
         """Build, or fall back to a pure package."""
+        print(f"streameval: compiling {len(self.extensions)} extensions, which takes about two minutes", flush=True)
         try:
             super().run()
         except Exception as error:  # whatever a toolchain raises, it cannot build the kernel
             if MODE == "require":
                 raise
-            fall_back(f"the kernel cannot be built here ({type(error).__name__}: {error})")
+            fall_back(f"the kernel cannot be built ({type(error).__name__}: {error})")
             build_py = self.get_finalized_command("build_py")
             for extension in self.extensions:
                 for file in self._get_inplace_equivalent(build_py, extension):

@@ -1,13 +1,15 @@
 """Pictures of the pages, drawn by our own plots from real results when the site is built.
 
-``python docs/pictures.py`` renews the one that the README shows, the only one in the repository.
+``python docs/pictures.py`` renews the one that the README shows, the only one in the repository; it needs chromium.
 """
 
 from __future__ import annotations
 
 import io
 import runpy
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +25,7 @@ import streameval as se
 from streameval import plots
 
 ROOT = Path(__file__).resolve().parent.parent
-README_PICTURE = ROOT / "docs" / "stream.svg"
+README_PICTURE = ROOT / "docs" / "report.png"
 
 
 @lru_cache(maxsize=1)
@@ -131,5 +133,14 @@ def svg(draw: Callable[[], Figure]) -> str:
     return out.getvalue()
 
 
+def still(path: Path) -> None:
+    """The top of the report page of ``streameval demo``, as a browser shows it."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "demo.html")
+        subprocess.run([sys.executable, "-m", "streameval", "demo", "--report", page], check=True, cwd=ROOT)
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1280,860", f"--screenshot={path}"]
+        subprocess.run(["chromium", *options, page.as_uri()], check=True)
+
+
 if __name__ == "__main__":
-    README_PICTURE.write_text(svg(drift), encoding="utf-8")
+    still(README_PICTURE)

@@ -32,16 +32,13 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Start": ("index.md", "tutorial.md", "choosing.md"),
-    "How to": (
-        "guides.md", "inputs.md", "progressive.md", "river.md", "sklearn.md", "windows.md", "slices.md", "tables.md",
-        "cli.md", "reports.md", "plots.md", "monitoring.md", "reliability.md", "ledger.md", "checkpoints.md",
-        "engines.md", "engines/*.md",
+    "Start": ("index.md", "arrays.md", "stream.md", "shell.md", "choosing.md"),
+    "Guides": (
+        "guides.md", "inputs.md", "tables.md", "cli.md", "progressive.md", "windows.md", "slices.md", "curves.md",
+        "rankings.md", "pairs.md", "reports.md", "plots.md", "reliability.md",
     ),
-    "Explanation": (
-        "explanation.md", "conventions.md", "names.md", "rankings.md", "curves.md", "pairs.md", "intervals.md",
-        "performance.md",
-    ),
+    "Integrations": ("river.md", "sklearn.md", "monitoring.md", "engines.md", "engines/*.md"),
+    "Explanation": ("explanation.md", "conventions.md", "names.md", "performance.md"),
     "Reference": ("public.md", "metrics.md", "forms.md", "limits.md", "format.md"),
     "Project": ("contributing.md", "changelog.md"),
 }  # fmt: skip
@@ -91,8 +88,8 @@ def pages_of(section: str) -> list[str]:
 
 def navigation() -> list[dict[str, Any]]:
     nav: list[dict[str, Any]] = [{section: pages_of(section)} for section in NAVIGATION]
-    nav[1]["How to"] += [{"Examples": sorted(example_pages())}]
-    nav[3]["Reference"] += list(reference_pages())
+    nav[1]["Guides"] += [{"Examples": sorted(example_pages())}]
+    nav[4]["Reference"] += list(reference_pages())
     return nav
 
 

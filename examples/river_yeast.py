@@ -1,12 +1,16 @@
 """A River model learns the Yeast stream (2417 genes, 14 functional classes) while streameval evaluates it.
 
 Every gene is first predicted, then learnt from. The metrics of the collection count each of them once; from the same
-counts the full report is read at the end, and could have been read at any moment before.
+counts the full report is read at the end, and could have been read at any moment before. It is printed, and written to
+[path], a page for a browser (yeast.html unless another is named).
+
+    river_yeast.py [path]
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from river import datasets, evaluate, linear_model, multioutput, preprocessing
 from tqdm import tqdm
@@ -25,9 +29,13 @@ def main() -> None:
     with tqdm(stream, total=stream.n_samples, desc="Yeast", unit=" genes", file=sys.stderr) as progress:
         evaluate.progressive_val_score(progress, model, metric)
 
-    print(metric[0].snapshot().report())
+    ev = metric[0].snapshot()
+    print(ev.report())
     print()
     print(metric)
+    path = Path(sys.argv[1] if len(sys.argv) > 1 else "yeast.html")
+    ev.save_html(path, title="Yeast")
+    print(f"\nOpen the report in a browser: {path.resolve().as_uri()}")
 
 
 if __name__ == "__main__":

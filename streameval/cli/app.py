@@ -13,7 +13,7 @@ import typer
 import streameval
 import streameval.cli.arguments as arg
 from streameval.cli.counting import count
-from streameval.cli.demo import demonstrate
+from streameval.cli.demo import demonstrate, write_sample
 from streameval.cli.options import counting_of, names_of, specs_of, with_columns
 from streameval.cli.outputs import check_outputs, identity, write_output
 from streameval.cli.progress import watched
@@ -33,9 +33,9 @@ app = typer.Typer(
     name="streameval", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""
-    streameval demo --write posts.jsonl
-    streameval evaluate posts.jsonl --actual tags --predicted guess --save old.state
-    streameval evaluate posts.jsonl --actual tags --scores scores --threshold 0.4 --save new.state
+    streameval demo --write demo
+    streameval evaluate demo/photos.jsonl --actual true --predicted predicted --save old.state
+    streameval evaluate demo/photos.jsonl --actual true --scores scores --threshold 0.4 --save new.state
     streameval compare old.state new.state
     """,
 )  # fmt: skip
@@ -59,10 +59,10 @@ def _main(
 @command(
     app,
     """
-    streameval evaluate posts.jsonl --actual tags --predicted guess
-    streameval evaluate wide.csv --actual 'true_*' --scores 'score_*' --threshold 0.5
-    streameval evaluate 'part-*.parquet' -a tags -p guess --by region --save today.state --report today.html
-    cat posts.jsonl | streameval evaluate - -a tags -p guess -m f1_micro,hamming_loss --window 1000
+    streameval evaluate demo/photos.jsonl --actual true --predicted predicted
+    streameval evaluate demo/photos.csv --actual 'true_*' --scores 'score_*' --threshold 0.5
+    streameval evaluate 'part-*.parquet' -a true -p predicted --by region --save today.state --report today.html
+    cat demo/photos.jsonl | streameval evaluate - -a true -p predicted -m f1_micro,hamming_loss --window 1000
     """,
 )
 def evaluate(
@@ -263,9 +263,9 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
 @command(
     app,
     """
-    streameval thresholds posts.jsonl --actual tags --scores scores
-    streameval thresholds posts.jsonl -a tags -s scores --save thresholds.json
-    streameval thresholds wide.csv --actual 'true_*' --scores 'score_*' --beta 2
+    streameval thresholds demo/photos.jsonl --actual true --scores scores
+    streameval thresholds demo/photos.jsonl -a true -s scores --save thresholds.json
+    streameval thresholds demo/photos.csv --actual 'true_*' --scores 'score_*' --beta 2
     streameval thresholds scored.state --format csv
     """,
 )
@@ -314,7 +314,7 @@ def thresholds(
     """
     streameval demo
     streameval demo --rows 500
-    streameval demo --write posts.jsonl
+    streameval demo --write demo
     streameval demo --report demo.html
     """,
 )
@@ -322,4 +322,6 @@ def demo(
     rows: arg.DemoRows = 3000, write: arg.Write = None, report: arg.Report = None, force: arg.Force = False
 ) -> None:
     """Evaluate a synthetic stream of tagged posts, by region and over the last rows."""
-    demonstrate(rows, write, report, force)
+    if write is not None:
+        return write_sample(write, force)
+    return demonstrate(rows, report, force)

@@ -182,4 +182,4 @@ Every = Annotated[
     str, _output("--every", metavar="TIME", help="Time between lines in a pipe, such as 10s, 5m or 1h. [default: 10s]")
 ]
 DemoRows = Annotated[int, _output("--rows", metavar="N", min=1, help="Number of rows. [default: 3000]")]
-Write = Annotated[Path | None, _output("--write", metavar="FILE.jsonl", help="Write the rows, to try commands on.")]
+Write = Annotated[Path | None, _output("--write", metavar="DIR", help="Write a small data set to DIR instead.")]

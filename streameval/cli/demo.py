@@ -1,19 +1,19 @@
-"""A made-up stream: posts that a model tags, worse in one region than in the other."""
+"""A synthetic stream of tagged posts, and a small data set to try the commands on."""
 
 from __future__ import annotations
 
 import random
+import shlex
 import sys
 import time
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from streameval.cli.outputs import check_outputs, write_output
 from streameval.cli.progress import watched
-from streameval.cli.reading import Source
+from streameval.cli.reading import Source, UserError
 from streameval.cli.render import Format, console_of, show
 from streameval.cli.results import Result, write_results
 from streameval.evaluation.evaluator import Evaluator
@@ -24,28 +24,45 @@ _TAGS = {"travel": 0.4, "food": 0.35, "music": 0.3, "sports": 0.25, "politics": 
 _METRICS = ("f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ranking_loss")
 _STEP = 100
 _SECONDS = 3.0
+_SAMPLE = files("streameval.cli") / "sample"
 
 
 def _rows(number: int) -> Iterator[dict[str, Any]]:
     rng = random.Random(7)  # noqa: S311  # nothing secret
-    for at in range(number):
+    for _ in range(number):
         region = rng.choice(("eu", "us"))
         sure = 0.32 if region == "eu" else 0.2
         tags = [tag for tag, fraction in _TAGS.items() if rng.random() < fraction]
         scores = {
             tag: round(min(1.0, max(0.0, rng.gauss(0.5 + (sure if tag in tags else -sure), 0.25))), 3) for tag in _TAGS
         }
-        guess = [tag for tag, score in scores.items() if score >= 0.5]
-        yield {"id": at, "region": region, "tags": tags, "guess": guess, "scores": scores}
+        yield {"region": region, "tags": tags, "scores": scores}
 
 
-def demonstrate(number: int, write: Path | None, report: Path | None, force: bool) -> None:
-    """Count the stream, slowly on a terminal, then show the result and what to try next."""
+def write_sample(folder: Path, force: bool) -> None:
+    """Write the small data set to a folder, and say which commands to try on it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--write {folder}: cannot create this folder: {error.strerror}") from None
+    sample = {folder / name: (_SAMPLE / name).read_bytes() for name in ("photos.csv", "photos.jsonl")}
+    for path, data in sample.items():
+        check_outputs({"--write": path}, (), force, data)
+    for path, data in sample.items():
+        write_output(path, data)
+    csv, jsonl = (shlex.quote(str(path)) for path in sample)
+    sys.stdout.write(
+        f"20 photos with 4 labels, in {csv} and in {jsonl}. Try:\n"
+        f"  streameval evaluate {csv} --actual 'true_*' --scores 'score_*' --threshold 0.5\n"
+        f"  streameval evaluate {jsonl} --actual true --predicted predicted --by region\n"
+        f"  streameval thresholds {jsonl} --actual true --scores scores\n"
+    )
+
+
+def demonstrate(number: int, report: Path | None, force: bool) -> None:
+    """Count the stream, slowly on a terminal, then print the result and what to try next."""
     rows = list(_rows(number))
-    lines = [orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows]
-    check_outputs({"--write": write, "--report": report}, (), force, lines[0])
-    if write is not None:
-        write_output(write, b"".join(lines))
+    check_outputs({"--report": report}, (), force)
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=500)
     pause = _SECONDS / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
@@ -60,10 +77,4 @@ def demonstrate(number: int, write: Path | None, report: Path | None, force: boo
     result = Result.of(state, (), window)
     write_results(state, result, None, report)
     show(result, Format.table, top=20)
-    file = write or "demo.jsonl"
-    first = "" if write is not None else f"  streameval demo --write {file}\n"
-    console_of(sys.stdout).print(
-        f"\nNext:\n{first}  streameval evaluate {file} --actual tags --predicted guess --by region\n"
-        f"  streameval thresholds {file} --actual tags --scores scores",
-        markup=False,
-    )
+    console_of(sys.stdout).print("\nNext:\n  streameval demo --write demo", markup=False)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -88,12 +87,20 @@ def test_thresholds_are_read_from_a_saved_state(run):
     assert [(row["label"], row["threshold"], row["f1"]) for row in found] == [("a", 0.9, 1.0), ("b", 0.3, 1.0)]
 
 
-def test_the_demonstration_writes_rows_that_its_last_lines_tell_how_to_evaluate(run):
-    ran = run("demo", "--rows", "200", "--write", "d.jsonl")
-    commands = [line.split()[1:] for line in ran.out.splitlines() if line.startswith("  streameval ")]
-    assert len(commands) == 2
-    for command in commands:
-        assert run(*command).code == 0
+def test_the_sample_is_written_with_commands_that_give_one_result_for_each_form(run):
+    ran = run("demo", "--write", "a folder")
+    commands = [shlex.split(line)[1:] for line in ran.out.splitlines() if line.startswith("  streameval ")]
+    wide, lists, thresholds = (run(*command, "-f", "json") for command in commands)
+    assert thresholds.code == 0
+    names = ("subset_accuracy", "f1_micro", "f1_macro")
+    assert [json.loads(wide.out)["metrics"][name] for name in names] == [
+        json.loads(lists.out)["metrics"][name] for name in names
+    ]
+    assert run("demo", "--write", "a folder").out == ran.out
+    Path("a folder/photos.csv").write_text("mine")
+    refused = run("demo", "--write", "a folder")
+    assert (refused.code, "photos.csv is a file that streameval did not write" in refused.err) == (2, True)
+    assert run("demo", "--write", "a folder/photos.csv/x").code == 2
 
 
 def test_the_version_tells_the_kernel(run):
@@ -115,10 +122,8 @@ def test_help_is_plain_and_fits_its_width(run, monkeypatch, command):
 def test_four_examples_of_every_help_page_run(run, tmp_path, command):
     examples = re.search(r"(?s)\nExamples:\n(.*?)\n\n", run(*command.split(), "--help").out)[1].splitlines()
     assert len(examples) == 4
-    rows = [{"tags": [tag], "guess": ["a"], "scores": {"a": 0.6, "b": 0.5}, "region": tag} for tag in "ab"]
-    if command not in ("", "demo"):
-        (tmp_path / "posts.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    (tmp_path / "wide.csv").write_text("true_a,true_b,score_a,score_b\n1,0,0.9,0.1\n0,1,0.3,0.8\n")
+    rows = [{"true": [tag], "predicted": ["a"], "region": tag} for tag in "ab"]
+    run("demo", "--write", "demo")
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "part-1.parquet")
     for name in (*DAYS, "old.state", "new.state", "today.state"):
         saved(name, ({"a"}, {"a"}))

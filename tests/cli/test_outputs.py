@@ -75,7 +75,7 @@ def test_two_results_need_two_files(run, folder, args, names):
 
 @pytest.mark.parametrize("args", [
     ("evaluate", "d.jsonl", *COLUMNS, "--save"), ("evaluate", "d.jsonl", *COLUMNS, "--report"),
-    ("merge", "one", "two", "--save"), ("show", "one", "--report"), ("demo", "--rows", "9", "--write"),
+    ("merge", "one", "two", "--save"), ("show", "one", "--report"),
     ("demo", "--rows", "9", "--report"), ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save"),
 ])  # fmt: skip
 def test_a_file_of_somebody_else_is_replaced_by_force_and_ours_without(run, folder, args):
@@ -110,7 +110,6 @@ def test_ours_is_what_begins_as_we_write_it(folder):
 def test_devices_are_written_to(run, folder):
     command = ["evaluate", "d.jsonl", *COLUMNS, "--save", "/dev/null", "--report", "/dev/null"]
     assert run(*command).code == 0
-    assert run("demo", "--rows", "9", "--write", "/dev/null").code == 0
     assert Path("/dev/null").is_char_device()
     reading, writing = os.pipe()  # as of the shell's >(gzip > state.gz)
     assert run("merge", "one", "two", "--save", f"/dev/fd/{writing}").code == 0

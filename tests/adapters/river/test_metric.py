@@ -179,18 +179,20 @@ def test_a_metric_without_average_is_refused_by_name():
         RiverMetric(3)
 
 
-def test_the_yeast_example_prints_a_report_of_all_examples():
-    differs, progress = printed("river_yeast.py")
-    assert differs.startswith("2,417 examples, 14 labels\n")
+def test_the_yeast_example_prints_a_report_of_all_examples_and_writes_a_page(tmp_path):
+    printed_text, progress = printed("river_yeast.py", tmp_path / "yeast.html")
+    assert printed_text.endswith(f"Open the report in a browser: {(tmp_path / 'yeast.html').as_uri()}\n")
+    assert b"<h1>Yeast</h1>" in (tmp_path / "yeast.html").read_bytes()
+    assert printed_text.startswith("2,417 examples, 14 labels\n")
     assert "100%" in progress
-    assert all(label in differs for label in ORDER)
+    assert all(label in printed_text for label in ORDER)
 
 
 def test_the_example_of_scores_prints_rankings_curves_and_better_thresholds_and_saves_a_picture(tmp_path):
     picture = tmp_path / "roc.png"
-    differs, _ = printed("scores.py", picture)
-    assert differs.startswith("2,417 examples\n")
-    rows = [line.split() for line in differs.splitlines() if line.startswith("Class")]
+    printed_text, _ = printed("scores.py", picture)
+    assert printed_text.startswith("2,417 examples\n")
+    rows = [line.split() for line in printed_text.splitlines() if line.startswith("Class")]
     assert [row[0] for row in rows] == ORDER
     assert all(float(best) >= float(plain) for _, plain, best, _ in rows)
     assert picture.read_bytes().startswith(b"\x89PNG")
