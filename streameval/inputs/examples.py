@@ -27,7 +27,7 @@ from streameval.inputs.values import (
     without_tensors,
 )  # fmt: skip
 from streameval.kernel import backend
-from streameval.kernel.types import Lists
+from streameval.kernel.types import FloatArray, Lists
 from streameval.schema.batch import offsets_of
 from streameval.schema.record import FEW
 from streameval.schema.text import quoted
@@ -181,6 +181,11 @@ def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
     rows = _stacked(examples, argument, start)
     if rows is not None:
         return rows
+    plain = _plain_mappings(examples, argument) if argument.compared else None
+    if plain is not None:
+        mentioned, scores = plain
+        above = scores >= argument.reader.threshold_row(mentioned.flat().astype(np.int64))
+        return Columns(len(examples), filtered(mentioned, above), mentioned=mentioned)
     cells = [list(cells) for cells in _one_by_one(examples, argument, start)]
     numbers = np.fromiter(chain.from_iterable(chain.from_iterable(cells)), np.int64)
     columns, bits = np.ascontiguousarray(numbers[::2]), numbers[1::2]
@@ -190,9 +195,13 @@ def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
 
 
 def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
-    piece = _plain_mappings(examples, argument) or _stacked(examples, argument, start)
-    if piece is not None:
-        return piece
+    rows = _stacked(examples, argument, start)
+    if rows is not None:
+        return rows
+    plain = _plain_mappings(examples, argument)
+    if plain is not None:
+        lists, scores = plain
+        return Columns(len(examples), ranked=lists, scores=scores, numeric=np.ones(len(scores), np.uint8))
     entries = [dict(cells) for cells in _one_by_one(examples, argument, start)]
     lists = Lists(_ends(entries), np.fromiter(chain.from_iterable(entries), np.int64))
     scores = np.fromiter(chain.from_iterable(part.values() for part in entries), np.float64)
@@ -242,8 +251,8 @@ def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
     return unignored(Lists(ends.astype(kind, copy=False), codes.astype(kind, copy=False), columns))
 
 
-def _plain_mappings(examples: list[Any], argument: Argument) -> Columns | None:
-    """Dicts of plain labels and numbers, all at once; None where one needs a closer look."""
+def _plain_mappings(examples: list[Any], argument: Argument) -> tuple[Lists, FloatArray] | None:
+    """The columns and scores in dicts of plain labels and numbers; None where one needs a closer look."""
     reader = argument.reader
     lists = backend.lists.score_lists(reader.labels.columns, examples)
     if lists is None and type(examples[0]) is dict and reader.config.unknown != "ignore":
@@ -253,4 +262,4 @@ def _plain_mappings(examples: list[Any], argument: Argument) -> Columns | None:
         return None
     offsets, columns, scores, has_strings = lists
     reader.has_strings |= bool(has_strings)
-    return Columns(len(examples), ranked=Lists(offsets, columns), scores=scores, numeric=np.ones(len(scores), np.uint8))
+    return Lists(offsets, columns), scores

@@ -145,12 +145,21 @@ def r_precision(tables: RankingTables, unranked: Unranked) -> Fraction:
     return sum_of(groups.t * np.minimum(groups.m - groups.a, groups.g), groups.g * groups.m)
 
 
+def _hit_cutoff(spec: MetricSpec) -> dict[str, Any]:
+    if spec.parameter("divisor") != "hits":
+        return {}
+    if spec.parameter("k") is None:
+        example = "write map_at(k=10, divisor=hits)"
+        raise MetricError(f"{spec.key} requires k, since its hits are those among the first k; {example}")
+    return {"hit_cutoff": spec.parameter("k")}
+
+
 @_at(
     "map_at", "MeanAveragePrecisionAt", "Mean over examples of the average precision at k.",
     "sum of the precision at the rank of each hit / min(m, k), the hits, or m, mean over examples",
     "Spark, RankingMetrics; Hivemall; " + _MANNING, k=None, unclear=("map", "mean_average_precision"),
     parameters=(Parameter("divisor", "min", choices=("min", "hits", "true")),),
-    needs=lambda spec: {"hit_cutoff": spec.parameter("k")} if spec.parameter("divisor") == "hits" else {},
+    needs=_hit_cutoff,
 )  # fmt: skip
 def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
     """Divided by min(m, k) in Spark; ``"hits"``: by the hits among the first k, as in Hivemall; ``"true"``: by m.

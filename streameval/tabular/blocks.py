@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streameval.errors import DependencyError, InputError, StreamevalError
+from streameval.errors import DependencyError, InputError, StreamevalError, silent
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job
 from streameval.tabular.rows import read_rows
@@ -89,7 +89,8 @@ class Counting:
         if arguments:
             self.state.update_many(**arguments)
             if self.window is not None:
-                self.window.update_many(**{name: value for name, value in arguments.items() if name != "where"})
+                with silent():  # of what the state has warned
+                    self.window.update_many(**{name: value for name, value in arguments.items() if name != "where"})
 
     def _bad(self, place: str, error: StreamevalError) -> None:
         text = self.job.columns.describe(str(error)).replace(" (row 0 of the batch)", "")

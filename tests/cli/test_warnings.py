@@ -54,3 +54,10 @@ def test_reports_show_what_was_warned_of():
         assert ev.report().endswith(f"\n\nwarning: {TEXT}")
     assert ev.to_dict()["warnings"] == [TEXT] == list(ev.warnings)
     assert '<section id="warnings"' in ev.to_html()
+
+
+def test_a_window_does_not_warn_of_the_same_rows_again(run, tmp_path):
+    rows = [{"t": [True, False, False], "p": [True, True, False]}] * 150 + [{"t": [True, False], "p": [False, True]}]
+    Path("n.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = run("evaluate", "n.jsonl", "-a", "t", "-p", "p", "--window", "100", "--skip-bad")
+    assert (ran.code, ran.err.count("warning:")) == (0, 1)

@@ -496,3 +496,16 @@ def test_mappings_read_together_say_what_they_say_one_by_one():
         for row in rows:
             apart.update({"a"}, row)
         assert together == apart
+
+
+def test_mappings_are_compared_all_at_once_whatever_the_form_of_the_truth(monkeypatch: pytest.MonkeyPatch):
+    scores = [{"a": 0.9, "b": 0.2}, {}, {"c": 0.5, "a": 0.1}]
+    truth, thresholds = pa.array([["a"], ["b"], []]), {"a": 0.5, "b": 0.1, "c": 0.6}
+    for options in ({"threshold": 0.5}, {"threshold": thresholds}, {"labels": ["c", "a", "b"], "threshold": 0.5}):
+        one, many = se.Evaluator(**options), se.Evaluator(**options)
+        for true, row in zip(truth.to_pylist(), scores, strict=True):
+            one.update(true, row)
+        with monkeypatch.context() as patch:
+            patch.setattr("streameval.inputs.examples.cells_in", None)
+            many.update_many(truth, scores)
+        assert one == many

@@ -14,6 +14,7 @@ import pytest
 from sklearn import metrics as sk
 
 from streameval.errors import InputError, LabelError, MetricError
+from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics import logarithms
 from streameval.metrics.averaging import as_float
 from streameval.metrics.propensities import jain_propensities
@@ -288,6 +289,7 @@ def test_parameters_that_cannot_be_are_refused():
         (lambda: reading("map_at")(tables, k=3, divisor="hits"), "is counted for"),
         (lambda: reading("map_at")(tables, divisor="hits"), "is counted for"),
         (lambda: reading("map_at")(tables, k=2, divisor="hits", unranked="last"), "name this metric"),
+        (lambda: Evaluator(["map_at(divisor=hits)"]), "requires k, since its hits are those among the first k"),
         (lambda: reading("map_at")(tables, k=2, divisor="k"), r"divisor of \w+ must be"),
         (lambda: reading("precision_at")(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
         (lambda: reading("f1_at")(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
