@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, TypeAlias, overload
 
 from streameval.errors import MetricError, public
@@ -106,24 +106,24 @@ class Evaluator(Accumulator):
     @overload
     def get(self) -> dict[str, float | dict[Label, float]]: ...
     @overload
-    def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
+    def get(self, metric: MetricLike) -> float | dict[Label, float]: ...  # type: ignore[overload-overlap]  # as `score`
     @overload
-    def get(self, metric: list[MetricLike] | list[str]) -> dict[str, float | dict[Label, float]]: ...
+    def get(self, metric: Sequence[MetricLike]) -> dict[str, float | dict[Label, float]]: ...
     @forgiving
-    def get(self, metric: MetricLike | list[Any] | None = None, **mistaken: Never) -> object:
+    def get(self, metric: MetricLike | Sequence[Any] | None = None, **mistaken: Never) -> object:
         """The value of one metric, or a dict by name: of a list of metrics, by default of all.
 
         Metrics without average give one value per label.
         """
         if mistaken:
             refuse_mistaken(self.get, mistaken)
-        several = metric is None or isinstance(metric, list)
-        specs = self._specs if metric is None else specs_of(metric if isinstance(metric, list) else [metric])
+        chosen: Any = metric if isinstance(metric, list | tuple) else [metric]
+        specs = self._specs if metric is None else specs_of(chosen)
         self._look()
         with self._guard.reading:
             views = self._views()
             values = {spec.key: evaluate(spec, views.of(spec)) for spec in specs}
-        return values if several else values[specs[0].key]
+        return values if metric is None or chosen is metric else values[specs[0].key]
 
     def __getitem__(self, metric: MetricLike) -> float | dict[Label, float]:
         """The value of one metric, as `get` returns it."""

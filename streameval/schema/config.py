@@ -203,11 +203,13 @@ def _threshold(
         return _number(threshold)
     else:
         values = [_number(value) for value in threshold]
-        if labels is None or len(values) != len(labels):
-            raise InputError(
-                f"threshold has {len(values)} values but there are "
-                f"{'no declared' if labels is None else len(labels)} labels; give one per label, or a mapping"
-            )
+        if labels is None:
+            declare = f"declare labels=[...] in the same order, such as range({len(values)}) for arrays"
+            undeclared = f"threshold has {len(values)} values but no labels are declared"
+            raise InputError(f"{undeclared}; {declare}, or give a mapping")
+        if len(values) != len(labels):
+            several = f"threshold has {len(values)} values but there are {len(labels)} labels"
+            raise InputError(f"{several}; give one per label, or a mapping")
         pairs = list(zip(labels, values, strict=True))
     known, declared = {key_of(label) for label, _ in pairs}, frozenset(keys_of(labels or ()))
     if missing := [label for label in labels or () if key_of(label) not in known]:

@@ -789,7 +789,7 @@ METRICS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "a class": (lambda: se.Evaluator([se.F1]), ("metric", "F1")),
     "a function": (lambda: se.Evaluator([max]), ("metric", "max")),
     "asked for unknown": (lambda: words().get("f1_makro"), ("'f1_makro'", "did you mean 'f1_macro'")),
-    "asked for a list": (lambda: words().get(["f1_macro"]), ("metric", "['f1_macro']")),
+    "asked for a list": (lambda: words().get([["f1_macro"]]), ("metric", "['f1_macro']")),
     "metric() unknown": (lambda: se.metric("jacard"), ("'jacard'", "did you mean 'jaccard'")),
     "metric() with two averages": (lambda: se.metric("f1_macro", average="micro"), ("'f1_macro'", "'micro'")),
     "metric() of a number": (lambda: se.metric(3), ("3",)),
@@ -940,13 +940,13 @@ def test_thresholds_that_are_no_numbers_one_per_label_are_refused(kind: str):
 
 def test_thresholds_in_order_without_labels_are_refused():
     for threshold in ([0.5, 0.6], np.array([0.5]), (0.5,)):
-        with pytest.raises(se.InputError, match="no declared labels"):
+        with pytest.raises(se.InputError, match=rf"in the same order, such as range\({len(threshold)}\)"):
             se.Evaluator(threshold=threshold)
 
 
 def test_options_are_keyword_only():
     for call in (
-        lambda: se.F1("micro"),
+        lambda: se.F1("micro", 1.0),
         lambda: se.Evaluator([], ["cat"]),
         lambda: words().update({"cat"}, {"cat"}, 2.0),
     ):
