@@ -106,6 +106,9 @@ _PHRASES = {
     r"""\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
     r"\b(label_limit|sep) (?=is|must)": r"--\1 ",
     "--label_limit": "--label-limit",
+    r"is missing \(None\)": "is null",
+    r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
+    r"^([^']*there is no column '[^']*') \((\w+)\)": r"\1 (--\2)",
     r"^(truth|example) and (join|label) (?=go together)": r"--\1 and --\2 ",
 }
 """How messages of the library that name its arguments speak of the options of the command."""

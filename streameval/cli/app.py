@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
@@ -20,6 +20,7 @@ from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError, sources_of
 from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
 from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
+from streameval.cli.settings import note
 from streameval.cli.usage import Group, command
 from streameval.errors import DataWarning
 from streameval.evaluation.evaluator import Evaluator
@@ -89,7 +90,7 @@ def evaluate(
     def result() -> Result:
         return Result.of(state, (), counting.window, zero_division=options["zero_division"])
 
-    stopped = _count(sources, counting, result, options["strict"])
+    stopped = _count(sources, counting, result, options)
     extra: dict[str, object] = {"skipped": counting.skipped} if counting.skip else {}
     try:
         write_results(state, result(), save, report)
@@ -100,15 +101,20 @@ def evaluate(
     return 130 if stopped else 0
 
 
-def _count(sources: list[Source], counting: Counting, result: Callable[[], Result], strict: bool) -> bool:
+def _count(sources: list[Source], counting: Counting, result: Callable[[], Result], options: Mapping[str, Any]) -> bool:
     """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
-    if strict:
+    if options["strict"]:
         warnings.simplefilter("error", DataWarning)
     with watched(sources, result) as advance:
-        stopped = count(sources, counting, advance)
-    if counting.skip:
-        total = f"{counting.skipped:,} bad row{'s' * (counting.skipped != 1)} skipped"
-        sys.stderr.writelines(f"{line}\n" for line in (*(f"skipped {reason}" for reason in counting.reasons), total))
+        stopped = count(sources, counting, advance, allow_empty=options["allow_empty"])
+    if counting.skip is not None and not stopped:
+        counting.skip(counting, counting.rows, is_all=True)
+    if not (counting.rows - counting.skipped or stopped or options["allow_empty"]):
+        names = ", ".join(source.path for source in sources)
+        why = f"all {counting.rows:,} were skipped" if counting.rows else f"{names} has none"
+        raise UserError(f"no rows were read: {why}; --allow-empty accepts that")
+    if counting.skip is not None:
+        note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *counting.reasons]))
     counting.state._look()
     return stopped
 
@@ -288,7 +294,7 @@ def thresholds(
     if of_rows:
         counting = counting_of(with_columns(options, sources), ("roc_auc_micro",))
         state: Any = counting.state
-        stopped = _count(sources, counting, lambda: Result.of(state), options["strict"])
+        stopped = _count(sources, counting, lambda: Result.of(state), options)
     elif len(files) > 1:
         raise UserError("give one saved state, or files of rows with --actual and --scores")
     else:

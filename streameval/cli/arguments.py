@@ -102,6 +102,13 @@ class Reading(TypedDict):
         str | None, _input("--truth", metavar="FILE", help="Read the true labels from this file; needs --join.")
     ]
     skip_bad: Annotated[bool, _input("--skip-bad", help="Skip rows that cannot be read.")]
+    max_bad: Annotated[
+        str | None,
+        _input(
+            "--max-bad", metavar="N|P%", help="With --skip-bad, fail if more rows than this are skipped. [default: 1%]"
+        ),
+    ]
+    allow_empty: Annotated[bool, _input("--allow-empty", help="Accept input without rows, and save an empty state.")]
     strict: Annotated[bool, _input("--strict", help="Make warnings errors, with exit status 2.")]
     actual: Annotated[
         list[str] | None,

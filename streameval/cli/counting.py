@@ -50,14 +50,16 @@ def deferred_interrupts() -> Iterator[Callable[[Iterator[T]], T | None]]:
         signal.signal(signal.SIGINT, before)
 
 
-def count(sources: list[Source], counting: Counting, advance: Callable[[int], None]) -> bool:
+def count(
+    sources: list[Source], counting: Counting, advance: Callable[[int], None], *, allow_empty: bool = False
+) -> bool:
     """Count all rows; whether Ctrl-C ended it before."""
     collected = gc.get_threshold()
     gc.set_threshold(_SELDOM, *collected[1:])
     try:
         with deferred_interrupts() as following:
             for source in sources:
-                blocks = source.blocks(counting.job.columns)
+                blocks = source.blocks(counting.job.columns, allow_empty=allow_empty)
                 while (block := following(blocks)) is not None:
                     counting.add(block)
                     advance(block.size)

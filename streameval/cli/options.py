@@ -6,6 +6,8 @@ import contextlib
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ _SCORED = (
 
 _TRUTHS = ("y_true", "labels", "truth", "actual")
 """What a column of true labels is often called."""
+
+_JUDGED = 1000  # rows from which on, and after each of which, bad ones are too many
 
 _READ = (
     "actual", "predicted", "scores", "weight", "mask", "null", "sep", "rows", "unknown", "label_limit",
@@ -88,6 +92,36 @@ def labels_of(options: list[str] | None) -> list[Any] | None:
     return [label for labels in lists for label in labels] or None
 
 
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How many rows may be skipped: a number of them, or per cent."""
+
+    most: Fraction
+    is_percent: bool
+
+    @classmethod
+    def of(cls, text: str) -> Tolerance:
+        """What ``--max-bad`` says."""
+        try:
+            most = Fraction(text.removesuffix("%"))
+        except (ValueError, ZeroDivisionError):
+            most = Fraction(-1)
+        if most < 0:
+            raise UserError(f"--max-bad must be a number of rows or per cent, such as 10 or 1%, not {text!r}")
+        return cls(most, text.endswith("%"))
+
+    def __call__(self, counting: Counting, rows: int, *, is_all: bool = False) -> None:
+        """Raise `UserError` if too many rows are bad: of all, or of the thousands up to the last bad one."""
+        bad, of = counting.skipped, rows if is_all else -(-counting.last_skipped // _JUDGED) * _JUDGED
+        if of > rows or bad <= (self.most * of / 100 if self.is_percent else self.most):
+            return
+        enough = Fraction(-(-bad * 1000 // of), 10) if self.is_percent else bad
+        limits = [f"--max-bad {float(each):g}{'%' * self.is_percent}" for each in (self.most, enough)]
+        some, far = ("", "") if is_all else ("the first ", " so far")
+        text = f"{bad:,} of {some}{of:,} rows cannot be read, more than {limits[0]} allows"
+        raise UserError(f"{text}; {limits[1]} would pass{far}; first {counting.reasons[0]}")
+
+
 def with_columns(options: Mapping[str, Any], sources: list[Source]) -> dict[str, Any]:
     """The same options, with the column of true labels where it need not be named."""
     chosen = dict(options)
@@ -135,4 +169,5 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = ()) -> Co
     window = None if size is None else Rolling(of_all, size=size)
     job, truth, join = Job.of(specs, **read), options["truth"], options["join"]
     job = job if truth is None and join is None else with_truth(job, truth, join)
-    return Counting(job, window=window, skip=options["skip_bad"])
+    skip = Tolerance.of(options["max_bad"] or "1%") if options["skip_bad"] or options["max_bad"] else None
+    return Counting(job, window=window, skip=skip)

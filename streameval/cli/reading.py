@@ -12,7 +12,7 @@ from typing import Any
 
 from streameval.cli.settings import note
 from streameval.errors import InputError, StreamevalError
-from streameval.tabular.blocks import Block
+from streameval.tabular.blocks import Block, EmptyError
 from streameval.tabular.columns import Columns
 from streameval.tabular.sources import files_of, open_source
 
@@ -33,14 +33,26 @@ class Source:
     files: tuple[Path | str, ...]
     size: int | None  # bytes; None for a stream
 
-    def blocks(self, columns: Columns) -> Iterator[Block]:
+    def blocks(self, columns: Columns, *, allow_empty: bool = False) -> Iterator[Block]:
         """Its rows; nothing is opened before the first is asked for, so that Ctrl-C ends a wait for it."""
         source: Any = self.path
         if source == STDIN:
             source = _stdin()
             if sys.stdin.isatty() and not arrives(1.0):
                 note("reading standard input; Ctrl-D ends")
-        yield from open_source(source, columns, _ROWS).blocks
+        blocks = open_source(source, columns, _ROWS).blocks
+        one_by_one = columns.example is None and not hasattr(columns, "truth")
+        while True:
+            try:
+                block = next(blocks, None)
+            except EmptyError as error:
+                if not (allow_empty and one_by_one):  # what joins rows of several files does not go on
+                    raise UserError(f"{error}; --allow-empty accepts files without rows") from None
+            else:
+                if block is None:
+                    return
+                yield block
+                block = None  # while the next is read
 
 
 def _stdin() -> Any:

@@ -18,8 +18,8 @@ from streameval.evaluation.pages import report_of
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Cell, Column, Report, Table, largest_first, listed
 from streameval.schema.cached import cached_property
-from streameval.schema.text import suggestion
 from streameval.slices import Sliced
+from streameval.tabular.sources import no_file
 from streameval.windows.base import Window
 
 Counts: TypeAlias = Evaluator | Metric
@@ -66,6 +66,8 @@ class Result:
 def tables_of(result: Result, *, top: int) -> list[Table]:
     """The metrics, then the slices, then the labels with the largest support."""
     items = result.report.single()
+    if not result.counts.examples:  # numbers of nothing are not results
+        return []
     tables = [_metrics(result)] if items else []
     for axis in [*result.sliced.by, *result.sliced.cross] if result.sliced is not None else ():
         rows: list[list[Cell]] = []
@@ -139,8 +141,7 @@ def load_state(path: Path) -> Any:
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
-        near = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise UserError(f"there is no file {path}{suggestion(path.name, near)}")
+        raise no_file(path)
     try:
         state = load(path)
     except StreamevalError as error:

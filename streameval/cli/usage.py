@@ -159,4 +159,7 @@ def usage_error(error: Any) -> str:
         return f"{max(param.opts, key=len)} {said}"
     if param is not None:
         return f"{param.metavar} is missing; see {path} --help"
+    if (name := re.match("No such command '(.*?)'", text)) and error.ctx is not None:
+        hint = suggestion(name[1], error.ctx.command.commands) or "; see streameval --help"
+        return f"there is no command {name[1]!r}{hint}"
     return f"{text[:1].lower()}{text[1:]}; see {path} --help"

@@ -22,6 +22,10 @@ class RowError(InputError):
         self.column = column
 
 
+class EmptyError(InputError):
+    """A file of text that holds nothing, not even the names of its columns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Some rows: a table or data frame, or a list of objects, in which a `RowError` stands for a row."""
@@ -35,9 +39,10 @@ class Block:
 class Counting:
     """What a job has counted so far, a window of its last rows, and the rows that were skipped."""
 
-    def __init__(self, job: Job, *, window: Any = None, skip: bool = False) -> None:
-        self.job, self.state, self.window, self.skip = job, job.fresh(), window, skip
-        self.skipped = 0
+    def __init__(self, job: Job, *, window: Any = None, skip: Callable[..., None] | None = None) -> None:
+        self.job, self.state, self.window = job, job.fresh(), window
+        self.skip = skip  # called with a number of rows of which the bad ones are counted, it may raise
+        self.rows = self.skipped = self.last_skipped = 0
         self.reasons: list[str] = []
         self._looked, self._labels = False, set[str]()
 
@@ -52,6 +57,9 @@ class Counting:
                 self._looked = True
                 check_cells(rows, columns, block.sep)
         self._add(rows, 0, block)
+        self.rows += len(rows)
+        if self.skip is not None:
+            self.skip(self, self.rows)
         names = rows[:1] if isinstance(rows, list) else [rows.column_names] * bool(rows)
         for labels in [columns.labels_in(name) for name in names if isinstance(name, list | dict)]:
             self._labels = self._labels or labels
@@ -67,11 +75,11 @@ class Counting:
         except StreamevalError as error:
             half = len(rows) // 2
             if not half:
-                self._bad(block.place(first), error)
+                self._bad(block.place(first), self.rows + first + 1, error)
                 return
             for start, stop in ((0, half), (half, len(rows))):
                 self._add(rows[start:stop], first + start, block)
-            if not self.skip:  # only together they are wrong
+            if self.skip is None:  # only together they are wrong
                 raise type(error)(self.job.columns.describe(str(error))) from None
 
     def _count(self, rows: Any, sep: str | None) -> None:
@@ -92,12 +100,13 @@ class Counting:
                 with silent():  # of what the state has warned
                     self.window.update_many(**{name: value for name, value in arguments.items() if name != "where"})
 
-    def _bad(self, place: str, error: StreamevalError) -> None:
+    def _bad(self, place: str, rows: int, error: StreamevalError) -> None:
         text = self.job.columns.describe(str(error)).replace(" (row 0 of the batch)", "")
         column = getattr(error, "column", None)
         reason = f"{place}{'' if column is None else f':{column}'}: {text}"
-        if not self.skip:
+        if self.skip is None:
             raise (InputError if isinstance(error, RowError) else type(error))(reason) from None
-        self.skipped += 1
+        self.skip(self, rows - 1)
+        self.skipped, self.last_skipped = self.skipped + 1, rows
         if len(self.reasons) < _REASONS:
             self.reasons.append(reason)

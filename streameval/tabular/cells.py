@@ -45,7 +45,7 @@ def whole_number(digits: str) -> int:
 
 
 def _constant(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
+    raise ValueError(f"{word} is not valid JSON; write null")
 
 
 STRICT = json.JSONDecoder(object_pairs_hook=unique_object, parse_int=whole_number, parse_constant=_constant)

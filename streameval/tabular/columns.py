@@ -159,8 +159,8 @@ class Columns:
     def missing(name: str, role: str, names: Iterable[object]) -> InputError:
         """What to raise where there is no such column."""
         known = list(map(str, names))
-        hint = suggestion(name, known) or f"; the columns are {quoted(known)}"
-        return InputError(f"there is no column {name!r} ({role}){hint}")
+        hint = suggestion(name, known).replace("?", "? The columns are") or "; the columns are"
+        return InputError(f"there is no column {name!r} ({role}){hint} {quoted(known, 300)}")
 
     def describe(self, message: str) -> str:
         """A message about an argument of ``update_many``, as one about the column that it came from."""

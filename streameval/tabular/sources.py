@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -61,8 +62,18 @@ def matches_of(path: PathLike) -> list[Path]:
         if not matches:
             raise InputError(f"no file matches {quoted(text, 300)}")
         return matches
-    near = [file.name for file in place.parent.iterdir()] if place.parent.is_dir() else []
-    raise InputError(f"there is no file {quoted(text, 300)}{suggestion(place.name, near)}")
+    raise no_file(place)
+
+
+def no_file(path: Path) -> InputError:
+    """What to raise where there is no such file; equal extensions do not make names near."""
+    files = [*path.parent.iterdir()] if path.parent.is_dir() else []
+    same = SequenceMatcher(None, path.stem.casefold())
+    near = []
+    for file in files:
+        same.set_seq2(file.stem.casefold())
+        near += [file.name] if same.ratio() > 0.7 else []
+    return InputError(f"there is no file {quoted(str(path), 300)}{suggestion(path.name, near, cutoff=0.0)}")
 
 
 def open_source(source: Any, columns: Columns, size: int) -> Source:

@@ -20,7 +20,7 @@ from pyarrow import json as arrow_json
 
 from streameval.errors import InputError, imported
 from streameval.schema.text import quoted
-from streameval.tabular.blocks import Block, RowError
+from streameval.tabular.blocks import Block, EmptyError, RowError
 from streameval.tabular.cells import STRICT
 from streameval.tabular.columns import Columns
 
@@ -50,6 +50,7 @@ _Rows: TypeAlias = tuple[Any, Callable[[int], int], int]
 
 _KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 _BETWEEN = re.compile(r"[\s,]*")
+_CONSTANT = re.compile(r"[^-]?(NaN|-?Infinity)")
 
 
 def read_text(
@@ -69,7 +70,7 @@ def read_text(
             raise InputError(f"{name} cannot be read: {error}; it may be damaged or incomplete") from None
         return
     if not start:
-        raise InputError(f"{name} is empty")
+        raise EmptyError(f"{name} is empty")
     for magic, kind in _OTHERS.items():
         if start.startswith(magic):
             raise InputError(f"{name} is {kind.format(name)}")
@@ -166,7 +167,7 @@ def _read_array(stream: Any, name: str) -> Iterator[_Rows]:
         raise InputError(f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: the byte {data[error.start]:02x} is not UTF-8; convert the file") from None
-    except InputError as error:
+    except ValueError as error:
         raise InputError(f"{name}:{line}: {error}") from None
     if text[start + 1 :].strip() or start == len(text):
         raise InputError(f"{name}:{line}: this array has no end, or something follows it; write one object per line")
@@ -250,7 +251,10 @@ class _Json:
             column = len(line[: wrong.start].decode()) + 1
             return RowError(f"the byte {line[wrong.start]:02x} is not UTF-8; convert the file", column)
         except self.orjson.JSONDecodeError as error:
-            return RowError(f"not JSON: {error.msg}", error.colno)
+            word = _CONSTANT.match(line.decode(), max(0, error.colno - 2))
+            return RowError(
+                f"{word[1]} is not valid JSON; write null" if word else f"not JSON: {error.msg}", error.colno
+            )
         except InputError as error:
             return RowError(str(error))
 

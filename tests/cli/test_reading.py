@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -202,12 +203,56 @@ def test_the_report_is_written_with_its_slices(run, tmp_path):
 def test_skipped_rows_are_counted_and_reported(run, tmp_path):
     good = jsonl(ROWS)
     (tmp_path / "r.jsonl").write_bytes(good[:-20] + b"\n{}\n" + good)
-    ran = run("evaluate", "r.jsonl", *COLUMNS, "--skip-bad", "--save", "state", "-f", "json")
+    ran = run("evaluate", "r.jsonl", *COLUMNS, "--max-bad", "2", "--save", "state", "-f", "json")
     assert ran.code == 0
-    assert "2 bad rows skipped" in ran.err
-    assert "skipped r.jsonl:3:" in ran.err
+    assert ran.err.startswith("skipped 2 of 7 rows\nr.jsonl:3:")
     assert json.loads(ran.out)["skipped"] == 2
     assert se.load("state") == library([*ROWS[:2], *ROWS])
+    assert run("evaluate", "r.jsonl", *COLUMNS, "--max-bad", "2", "--quiet").err == ""
+
+
+@pytest.mark.parametrize(("rows", "limit", "message"), [
+    ("!" * 10 + "." * 990, None, ""),
+    ("!" * 11 + "." * 2000, None, "11 of the first 1,000 rows cannot be read, more than --max-bad 1% allows; "),
+    ("." * 990 + "!" * 11, None, "more than --max-bad 1% allows; --max-bad 1.1% would pass; first r.jsonl:991:"),
+    ("." * 1500 + "!" * 21 + "." * 1500, None, "21 of the first 2,000 rows cannot be read"),
+    ("." * 1500 + "!" * 21 + "." * 1500, "1.1%", ""),
+    ("!" * 5 + "." * 500, "4", "5 of 505 rows cannot be read, more than --max-bad 4 allows; --max-bad 5 would"),
+    ("!" * 5 + "." * 500, "5", ""),
+    ("!", "100%", "no rows were read: all 1 were skipped"),
+])  # fmt: skip
+@pytest.mark.parametrize("block", [977, 2**20])
+def test_too_many_bad_rows_end_with_the_limit_that_would_pass(run, tmp_path, monkeypatch, rows, limit, message, block):
+    monkeypatch.setattr(reading, "BLOCK", block)
+    lines = {".": b'{"tags":["a"],"guess":["a"]}\n', "!": b"{\n"}
+    (tmp_path / "r.jsonl").write_bytes(b"".join(lines[row] for row in rows))
+    options = ["--skip-bad"] if limit is None else ["--max-bad", limit]
+    ran = run("evaluate", "r.jsonl", *COLUMNS, *options, "--save", "state")
+    assert (ran.code, message in ran.err) == (2 if message else 0, True)
+    assert (tmp_path / "state").exists() == (not message)
+
+
+@pytest.mark.parametrize("data", [b"", b"tags,guess\n", gzip.compress(b"")])
+def test_input_without_rows_makes_an_empty_state_where_that_is_allowed(run, tmp_path, data):
+    (tmp_path / "e.csv").write_bytes(data)
+    assert run("evaluate", "e.csv", *COLUMNS, "--save", "state").code == 2
+    ran = run("evaluate", "e.csv", *COLUMNS, "--allow-empty", "--save", "state")
+    assert (ran.code, ran.out) == (0, "no examples, no labels\n")
+    assert se.load("state") == library([])
+    write(tmp_path)
+    assert run("evaluate", "e.csv", "r.csv", *COLUMNS, "--allow-empty", "--save", "state").code == 0
+    assert run("evaluate", "[er].csv", *COLUMNS, "--allow-empty", "--save", "both").code == 0
+    assert se.load("state") == se.load("both") == library()
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.arrow", "r.csv", "-"])
+def test_true_labels_are_in_the_one_column_with_a_usual_name(run, tmp_path, name):
+    write(tmp_path, [{**row, "labels": row["tags"]} for row in ROWS])
+    data = (tmp_path / "r.jsonl").read_bytes()
+    ran = run("evaluate", name, "-p", "guess", "--save", "state", stdin=data)
+    assert (ran.code, ran.err) == (0, "true labels: column 'labels'\n")
+    assert se.load("state") == library()
+    assert "give --actual COLUMN" in run("evaluate", name, "-p", "labels", stdin=data).err
 
 
 def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):

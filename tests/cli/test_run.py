@@ -28,9 +28,9 @@ def refused(ran, *told: str) -> None:
     ("t.jsonl", OK + b'{"a":["x"],"p":["x"]} {"a":[],"p":[]}\n', "t.jsonl:2:23: not JSON"),
     ("t.jsonl", OK + b'{"a":["\xff"],"p":["x"]}\n', "t.jsonl:2:8: the byte ff is not UTF-8"),
     ("t.jsonl", OK + b'{"a":["\\ud800"],"p":["x"]}\n', "t.jsonl:2:"),
-    ("t.jsonl", OK + b'{"a":["x"],"P":["x"]}\n', "t.jsonl:2: there is no column 'p' (predicted)"),
+    ("t.jsonl", OK + b'{"a":["x"],"P":["x"]}\n', "t.jsonl:2: there is no column 'p' (--predicted)"),
     ("t.jsonl", OK + b'{"a":"x","p":["x"]}\n', "t.jsonl:2: column 'a' is the string 'x'; split strings with --sep ','"),
-    ("t.jsonl", OK + b'{"a":null,"p":["x"]}\n', "t.jsonl:2: column 'a' is missing (None); give [] if there is no"),
+    ("t.jsonl", OK + b'{"a":null,"p":["x"]}\n', "t.jsonl:2: column 'a' is null; give [] if there is no label, "),
     ("t.jsonl", OK + b'{"a":[1.5],"p":["x"]}\n', "t.jsonl:2: column 'a'"),
     ("t.jsonl", OK + b"[1]\n", "t.jsonl:2: a row is an object"),
     ("t.jsonl", b"null\n", "t.jsonl:1: a row is an object"),
@@ -44,12 +44,16 @@ def refused(ran, *told: str) -> None:
     ("t.jsonl", OK + b'{"a":["x"],"p":["x"],"\\u0061":["y"]}\n', "t.jsonl:2: the key 'a' is given twice"),
     ("t.jsonl", OK + b'{"a":[18446744073709551616],"p":[7]}\n', "t.jsonl:2: the integer 18446744073709551616 needs"),
     ("t.jsonl", OK + b'{"a":[-9223372036854775809],"p":[7]}\n', "t.jsonl:2: the integer -9223372036854775809 needs"),
-    ("t.jsonl", b"", "t.jsonl is empty"),
+    ("t.jsonl", b'{"a":NaN,"p":["x"]}\n', "t.jsonl:1:6: NaN is not valid JSON; write null"),
+    ("t.jsonl", b'{"a":["x"],"p":{"x":-Infinity}}\n', "-Infinity is not valid JSON; write null"),
+    ("t.json", b'[{"a":NaN,"p":["x"]}]', "t.json:1: NaN is not valid JSON; write null"),
+    ("t.jsonl", b"", "t.jsonl is empty; --allow-empty accepts files without rows"),
+    ("t.csv", b"a,p\n", "no rows were read: t.csv has none; --allow-empty accepts that"),
     ("t.csv", b"a,p\nx,y\nx,y,z\n", "t.csv:3: 3 cells where the header has 2"),
     ("t.csv", b"a,p\nx,y\nx\n", "t.csv:3: 1 cells where the header has 2"),
     ("t.csv", b"a,p\n\"x\ny\",y\nx,\xff\n", "t.csv:4: cell 2 is not UTF-8"),
     ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
-    ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (predicted)"),
+    ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (--predicted)"),
     ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
     ("t.csv", b"a;p\nx;y\nx\n", "t.csv:3: 1 cells where the header has 2"),
     ("t.gz", b"\x1f\x8b\x08", "t.gz cannot be read"),
@@ -68,19 +72,27 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
 
 @pytest.mark.parametrize(("args", "told"), [
     (["t.jsnl", *COLUMNS], "there is no file 't.jsnl'; did you mean 't.jsonl'?"),
+    (["x.jsonl", *COLUMNS], "there is no file 'x.jsonl'\n"),
+    (["T.jsonl", *COLUMNS], "there is no file 'T.jsonl'; did you mean 't.jsonl'?"),
     (["empty", *COLUMNS], "the folder 'empty' holds no files"),
     (["no*.jsonl", *COLUMNS], "no file matches 'no*.jsonl'"),
     (["-", "-", *COLUMNS], "give - once"),
-    (["t.jsonl"], "--actual"),
-    (["t.jsonl", "-a", "a"], "--predicted"),
+    (["t.jsonl"], "give --actual COLUMN and --predicted COLUMN or --scores COLUMN; columns in t.jsonl: a, p"),
+    (["t.jsonl", "-p", "p"], "give --actual COLUMN; columns in t.jsonl: a, p"),
+    (["-", "-a", "a"], "give --predicted COLUMN or --scores COLUMN; columns in -: a, p"),
+    (["t.jsonl", "-a", "b", "-p", "p"], "there is no column 'b' (--actual); the columns are ['a', 'p']"),
+    (["t.jsonl", "--true", "a"], "there is no option --true; did you mean '--actual'?"),
+    (["t.jsonl", "--predcted", "a"], "there is no option --predcted; did you mean '--predicted'?"),
+    ([], "FILE... is missing; see streameval evaluate --help"),
     (["t.jsonl", *COLUMNS, "-m", "f1_micr"], "did you mean 'f1_micro' or 'f1_macro'"),
     (["t.jsonl", *COLUMNS, "-m", "roc_auc"], "--scores"),
     (["t.jsonl", *COLUMNS, "-m", "f1_micro", "--beta", "2"], "--beta 2"),
     (["t.jsonl", *COLUMNS, "--threshold", "0.5"], "--scores"),
     (["t.jsonl", "-a", "a", "-s", "p", "-t", "much"], "--threshold must be a number"),
-    (["t.jsonl", *COLUMNS, "--zero-division", "x"], "--zero-division"),
-    (["t.jsonl", *COLUMNS, "--window", "0"], "--window"),
-    (["t.jsonl", *COLUMNS, "--format", "xml"], "--format"),
+    (["t.jsonl", *COLUMNS, "--zero-division", "x"], "--zero-division must be a number"),
+    (["t.jsonl", *COLUMNS, "--window", "0"], "--window must be at least 1"),
+    (["t.jsonl", *COLUMNS, "--format", "xml"], "--format must be one of 'table', 'json'"),
+    (["t.jsonl", *COLUMNS, "--max-bad", "1x"], "--max-bad must be a number of rows or per cent, such as 10 or 1%"),
     (["t.jsonl", *COLUMNS, "--sep", ""], "--sep must be a string of at least one character"),
     (["t.jsonl", *COLUMNS, "--by", "a,a"], "a"),
     (["t.jsonl", *COLUMNS, "--save", "no/state"], "there is no folder no"),
@@ -103,7 +115,7 @@ def test_a_row_of_a_table_is_named_by_its_number(run, tmp_path):
     rows = {"a": [["x"]] * 3, "p": [["x"]] * 3, "w": [1.0, 2.0, -1.0]}
     pq.write_table(pa.table(rows), tmp_path / "t.parquet")
     refused(run("evaluate", "t.parquet", *COLUMNS, "--weight", "w"), "t.parquet: row 3: column 'w'")
-    ran = run("evaluate", "t.parquet", *COLUMNS, "--weight", "w", "--skip-bad", "--save", "state")
+    ran = run("evaluate", "t.parquet", *COLUMNS, "--weight", "w", "--max-bad", "1", "--save", "state")
     assert (ran.code, se.load("state").examples) == (0, 2)
 
 
@@ -118,7 +130,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     se.Evaluator().save("plain")
     se.F1().save("single")
     refused(run("show", "text"), "text is no saved state")
-    refused(run("show", "absent"), "there is no file absent")
+    refused(run("show", "absent"), "there is no file 'absent'")
     refused(run("show", "."), "is a folder")
     refused(run("merge", "plain", "half", "--save", "out"), "half: cannot merge")
     refused(run("merge", "plain", "single"), "single holds a F1")
@@ -129,7 +141,8 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     refused(run("show", "plain", "-m", "roc_auc"), "roc_auc")
     refused(run("thresholds", "plain"), "curves")
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")
-    refused(run("evaluat"), "evaluate")
+    refused(run("evaluat"), "there is no command 'evaluat'; did you mean 'evaluate'?")
+    refused(run("metrics", "f1_micr"), "did you mean 'f1_micro'")
     assert not (tmp_path / "out").exists()
 
 
