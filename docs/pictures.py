@@ -49,10 +49,13 @@ def rare() -> Figure:
     table = yeast().per_label()
     order = sorted(range(len(table.labels)), key=lambda place: -int(table.support[place]))
     chosen = [*order[:2], *order[-4:]]
-    columns = ([float(part[place]) for place in chosen] for part in (table.tp, table.fp, table.fn, table.tn))
-    return plots.plot_multilabel_confusion(
-        [table.labels[place] for place in chosen], *columns, fig=figure(7.6, 2.6 * 2)
+    few = se.LabelTable(
+        tuple(table.labels[place] for place in chosen),
+        *(part[chosen] for part in (table.tp, table.fp, table.fn, table.tn, table.support, table.predicted)),
     )
+    fig = figure(6.2, 4.4)
+    plots.plot_multilabel_confusion(few, ax=fig.subplots(), title="")
+    return fig
 
 
 @lru_cache(maxsize=1)

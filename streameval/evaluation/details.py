@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, cast, overload
 
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.guarding import reads
-from streameval.metrics.catalogue import build_spec, entry_of, evaluate, parse_spec
+from streameval.metrics.catalogue import entry_of
 from streameval.report.label_table import LabelTable
 from streameval.schema.keywords import ATTRIBUTES
 from streameval.schema.labels import Label
@@ -337,10 +338,10 @@ class Details:
         Parameters
         ----------
         kind
-            A function of `streameval.plots` without its ``plot_``: ``"labels"``, ``"roc_curve"``,
+            A function of `streameval.plots` without its ``plot_``: ``"labels"``, ``"metric"``, ``"roc_curve"``,
             ``"precision_recall_curve"``, ``"calibration_curve"``, ``"thresholds"``, ``"confusion_matrix"``,
-            ``"multilabel_confusion"`` (which returns a figure) or ``"cooccurrence"``. None draws F1 of each label, or
-            of scores without a threshold their ROC curves.
+            ``"multilabel_confusion"`` or ``"cooccurrence"``. None draws F1 of each label, or a single metric of each
+            label; of scores without a threshold their ROC curves, and the metrics where there is neither.
         **options
             Those of the function, such as ``ax=`` and ``title=``; for curves ``labels=[...]``.
 
@@ -351,27 +352,31 @@ class Details:
         DependencyError
             If matplotlib is not installed.
         """
-        from streameval import plots
+        return draw(self, self._kind() if kind is None else kind, **options)
 
-        kinds = [name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")]
-        if kind is None:
-            kind = "labels" if self._decides() else "roc_curve"
-        if kind not in kinds:
-            raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{suggestion(kind, kinds)}")
-        return getattr(plots, f"plot_{kind}")(getattr(self, "snapshot", self.copy)(), **options)  # of one moment
+    def _kind(self) -> str:
+        """The picture that says most of what was counted."""
+        own = getattr(self, "spec", None)
+        if own is not None and None not in entry_of(own.name).averages:
+            return "metric"
+        if own is not None or self._decides():
+            return "labels"
+        return "roc_curve" if self._decides("curves") else "metric"
 
     @reads
-    def _by_label(self, metric: str) -> dict[Label, float]:
-        """A metric of each label, whatever average its name has."""
-        spec = parse_spec(metric)
-        options: dict[str, Any] = {"empty": spec.empty, "parameters": dict(spec.parameters)}
-        each = build_spec(spec.name, average=None, zero_division=spec.zero_division, **options)
-        return cast("dict[Label, float]", evaluate(each, self._view(entry_of(spec.name).state, each.key)))
-
-    def _decides(self) -> bool:
-        """Whether there are binary predictions."""
+    def _decides(self, state: str = "decisions") -> bool:
+        """Whether there are binary predictions, or another state."""
         try:
-            self._view("decisions", "plot()")
+            self._view(state, "plot()")
         except MetricError:
             return False
         return True
+
+
+def draw(source: object, kind: str, **options: Any) -> Any:
+    """Draw a picture of something by its name."""
+    plots = import_module("streameval.plots")  # which stands above, as pictures are drawn of more than evaluators
+    kinds = [name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")]
+    if kind not in kinds:
+        raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{suggestion(kind, kinds)}")
+    return getattr(plots, f"plot_{kind}")(source, **options)

@@ -1,5 +1,11 @@
-"""Pictures, drawn with matplotlib (the extra ``plot``), which is imported when one is drawn, not before."""
+"""Pictures, drawn with matplotlib (the extra ``plot``), which is imported when one is drawn, not before.
 
+Each takes an evaluator, a single metric, a window, or what holds one; or arrays of examples x labels, ``y_true`` and
+``y_pred`` or ``y_score``. ``ax`` are the axes to draw on, new ones if None, which are returned; ``title`` is the text
+above the picture, "" for none.
+"""
+
+from streameval.plots.bars import plot_compare, plot_labels, plot_metric, plot_slices
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
 from streameval.plots.curves import (
     Curve,
@@ -8,9 +14,9 @@ from streameval.plots.curves import (
     plot_roc_curve,
     plot_thresholds,
 )
-from streameval.plots.labels import plot_labels
 
 __all__ = [
-    "Curve", "plot_calibration_curve", "plot_confusion_matrix", "plot_cooccurrence", "plot_labels",
-    "plot_multilabel_confusion", "plot_precision_recall_curve", "plot_roc_curve", "plot_thresholds",
+    "Curve", "plot_calibration_curve", "plot_compare", "plot_confusion_matrix", "plot_cooccurrence", "plot_labels",
+    "plot_metric", "plot_multilabel_confusion", "plot_precision_recall_curve", "plot_roc_curve", "plot_slices",
+    "plot_thresholds",
 ]  # fmt: skip

@@ -1,10 +1,10 @@
-"""Heat maps of label pairs, and a 2x2 panel for each label."""
+"""Heat maps of label pairs, and a 2x2 table for each label."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,13 +12,14 @@ import streameval.plots.style as style
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
 from streameval.metrics.pairs import Association, Entries, Matrix, Normalize, Side, Values
-from streameval.plots.style import INK, MUTED, Source, named, new_axes, read
-from streameval.schema.labels import Label
+from streameval.plots.sources import run_of
+from streameval.plots.style import INK, named, new_axes
+from streameval.report.label_table import LabelTable
+from streameval.schema.text import check_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
+    from matplotlib.colors import Colormap
 
 _ANNOTATED = 16
 """Up to so many rows and columns, numbers are written into the cells."""
@@ -30,59 +31,71 @@ _UNITS = {
 
 
 def plot_confusion_matrix(
-    matrix: Matrix | Source,
+    source: object,
+    y_pred: object = None,
     *,
     values: Values | None = None,
-    ax: Axes | None = None,
     normalize: Normalize = "true",
     numbers: bool | None = None,
+    limit: int = 40,
+    cmap: str | Colormap | None = None,
+    ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
     """Draw a multi-label confusion matrix: true labels downwards, predicted ones to the right.
 
     Parameters
     ----------
-    matrix
-        An evaluator with confusions of pairs, or what its `confusion_matrix` returned.
+    source, y_pred
+        An evaluator with confusions of pairs; or arrays; or what its `confusion_matrix` returned.
     values
         Of an evaluator: what a cell adds up, as in `Evaluator.confusion_matrix`; "shares" by default.
-    ax
-        Where to draw; a new figure if None.
     normalize
         As in `Matrix.dense`: "true" colours each row by what became of the true label. None shows the sums.
     numbers
-        Whether to write numbers into the cells, fractions in per cent; by default, where labels are few.
-    title
-        Text above the picture.
+        Whether to write numbers into the cells; by default, where labels are few.
+    limit
+        Of more labels than this, those that are most often true are drawn.
+    cmap
+        Colours of matplotlib in place of ours.
     """
-    if not isinstance(matrix, Matrix):
-        matrix = cast("Matrix", read(matrix, "confusion_matrix", values=values or "shares"))
+    check_number("limit", limit, 1)
+    if not isinstance(source, Matrix):
+        keep = ["contributions" if values == "contributions" else "confusions"]
+        source = cast("Matrix", run_of(source, y_pred, keep).confusion_matrix(values=values or "shares"))
     elif values is not None:
         raise InputError("values belongs to confusion_matrix; do not pass it with a matrix")
-    cells = matrix.dense(normalize)
-    names = [named(label) for label in matrix.labels]
+    labels, cells = source.labels, source.dense(normalize)
+    real = len(labels) - (labels[-1:] == (None,))
+    chosen = [*np.sort(np.argsort(-np.array(source.sums(1)[:real], np.float64), kind="stable")[:limit]).tolist()]
+    few = style.at_most(len(chosen), real, "most frequent")
+    chosen += range(real, len(labels))
+    names, cells = [named(labels)[place] for place in chosen], cells[np.ix_(chosen, chosen)]
     fraction = normalize is not None
-    unit = _UNITS[normalize] if fraction or matrix.den == 1 else "weight of examples"
+    unit = _UNITS[normalize] if fraction or source.den == 1 else "weight of examples"
     ax = _heat(
         ax, cells, names, names, unit, top=1.0 if normalize in ("true", "pred") else None, fraction=fraction,
-        numbers=len(names) <= _ANNOTATED if numbers is None else numbers,
+        numbers=len(names) <= _ANNOTATED if numbers is None else numbers, cmap=cmap,
     )  # fmt: skip
-    if len(names) > 1 and matrix.labels[-1] is None:  # "none" is no label: set it apart
+    if len(names) > 1 and labels[-1] is None:  # "no label" is none: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
-    style.titled(ax, "predicted label", "true label", title, labelpad=6)
+    style.titled(ax, "predicted label", "true label", title, f"Confusion of labels{few and f', {few}'}", labelpad=6)
     return ax
 
 
 def plot_cooccurrence(
-    pairs: Matrix | Entries | Source,
+    source: object,
+    y_pred: object = None,
     *,
     measure: Association | None = None,
     side: Side | None = None,
-    ax: Axes | None = None,
     numbers: bool | None = None,
-    title: str | None = None,
+    limit: int = 40,
+    cmap: str | Colormap | None = None,
     name: str = "",
+    ax: Axes | None = None,
+    title: str | None = None,
 ) -> Axes:
     """Draw how often, or how strongly, labels go together.
 
@@ -91,107 +104,111 @@ def plot_cooccurrence(
 
     Parameters
     ----------
-    pairs
-        An evaluator with the co-occurrence of pairs, or what its `cooccurrence` or `association` returned.
+    source, y_pred
+        An evaluator with the co-occurrence of pairs; or arrays; or what its `cooccurrence` or `association` returned.
     measure
         Of an evaluator: a measure of `Evaluator.association`; None shows how many examples have both labels.
     side
         Of an evaluator: which labels, as in these functions; the true ones by default.
-    ax, numbers, title
+    numbers, cmap
         As in `plot_confusion_matrix`.
+    limit
+        Of more labels than this, those with the largest values are drawn.
     name
         What the values are, for the colour bar.
     """
-    if not isinstance(pairs, Matrix | Entries):
+    check_number("limit", limit, 1)
+    if not isinstance(source, Matrix | Entries):
         name = name or measure or ""
-        if measure is None:
-            pairs = cast("Matrix", read(pairs, "cooccurrence", side=side or "true"))
-        elif side == "both":
+        if measure is not None and side == "both":
             raise InputError("association is of labels of one side; say side='true' or 'pred'")
-        else:
-            pairs = cast("Entries", read(pairs, "association", measure, side=side or "true"))
+        run, side = run_of(source, y_pred, ["cooccurrence"]), side or "true"
+        source = cast(
+            "Matrix | Entries", run.association(measure, side=side) if measure else run.cooccurrence(side=side)
+        )
     elif measure is not None or side is not None:
         raise InputError("measure and side belong to association or cooccurrence; do not pass them with a matrix")
-    values = pairs.dense()
+    values, names = source.dense(), named(source.labels)
     np.fill_diagonal(values, math.nan)
     symmetric = np.array_equal(values, values.T, equal_nan=True)
+    sizes = np.where(np.isfinite(values), np.abs(values), 0)
+    chosen = np.sort(np.argsort(-(sizes.sum(axis=0) + sizes.sum(axis=1)), kind="stable")[:limit])
+    few = style.at_most(len(chosen), len(names), "largest")
+    values, names = values[np.ix_(chosen, chosen)], [names[place] for place in chosen]
     if symmetric:
         values[np.triu_indices(len(values))] = math.nan
-    names = [named(label) for label in pairs.labels]
     rows, columns = (slice(1, None), slice(None, -1)) if symmetric and len(names) > 1 else (slice(None), slice(None))
     values = values[rows, columns]
-    unit = name or ("examples" if isinstance(pairs, Matrix) and pairs.den == 1 else "value")
+    unit = name or ("examples" if isinstance(source, Matrix) and source.den == 1 else "value")
     numbers = len(names) <= _ANNOTATED if numbers is None else numbers
-    ax = _heat(ax, values, names[rows], names[columns], unit, numbers=numbers)
+    ax = _heat(ax, values, names[rows], names[columns], unit, numbers=numbers, cmap=cmap)
     below = "grey: never together" if np.isneginf(values).any() else ""
-    style.titled(ax, below if symmetric else "predicted label", "" if symmetric else "true label", title, labelpad=6)
+    sides = ("label", "label") if symmetric else ("predicted label", "true label")
+    style.titled(
+        ax, f"{sides[0]}{below and f' ({below})'}", sides[1], title, f"Labels together{few and f', {few}'}", labelpad=6
+    )
     return ax
 
 
 def plot_multilabel_confusion(
-    labels: Sequence[Label] | Source,
-    tp: ArrayLike | None = None,
-    fp: ArrayLike | None = None,
-    fn: ArrayLike | None = None,
-    tn: ArrayLike | None = None,
+    source: object,
+    y_pred: object = None,
     *,
-    fig: Figure | None = None,
     limit: int = 30,
+    ax: Axes | None = None,
     title: str | None = None,
-) -> Figure:
-    """Draw a 2x2 table for each label: of an evaluator, of what its `per_label` returned, or of columns of numbers.
+) -> Axes:
+    """Draw a 2x2 table for each label, with its F1: rows are the truth, columns the prediction.
 
-    Rows are the truth, columns the prediction; each row is coloured by its fractions, so rare labels can be compared
-    with frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
+    Each row is coloured by its fractions, so rare labels can be compared with frequent ones: blue where the prediction
+    is right, orange where it is wrong; the numbers are the examples.
+
+    Parameters
+    ----------
+    source, y_pred
+        An evaluator; or arrays; or what its `per_label` returned.
+    limit
+        Of more labels than this, those that are most often true are drawn.
     """
-    table: Any = labels.per_label() if hasattr(labels, "per_label") else labels
-    parts = tn, fp, fn, tp
-    if hasattr(table, "tp"):
-        if any(part is not None for part in parts):
-            raise InputError("the numbers are read from the evaluator; leave tp, fp, fn and tn out")
-        parts, table = (table.tn, table.fp, table.fn, table.tp), table.labels
-    if any(part is None for part in parts):
-        raise InputError("give an evaluator, or labels with tp, fp, fn and tn")
-    counts = np.stack([np.asarray(part, np.float64) for part in parts], axis=-1)
-    if counts.shape != (len(table), 4):
-        raise InputError(f"tp, fp, fn and tn must have one number for each of {len(table)} labels")
-    if limit < 1:
-        raise InputError(f"limit must be at least 1, not {limit}")
-    drawn = np.sort(np.argsort(-counts[:, 2:].sum(axis=1), kind="stable")[:limit]).tolist()
+    check_number("limit", limit, 1)
+    table = source if isinstance(source, LabelTable) else cast("LabelTable", run_of(source, y_pred).per_label())
+    counts = table.stacked().astype(np.float64)
+    drawn = np.sort(np.argsort(-counts[:, 1].sum(axis=1), kind="stable")[:limit]).tolist()
     wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(drawn)))))
     high = max(1, math.ceil(len(drawn) / wide))
-    if fig is None:
-        fig = style.pyplot_of().figure(figsize=(1.65 * wide + 0.7, 1.8 * high + 0.9), layout="constrained")
-        fig.set_layout_engine("constrained", h_pad=0.06, w_pad=0.05)
-    axes = fig.subplots(high, wide, squeeze=False)
-    for position, ax in enumerate(axes.flat):
-        if position >= len(drawn):
-            ax.set_axis_off()
-            continue
-        lowest = position + wide >= len(drawn)
-        _panel(ax, table[drawn[position]], counts[drawn[position]].reshape(2, 2), left=position % wide == 0, low=lowest)
-    note = f"the {len(drawn)} most frequent of {len(table)} labels" if len(drawn) < len(table) else ""
-    if title or note:
-        fig.suptitle("\n".join(filter(None, (title, note))), color=INK, fontsize=11)
-    fig.supxlabel("predicted", color=MUTED, fontsize=9)
-    fig.supylabel("true", color=MUTED, fontsize=9)
-    return fig
+    if ax is None:
+        ax = new_axes((1.5 * wide + 0.9, 1.62 * high + 0.9))
+    colours, names = style.colours(diverging=True), named(table.labels, 22)
+    for position, place in enumerate(drawn):
+        x, y = position % wide * 2.5, position // wide * 2.9
+        _panel(ax, x, y, counts[place], colours)
+        tp, fp, fn = counts[place, 1, 1], counts[place, 0, 1], counts[place, 1, 0]
+        f1 = f"F1 {2 * tp / (2 * tp + fp + fn):.2f}" if tp + fp + fn else ""
+        ax.text(x + 1, y - 0.38, names[place], ha="center", va="bottom", fontsize=8, color=INK)
+        ax.text(x + 1, y - 0.1, f1, ha="center", va="bottom", fontsize=8, color=style.MUTED)
+    ax.set_xlim(-0.1, max(2.0, 2.5 * wide - 0.4))
+    ax.set_ylim(2.9 * high - 0.8, -0.85)
+    ax.set_aspect("equal")
+    for axis, panels, step in ((ax.xaxis, wide, 2.5), (ax.yaxis, high, 2.9)):
+        axis.set_ticks([step * panel + cell + 0.5 for panel in range(panels) for cell in (0, 1)], ["0", "1"] * panels)
+    ax.tick_params(length=0, pad=2, labelsize=8, labelcolor=style.MUTED)
+    ax.spines[:].set_visible(False)
+    few = style.at_most(len(drawn), len(names), "most frequent")
+    style.titled(ax, "predicted", "true", title, f"Outcomes of each label{few and f', {few}'}")
+    return ax
 
 
-def _panel(ax: Axes, label: Label, table: FloatArray, *, left: bool, low: bool) -> None:
+def _panel(ax: Axes, x: float, y: float, table: FloatArray, colours: Colormap) -> None:
+    """A 2x2 table with its corner at x, y."""
     totals = table.sum(axis=1, keepdims=True)
     fractions = np.divide(table, totals, out=np.zeros((2, 2)), where=totals > 0)
-    image = ax.imshow(fractions, cmap=style.colours(), vmin=0, vmax=1, aspect="equal")
-    for (row, column), fraction in np.ndenumerate(fractions):
-        text, ink = style.short(float(table[row, column])) or "0", style.ink_on(image.cmap(float(fraction)))
-        ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
-    ax.set_title(named(label, 20), fontsize=8, color=INK, pad=4)
-    ax.set_xticks([0, 1], ["no", "yes"] if low else ["", ""], fontsize=8, color=MUTED)
-    ax.set_yticks([0, 1], ["no", "yes"] if left else ["", ""], fontsize=8, color=MUTED)
-    ax.tick_params(length=0, pad=2)
-    for line in (ax.axhline, ax.axvline):
-        line(0.5, color="white", linewidth=1.5)
-    ax.spines[:].set_visible(False)
+    signed = fractions * [[1, -1], [-1, 1]]
+    edges = [0, 1, 2]
+    ax.pcolormesh(np.add(edges, x), np.add(edges, y), signed, cmap=colours, vmin=-1, vmax=1, edgecolors="white")
+    for (row, column), value in np.ndenumerate(signed):
+        ink = style.ink_on(colours((value + 1) / 2))
+        text = style.short(float(table[row, column])) or "0"
+        ax.text(x + column + 0.5, y + row + 0.5, text, ha="center", va="center", color=ink, fontsize=9)
 
 
 def _heat(
@@ -204,17 +221,19 @@ def _heat(
     numbers: bool,
     fraction: bool = False,
     top: float | None = None,
+    cmap: str | Colormap | None = None,
 ) -> Axes:
     """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
     if ax is None:
-        width, height = (min(13.0, max(3.4, 0.36 * len(names) + 1.6)) for names in (columns, rows))
+        longest = 0.07 * max(map(len, (*rows, *columns)), default=0)
+        width, height = (min(13.0, max(2.4, 0.38 * len(names)) + 0.6 + longest) for names in (columns, rows))
         ax = new_axes((width + 1.3, height))
     values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
     diverging = float(finite.min(initial=0)) < 0
     bound = top or float(np.abs(finite).max(initial=0)) or 1.0
     values = np.where(np.isneginf(values), -2 * bound, values)  # below the range; infinities would not be drawn
-    low, colours = -bound if diverging else 0, style.colours(diverging=diverging)
+    low, colours = -bound if diverging else 0, cmap or style.colours(diverging=diverging)
     image = ax.imshow(values, cmap=colours, aspect="equal", interpolation="none", vmin=low, vmax=bound)
     if max(values.shape) <= 60:
         ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)

@@ -1,11 +1,11 @@
-"""Curves over thresholds and scores, from what the package computes or from plain arrays, drawn alike."""
+"""Curves over thresholds and scores."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from streameval.kernel.types import FloatArray
 from streameval.metrics.calibration import CalibrationCurve
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
 from streameval.metrics.lines import curve_line, threshold_lines
-from streameval.plots.style import INK, MUTED, Source, named, new_axes, read, short, titled
+from streameval.plots.sources import run_of, runs_of
+from streameval.plots.style import COLOURS, INK, MUTED, legend, line_style, named, new_axes, quiet, short, titled
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"
 """Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
 
-# Okabe & Ito 2008: distinct also without seeing red or green.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f5539", "#4b5563")
 _FAINT = "#b3bcc6"
 _BEHIND = 40
 """How many labels of an evaluator are drawn behind all of them."""
@@ -75,11 +74,9 @@ class Curve:
         return x[defined], y[defined]
 
 
-Curves: TypeAlias = Curve | Sequence[Curve] | Mapping[Label, RocCurve] | Mapping[Label, PrecisionRecallCurve]
-
-
 def plot_roc_curve(
-    curves: Curves | Source,
+    source: object,
+    y_score: object = None,
     *,
     labels: Iterable[Label] | None = None,
     background: Iterable[Curve | RocCurve] = (),
@@ -90,28 +87,23 @@ def plot_roc_curve(
 
     Parameters
     ----------
-    curves
-        An evaluator, or at most eight curves, each with a colour and a place in the legend: what its `roc_curve`
+    source, y_score
+        An evaluator, or several by name; or arrays; or at most eight curves: what ``roc_curve()`` of an evaluator
         returned, by name, or `Curve`s.
     labels
         Of an evaluator: the labels to draw; None draws all labels pooled, and each of at most 40 behind them.
     background
         Any number of further curves, drawn faintly: one per label behind their average, for example.
-    ax
-        Where to draw; a new figure if None.
-    title
-        Text above the picture.
     """
-    curves, background = _drawn(curves, "roc_curve", labels, background)
-    ax = _unit_axes(ax, "false positive rate", "true positive rate", title)
+    lines, behind = _lines(source, y_score, "roc_curve", labels)
+    ax = _unit_axes(ax, "false positive rate", "true positive rate", title, "ROC curve")
     ax.plot([0, 1], [0, 1], **_GUIDE)
-    _lines(ax, curves, background, "default")
-    _legend(ax, "lower right")
-    return ax
+    return _draw(ax, lines, [*background, *behind], "default", "lower right")
 
 
 def plot_precision_recall_curve(
-    curves: Curves | Source,
+    source: object,
+    y_score: object = None,
     *,
     labels: Iterable[Label] | None = None,
     background: Iterable[Curve | PrecisionRecallCurve] = (),
@@ -123,29 +115,23 @@ def plot_precision_recall_curve(
 
     Parameters
     ----------
-    curves, labels, background, ax, title
-        As in `plot_roc_curve`; of what `precision_recall_curve` returned.
+    source, y_score, labels, background
+        As in `plot_roc_curve`.
     prevalence
         The fraction of positives, which guessing has as its precision; drawn as a dotted line.
     """
-    curves, background = _drawn(curves, "precision_recall_curve", labels, background)
-    ax = _unit_axes(ax, "recall", "precision", title)
+    lines, behind = _lines(source, y_score, "precision_recall_curve", labels)
+    ax = _unit_axes(ax, "recall", "precision", title, "Precision and recall")
     if prevalence is not None:
         ax.axhline(prevalence, **_GUIDE)
-    _lines(ax, curves, background, "steps-post")
-    _legend(ax, "best")
-    return ax
+    return _draw(ax, lines, [*background, *behind], "steps-post", "best")
 
 
 def plot_calibration_curve(
-    predicted: ArrayLike | CalibrationCurve | Source,
-    observed: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
+    source: object,
+    y_score: object = None,
     *,
     label: Label | None = None,
-    edges: ArrayLike | None = None,
-    low: ArrayLike | None = None,
-    high: ArrayLike | None = None,
     ax: Axes | None = None,
     name: str | int = "",
     title: str | None = None,
@@ -154,62 +140,38 @@ def plot_calibration_curve(
 
     Parameters
     ----------
-    predicted, observed
-        For each bin the mean score and the fraction of positives; NaN where the bin is empty. Or an evaluator, or what
-        its `calibration_curve` returned.
-    counts
-        For each bin the number of scores; drawn on a logarithmic axis.
+    source, y_score
+        An evaluator; or arrays; or what ``calibration_curve()`` of an evaluator returned.
     label
         Of an evaluator: which label; None takes all labels pooled.
-    edges
-        The bounds of the bins, one more than there are; equal bins from 0 to 1 if None.
-    low, high
-        Bounds of ``observed``, drawn as a bar through each point.
-    ax
-        Where to draw; the counts come below it, in a quarter of its height.
     name
         What the points are, for the legend.
     """
-    if hasattr(predicted, "calibration_curve"):
-        predicted = cast("CalibrationCurve", read(predicted, "calibration_curve", label, **_pooled(label)))
-    if isinstance(predicted, CalibrationCurve):
-        x, y, many = predicted.mean_score, predicted.frequency, predicted.weight
-        left, right = predicted.low, predicted.high
-    else:
-        x, y, many = (np.asarray(part, np.float64) for part in (cast("ArrayLike", predicted), observed, counts))
-        bounds = np.linspace(0, 1, many.size + 1) if edges is None else np.asarray(edges, np.float64)
-        if x.ndim != 1 or not x.shape == y.shape == many.shape or len(bounds) != len(many) + 1:
-            raise InputError("predicted, observed and counts must have one number per bin, and edges one more")
-        left, right = bounds[:-1], bounds[1:]
-    ax = _unit_axes(ax, "", "fraction that is true", title)
+    if not isinstance(source, CalibrationCurve):
+        source = _read(run_of(source, y_score, ["curves"]), "calibration_curve", label)
+    curve = cast("CalibrationCurve", source)
+    ax = _unit_axes(ax, "", "fraction that is true", title, _of("Calibration", label))
     ax.plot([0, 1], [0, 1], **_GUIDE)
-    defined = np.isfinite(x) & np.isfinite(y) & (many > 0)
-    colour = _COLOURS[0]
-    if low is not None and high is not None:
-        below, above = np.asarray(low, np.float64)[defined], np.asarray(high, np.float64)[defined]
-        ax.vlines(x[defined], below, above, color=colour, alpha=0.35, linewidth=4, zorder=2)
-    text = named(name) if name != "" else "_"  # which has no place in the legend
-    ax.plot(x[defined], y[defined], color=colour, marker="o", markersize=4.5, linewidth=1.6, label=text, zorder=3)
-    _legend(ax, "upper left")
-    strip = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax)
+    text = named([name])[0] if name != "" else "_"  # which has no place in the legend
+    ax.plot(curve.mean_score, curve.frequency, **line_style(0), marker="o", markersize=4.5, linewidth=1.6, label=text)
+    legend(ax, "upper left")
+    strip, sizes = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax), curve.weight
     ax.tick_params(labelbottom=False)
-    strip.bar(left, many, right - left, align="edge", color=colour, alpha=0.75, edgecolor="white", linewidth=0.8)
+    strip.bar(curve.low, sizes, curve.high - curve.low, align="edge", color=COLOURS[0], alpha=0.75, edgecolor="white")
     strip.set_xlabel("mean score", color=MUTED, fontsize=10)
     strip.set_ylabel("scores", color=MUTED, fontsize=9)
-    if many.max(initial=0) > 0:
+    if sizes.max(initial=0) > 0:
         strip.set_yscale("log")
-        strip.set_ylim(0.7, float(many.max()) * 2)
+        strip.set_ylim(0.7, float(sizes.max()) * 2)
         strip.yaxis.set_major_formatter(lambda value, _: short(value))
         strip.yaxis.minorticks_off()
-    _quiet(strip)
+    quiet(strip)
     return ax
 
 
 def plot_thresholds(
-    thresholds: ArrayLike | PrecisionRecallCurve | Source,
-    precision: ArrayLike | None = None,
-    recall: ArrayLike | None = None,
-    f: ArrayLike | None = None,
+    source: object,
+    y_score: object = None,
     *,
     label: Label | None = None,
     chosen: float | None = None,
@@ -221,37 +183,27 @@ def plot_thresholds(
 
     Parameters
     ----------
-    thresholds
-        In any order; infinite ones are left out. Or an evaluator, or what its `precision_recall_curve` returned.
-    precision, recall, f
-        At each threshold; NaN where undefined.
+    source, y_score
+        An evaluator; or arrays; or what ``precision_recall_curve()`` of an evaluator returned.
     label
         Of an evaluator: which label; None takes all labels pooled.
     chosen
         A threshold to mark; of an evaluator the best one, if None.
     beta
-        Which F it is, for the legend.
+        Which F it is.
     """
-    if hasattr(thresholds, "best_thresholds"):
-        source, goal = thresholds, f"fbeta_{'micro' if label is None else 'macro'}(beta={beta!r})"
-        thresholds = cast("PrecisionRecallCurve", read(source, "precision_recall_curve", label, **_pooled(label)))
-        if chosen is None:
-            best = (
-                read(source, "best_threshold", goal) if label is None else read(source, "best_thresholds", goal)[label]
-            )
-            chosen = best.threshold if math.isfinite(best.threshold) else None
-    if isinstance(thresholds, PrecisionRecallCurve):
-        parts = [thresholds.thresholds, thresholds.precision[:-1], thresholds.recall[:-1]]
-    else:
-        parts = [np.asarray(part, np.float64) for part in (cast("ArrayLike", thresholds), precision, recall, f)]
-        if any(part.shape != parts[0].shape for part in parts):
-            raise InputError("precision, recall and f must have one number per threshold")
-    at, sides = threshold_lines(*parts, beta=beta)
-    ax = _unit_axes(ax, "threshold", "", title, square=False)
+    if not isinstance(source, PrecisionRecallCurve):
+        run, average = run_of(source, y_score, ["curves"]), "micro" if label is None else "macro"
+        source, goal = _read(run, "precision_recall_curve", label), f"fbeta_{average}(beta={beta!r})"
+        best = run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]
+        chosen = best.threshold if chosen is None and math.isfinite(best.threshold) else chosen
+    curve = cast("PrecisionRecallCurve", source)
+    at, sides = threshold_lines(curve.thresholds, curve.precision[:-1], curve.recall[:-1], beta=beta)
+    ax = _unit_axes(ax, "threshold", "value at the threshold", title, _of("Thresholds", label), square=False)
     names = ("precision", "recall", f"F{short(beta) or '0'}")
-    for name, side, colour, width in zip(names, sides, _COLOURS, (1.5, 1.5, 2.3), strict=False):
+    for number, (name, side) in enumerate(zip(names, sides, strict=True)):
         # From one threshold up to and with the next, predictions are those of the next.
-        ax.plot(at, side, color=colour, linewidth=width, drawstyle="steps-pre", label=name)
+        ax.plot(at, side, **line_style(number), linewidth=1.5 + 0.4 * number, drawstyle="steps-pre", label=name)
     if len(at):
         margin = 0.02 * float(at[-1] - at[0]) or 0.5
         ax.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
@@ -262,66 +214,70 @@ def plot_thresholds(
             f"{chosen:.3g}", (chosen, 1.0), (-4 if left else 4, 3), textcoords="offset points",
             ha="right" if left else "left", va="bottom", fontsize=9, color=INK, annotation_clip=False,
         )  # fmt: skip
-    _legend(ax, "best")
+    legend(ax)
     return ax
 
 
-def _pooled(label: Label | None) -> dict[str, str]:
-    return {"average": "micro"} if label is None else {}
+def _read(run: Any, method: str, label: Label | None) -> Any:
+    """The curve of one label, or of all labels pooled."""
+    return getattr(run, method)(label) if label is not None else getattr(run, method)(average="micro")
 
 
-def _drawn(
-    curves: Curves | Source, method: str, labels: Iterable[Label] | None, background: Iterable[Any]
-) -> tuple[Curves, Iterable[Any]]:
-    """The curves in colour and those behind them; of an evaluator as it gives them."""
-    if not hasattr(curves, method):
+def _of(what: str, label: Label | None) -> str:
+    return f"{what} of {'all labels pooled' if label is None else named([label])[0]}"
+
+
+def _lines(
+    source: object, y_score: object, method: str, labels: Iterable[Label] | None
+) -> tuple[list[Curve], list[Curve]]:
+    """The curves in colour, and of one evaluator those of its labels, which stand behind that of all."""
+    parts = source if isinstance(source, Mapping) else dict(enumerate(source if isinstance(source, list) else [source]))
+    if y_score is None and all(isinstance(part, Curve | RocCurve | PrecisionRecallCurve) for part in parts.values()):
         if labels is not None:
             raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
-        return cast("Curves", curves), background
-    if labels is not None:
-        return cast("Curves", {label: read(curves, method, label) for label in labels}), background
-    behind = [read(curves, method, label) for label in curves.labels[:_BEHIND]]  # type: ignore[union-attr]  # it has
-    return cast("Curves", {"all labels": read(curves, method, average="micro")}), [*background, *behind]
-
-
-def _lines(ax: Axes, curves: Curves, background: Iterable[Any], style: Any) -> None:
-    if isinstance(curves, Mapping):
-        curves = [Curve.of(name, curve) for name, curve in curves.items()]
-    lines = [curves] if isinstance(curves, Curve) else list(curves)
-    if len(lines) > len(_COLOURS):
+        lines = [part if isinstance(part, Curve) else Curve.of(name, part) for name, part in parts.items()]
+    else:
+        runs, lines = runs_of(source, y_score, ["curves"]), []
+        each = [None] if labels is None else [*labels]
+        for name, run in runs.items():
+            for label in each:
+                text = (name or "all labels") if label is None else f"{label} {name}" if name else label
+                lines.append(Curve.of(text, _read(run, method, label)))
+        if len(lines) == 1 and labels is None:
+            some, every = run.labels[:_BEHIND], len(run.labels)
+            notes = [f"{len(some)} of {every:,} labels" if len(some) < every else "each label", *[""] * every]
+            behind = zip(some, notes, strict=False)
+            return lines, [Curve.of("", _read(run, method, label), note) for label, note in behind]
+    if len(lines) > len(COLOURS):
         raise InputError(
-            f"{len(lines)} curves are too many to distinguish; give at most {len(_COLOURS)} and the rest as background"
+            f"{len(lines)} curves are too many to distinguish; give at most {len(COLOURS)} and the rest as background"
         )
+    return lines, []
+
+
+def _draw(ax: Axes, lines: list[Curve], background: list[Any], style: Any, where: str) -> Axes:
     for curve in background:
         faint = curve if isinstance(curve, Curve) else Curve.of("", curve)
-        ax.plot(*faint.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=style, zorder=1.5)
-    for curve, colour in zip(lines, _COLOURS, strict=False):
+        text = faint.note or "_"
+        ax.plot(*faint.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=style, label=text, zorder=1.5)
+    for number, (curve, name) in enumerate(zip(lines, named(line.name for line in lines), strict=True)):
+        look = line_style(number, marked=len(lines) > 1)
         if curve.band is not None:
             x, low, high = (np.asarray(part, np.float64) for part in curve.band)
-            ax.fill_between(x, low, high, color=colour, alpha=0.25, linewidth=0, zorder=2)
-        text = named(curve.name) + (f"  {curve.note}" if curve.note else "")
-        ax.plot(*curve.points(), color=colour, linewidth=1.8, drawstyle=style, label=text, zorder=3)
+            ax.fill_between(x, low, high, color=look["color"], alpha=0.25, linewidth=0, zorder=2)
+        text = name + (f"  {curve.note}" if curve.note else "")
+        ax.plot(*curve.points(), **look, linewidth=1.8, drawstyle=style, label=text, zorder=3)
+    legend(ax, where)
+    return ax
 
 
-def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, *, square: bool = True) -> Axes:
-    """Axes from 0 to 1 whose frame stays in the background."""
+def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str, *, square: bool = True) -> Axes:
+    """Axes from 0 to 1."""
     ax = ax or new_axes((5.2, 5.2) if square else (6.4, 4.0))
     if square:
         ax.set_aspect("equal")
         ax.set_xlim(-0.015, 1.015)
     ax.set_ylim(-0.015, 1.015)
-    titled(ax, x, y, title, pad=14)
-    _quiet(ax)
+    titled(ax, x, y, title, default, pad=14)
+    quiet(ax)
     return ax
-
-
-def _quiet(ax: Axes) -> None:
-    ax.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
-    ax.grid(color="#e9ecef", linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[:].set_color("#cfd5db")
-
-
-def _legend(ax: Axes, where: Literal["best", "lower right", "upper left"]) -> None:
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(loc=where, fontsize=9, frameon=True, framealpha=0.9, edgecolor="none", labelcolor=INK)

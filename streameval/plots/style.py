@@ -3,56 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from streameval.errors import InputError, imported
+from streameval.errors import imported
 from streameval.kernel.types import FloatArray
+from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
-from streameval.schema.text import cut, quoted
+from streameval.schema.text import cut_distinct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
 
-class Source(Protocol):
-    """What pictures are drawn of, by its methods: an evaluator, a metric or a window."""
-
-    def plot(self, kind: str | None = None, **options: Any) -> Any:
-        """Draw a picture of this."""
-
-
-def read(source: object, method: str, *args: Any, **options: Any) -> Any:
-    """What a method of an evaluator returns."""
-    if not callable(getattr(source, method, None)):
-        raise InputError(f"a picture is drawn of an Evaluator, a metric or a window, not of {quoted(source)}")
-    return getattr(source, method)(*args, **options)
-
-
 INK, MUTED, BLANK = "#1f2933", "#6b7785", "#e4e7eb"
 """Text, secondary text, and cells that hold nothing."""
+
+# Okabe & Ito 2008: distinct also without seeing red or green; those with one kind of dashes differ in lightness, so
+# that a grey printer tells them apart too. Their yellow is left out, which is hard to see on white.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1f2933", "#7f5539")
+DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1.5, 1.5)), (0, (1.5, 1.2)))
+MARKS = "osD^vP*X"
 
 # Even steps of lightness from nearly white to a dark blue, so that equal differences look equal, also in grey.
 _RAMP = ("#f8fafd", "#d9e5f5", "#b6cfed", "#8fb5e3", "#679ad5", "#437fc1", "#2c64a4", "#1c4a82", "#10315d")
 _DIVERGING = ("#8c3b16", "#c0652f", "#e09a68", "#f1cdb0", "#f7f7f7", "#b6cfed", "#679ad5", "#2c64a4", "#10315d")
 
 
-def named(label: Label | None, longest: int = 24) -> str:
-    """A label as text of bounded length, of which nothing is read as markup."""
-    text = "none" if label is None else " ".join(str(label).split()) or "''"
-    text = "".join(letter if letter.isprintable() else "·" for letter in text)
-    return cut(text, longest).replace("$", r"\$")
+def named(labels: Iterable[Label | None], longest: int = 40) -> list[str]:
+    """Labels in at most so many characters, nothing of them read as markup; different labels have different text."""
+    every = list(labels)
+    mixed = any(isinstance(label, int) for label in every)
+    texts = ["no label" if label is None else label_text(label, mixed=mixed) for label in every]
+    return [text.replace("$", r"\$") for text in cut_distinct(texts, longest)]
 
 
 def short(value: float, *, fraction: bool = False) -> str:
-    """A number in at most five characters: fractions as per cent, large counts with a unit; nothing for 0."""
+    """A number in at most five characters: fractions in per cent, large counts with a unit; nothing for 0."""
     if value == 0 or not math.isfinite(value):
         return ""
     if fraction:
-        return f"{100 * value:.0f}" if value >= 0.005 else "<1"
+        return f"{100 * value:.0f}%" if value >= 0.005 else "<1%"
     for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if abs(value) >= least:
             digits = 0 if abs(value / unit) >= 99.95 else 1
@@ -79,23 +73,44 @@ def ink_on(colour: Sequence[float]) -> str:
     return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.25 else INK
 
 
+def line_style(number: int, *, marked: bool = False) -> dict[str, Any]:
+    """The look of a line, for `Axes.plot`; with a few marks where dashes may be too short to be seen."""
+    marks = {"marker": MARKS[number % len(MARKS)], "markevery": 0.13, "markersize": 5} if marked else {}
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)], **marks}
+
+
 def new_axes(size: tuple[float, float]) -> Axes:
     """The axes of a new figure of so many inches."""
-    axes: Axes = pyplot_of().subplots(figsize=size, layout="constrained")[1]
+    axes: Axes = imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")[1]
     return axes
 
 
-def titled(ax: Axes, x: str, y: str, title: str | None, *, pad: float = 10, **text: Any) -> None:
-    """Write what the axes of a picture are, and its title."""
+def titled(ax: Axes, x: str, y: str, title: str | None, default: str, *, pad: float = 10, **text: Any) -> None:
+    """Write what the axes of a picture are, and its title: the default one unless another, or "" for none."""
     ax.set_xlabel(x, color=MUTED, fontsize=10, **text)
     ax.set_ylabel(y, color=MUTED, fontsize=10, **text)
-    if title:
-        ax.set_title(title, color=INK, fontsize=12, loc="left", pad=pad)
+    ax.set_title(default if title is None else title, color=INK, fontsize=12, loc="left", pad=pad)
 
 
-def pyplot_of() -> Any:
-    """The module that makes figures, or how to get it."""
-    return imported("matplotlib.pyplot", "a plot")
+def quiet(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
+    """Let frame and grid stay in the background."""
+    ax.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
+    ax.grid(axis=axis, color="#e9ecef", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_color("#cfd5db")
+
+
+def legend(ax: Axes, where: Any = "best") -> None:
+    """Name the lines, if any has a name."""
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(
+            loc=where, fontsize=9, frameon=True, framealpha=0.9, edgecolor="none", labelcolor=INK, handlelength=3.2
+        )
+
+
+def at_most(drawn: int, every: int, which: str) -> str:
+    """What to say where only some are drawn."""
+    return f"the {drawn} {which} of {every:,} labels" if drawn < every else ""
 
 
 def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
@@ -106,7 +121,7 @@ def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
         size = max(5.5, min(9.0, 0.8 * room / max(len(names), 1)))
         step = next(s for s in steps if 1.25 * size * math.ceil(len(names) / s) <= room or s > len(names))
         places = list(range(0, len(names), step))
-        if names and step > 1 and rows[-1] == "none" and places[-1] != len(names) - 1:
+        if names and step > 1 and rows[-1] == "no label" and places[-1] != len(names) - 1:
             places = [place for place in places if place < len(names) - step] + [len(names) - 1]
         axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
     if max(map(len, columns), default=0) * 6 > width / max(len(columns), 1):

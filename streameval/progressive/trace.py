@@ -304,7 +304,9 @@ class Trace(Holder):
         order = {lines: place for place, lines in enumerate(dict.fromkeys(key[:2] for key in keys))}
         return sorted(keys, key=lambda key: order[key[:2]])
 
-    def plot(self, ax: Axes | None = None, metrics: Iterable[str | MetricSpec] | None = None) -> Axes:
+    def plot(
+        self, ax: Axes | None = None, metrics: Iterable[str | MetricSpec] | None = None, *, title: str | None = None
+    ) -> Axes:
         """Draw the values against the moments or else the number of examples, on axes: ``trace.plot().figure.show()``.
 
         Parameters
@@ -313,6 +315,8 @@ class Trace(Holder):
             The axes to draw on; None for new ones.
         metrics
             Which of the metrics that were written down are drawn; None for all.
+        title
+            The text above the picture; "" for none.
 
         Raises
         ------
@@ -337,7 +341,7 @@ class Trace(Holder):
             keys = [key for key in keys if key[0] in wanted]
         lines = {(_column((key[0], "", key[2])), key[1]): columns[_column(key)] for key in keys}
         axis = "examples" if None in columns.get("time", [None]) else "time"
-        return plot_lines(lines, columns[axis], axis, ax=ax)  # type: ignore[arg-type]
+        return plot_lines(lines, columns[axis], axis, ax=ax, title=title)  # type: ignore[arg-type]
 
     @reads
     def __len__(self) -> int:

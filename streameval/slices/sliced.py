@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import Accumulator, core_of, saved_empty
+from streameval.evaluation.details import draw
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, make, reads
@@ -33,6 +34,7 @@ from streameval.wire.envelope import SLICED, decoding, opened, sealed
 from streameval.wire.fields import NEVER_WRITTEN, Sink
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
 A = TypeVar("A", bound=Accumulator)
@@ -453,6 +455,10 @@ class Sliced(Mergeable, Generic[A]):
         """A table: examples and metrics of each slice and of all together. Values per label are left out."""
         self._look()
         return self._table(by, digits)
+
+    def plot(self, metric: MetricLike | None = None, **options: Any) -> Axes:
+        """Draw a metric of each slice, with matplotlib; see `streameval.plots.plot_slices`, which has the options."""
+        return cast("Axes", draw(self, "slices", metric=metric, **options))
 
     def _look(self) -> None:
         look(self._guard, lambda: core_of(self.total()))

@@ -105,11 +105,11 @@ def test_every_picture_of_the_plots_is_drawn_by_name_and_an_unknown_one_is_refus
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
     ev = everything()
-    for name in (name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")):
-        assert ev.plot(name, title=name) is not None
-    assert [text.get_text() for text in ev.plot().get_yticklabels()] == sorted(
-        ev.get("f1_per_label"), key=ev.get("f1_per_label").get, reverse=True
-    )
+    several = {"plot_slices", "plot_compare"}
+    for name in (name.removeprefix("plot_") for name in {*plots.__all__} - several if name.startswith("plot_")):
+        assert ev.plot(name, title=name).get_title(loc="left") == name
+    values = [ev.get("f1_per_label")[text.get_text()] for text in ev.plot().get_yticklabels()]
+    assert values == sorted(ev.get("f1_per_label").values())
     assert ev.plot("roc_curve", labels=["a", "c"]).get_legend() is not None
     assert se.F1().plot("labels").get_xlabel() == "f1"
     with pytest.raises(se.InputError, match="did you mean 'roc_curve'"):

@@ -111,8 +111,8 @@ def test_a_sweep_is_drawn_from_a_precision_recall_curve():
 def test_without_matplotlib_a_plot_says_what_it_needs():
     calls = (
         "plots.plot_roc_curve(plots.Curve('a', [0, 1], [0, 1]))",
-        "plots.plot_thresholds([0.1], [1], [1], [1])",
-        "plots.plot_multilabel_confusion(['a'], [1], [1], [1], [1])",
+        "plots.plot_metric({'a': 0.5})",
+        "plots.plot_multilabel_confusion([['a']], [['a']])",
         "ev.plot('confusion_matrix')",
     )
     tries = (f"try:\n    {call}\nexcept se.DependencyError as error:\n    print(error)\n" for call in calls)

@@ -14,13 +14,6 @@ from streameval.errors import InputError
 from streameval.metrics import pairs
 from streameval.plots import style as parts
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
-from streameval.plots.curves import (
-    Curve,
-    plot_calibration_curve,
-    plot_precision_recall_curve,
-    plot_roc_curve,
-    plot_thresholds,
-)
 from tests.states.test_pairs import Meant, fed
 
 
@@ -45,10 +38,11 @@ def drawn(ax: object) -> object:
     return ax
 
 
-def test_a_confusion_matrix_names_its_labels_and_tells_its_shares():
+def test_a_confusion_matrix_names_its_labels_and_says_its_fractions():
     ax = drawn(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME), title="A title"))
-    assert names(ax, "x") == names(ax, "y") == ["a", "b", "c", "none"]
-    assert texts(ax) == {(0, 0): "67", (0, 1): "33", (1, 1): "50", (1, 3): "50", (2, 3): "100", (3, 2): "100"}
+    assert names(ax, "x") == names(ax, "y") == ["a", "b", "c", "no label"]
+    cells = {(0, 0): "67%", (0, 1): "33%", (1, 1): "50%", (1, 3): "50%", (2, 3): "100%", (3, 2): "100%"}
+    assert texts(ax) == cells
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left")) == ("predicted label", "true label", "A title")
     image = ax.images[0]
     assert image.get_clim() == (0, 1)
@@ -67,17 +61,20 @@ def test_a_confusion_matrix_of_sums_is_not_in_per_cent():
     assert ax.images[0].get_clim() == (0, 4)
 
 
-@pytest.mark.parametrize("size", [17, 40, 150])
-def test_many_labels_are_drawn_without_numbers_and_names_do_not_touch(size: int):
-    many = [f"a rather long name {number}" for number in range(size)]
-    ax = plot_confusion_matrix(matrix_of(many, [({many[0]}, {many[1]})]))
-    drawn(ax)
+@pytest.mark.parametrize(("size", "limit"), [(17, 40), (400, 40), (150, 150)])
+def test_many_labels_are_drawn_without_numbers_and_names_do_not_touch(size: int, limit: int):
+    many = [f"a rather long name {number} of one of many labels" for number in range(size)]
+    ax = drawn(plot_confusion_matrix(matrix_of(many, [({many[0]}, {many[1]})]), limit=limit))
     assert not ax.texts
+    assert ax.images[0].get_array().shape == (min(size, limit) + 1,) * 2
+    assert ("most frequent" in ax.get_title(loc="left")) == (size > limit)
     for axis, side in (("y", 1), ("x", 0)):
         boxes = [text.get_window_extent() for text in getattr(ax, f"get_{axis}ticklabels")()]
         spans = sorted((box.p0[side], box.p1[side]) for box in boxes)
         assert all(one[1] <= other[0] + 0.5 for one, other in pairwise(spans))
-    assert names(ax, "y")[-1] == names(ax, "x")[-1] == "none"
+        assert len(set(names(ax, axis))) == len(names(ax, axis))
+        assert max(map(len, names(ax, axis))) <= 40
+    assert names(ax, "y")[-1] == names(ax, "x")[-1] == "no label"
     assert len(plot_confusion_matrix(matrix_of(many, []), numbers=True).texts) == 0  # nothing was counted
 
 
@@ -112,7 +109,7 @@ def test_association_of_both_signs_is_centred_and_says_what_grey_is():
     ax = drawn(plot_cooccurrence(pairs.association(state, "pmi"), name="pmi"))
     low, high = ax.images[0].get_clim()
     assert low == -high < 0
-    assert ax.get_xlabel() == "grey: never together"
+    assert ax.get_xlabel() == "label (grey: never together)"
     assert ax.figure.axes[-1].get_ylabel() == "pmi"
     image = ax.images[0]
     shown = image.cmap(image.norm(image.get_array()))
@@ -120,54 +117,40 @@ def test_association_of_both_signs_is_centred_and_says_what_grey_is():
     assert shown[0, 1, :3].tolist() == [1, 1, 1]  # the upper half
 
 
-def test_panels_hold_the_counts_of_each_label():
-    figure = plot_multilabel_confusion(["cat", "dog"], tp=[3, 12000], fp=[1, 0], fn=[0, 7], tn=[96, 1], title="Both")
-    figure.canvas.draw()
-    panels = [ax for ax in figure.axes if ax.images]
-    assert [ax.get_title() for ax in panels] == ["cat", "dog"]
-    assert texts(panels[0]) == {(0, 0): "96", (0, 1): "1", (1, 0): "0", (1, 1): "3"}
-    assert texts(panels[1]) == {(0, 0): "1", (0, 1): "0", (1, 0): "7", (1, 1): "12k"}
-    assert panels[0].images[0].get_array().tolist() == [[96 / 97, 1 / 97], [0, 1]]
-    assert figure.get_suptitle() == "Both"
+def counted(true: list, predicted: list, **options: object) -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro"], **options)
+    ev.update_many(true, predicted)
+    return ev
+
+
+def test_panels_hold_the_counts_of_each_label_and_its_f1():
+    ev = counted([["cat"]] * 3 + [["dog"]] * 2, [["cat"]] * 3 + [["cat"], ["dog"]])
+    ax = drawn(plot_multilabel_confusion(ev, title="Both"))
+    assert [text.get_text() for text in ax.texts] == [
+        "1", "1", "0", "3", "cat", "F1 0.86", "3", "0", "1", "1", "dog", "F1 0.67",
+    ]  # fmt: skip
+    assert [mesh.get_array().tolist() for mesh in ax.collections] == [[[0.5, -0.5], [0, 1]], [[1, 0], [-0.5, 0.5]]]
+    assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == ("Both", "predicted", "true")
+    panels = [drawn(plot_multilabel_confusion(*arguments)) for arguments in ((ev.per_label(),), ([["cat"]], [["dog"]]))]
+    assert [len(panel.collections) for panel in panels] == [2, 2]
 
 
 def test_panels_of_many_labels_are_those_of_the_most_frequent():
-    size = 50
-    figure = plot_multilabel_confusion(list(range(size)), np.arange(size), [0] * size, [1] * size, [9] * size, limit=7)
-    panels = [ax for ax in figure.axes if ax.images]
-    assert [ax.get_title() for ax in panels] == [str(label) for label in range(43, 50)]
-    assert figure.get_suptitle() == "the 7 most frequent of 50 labels"
+    ev = counted([list(range(size, 50)) for size in range(50)], [[]] * 50)
+    ax = plot_multilabel_confusion(ev, limit=7)
+    assert [text.get_text() for text in ax.texts][4::6] == [str(label) for label in range(43, 50)]
+    assert ax.get_title(loc="left") == "Outcomes of each label, the 7 most frequent of 50 labels"
     with pytest.raises(InputError, match="limit"):
-        plot_multilabel_confusion([1], [1], [1], [1], [1], limit=0)
-    with pytest.raises(InputError, match="one number for each of 2"):
-        plot_multilabel_confusion([1, 2], [1], [1], [1], [1])
-    assert not [ax for ax in plot_multilabel_confusion([], [], [], [], []).axes if ax.images]
-
-
-def test_pictures_are_drawn_where_asked_and_arguments_stay_as_they_are():
-    figure, axes = pyplot.subplots(2, 3)
-    matrix = matrix_of(["a", "b", "c"], SOME)
-    state = fed("abc", ["cooccurrence"], [Meant(frozenset("ab"), frozenset("c"))])
-    line = np.linspace(0, 1, 5)
-    before = (matrix.num.tolist(), line.tolist())
-    assert plot_confusion_matrix(matrix, ax=axes[0, 0]) is axes[0, 0]
-    assert plot_cooccurrence(pairs.cooccurrence(state), ax=axes[0, 1]) is axes[0, 1]
-    assert plot_roc_curve(Curve("x", line, line), ax=axes[0, 2]) is axes[0, 2]
-    assert plot_precision_recall_curve(Curve("x", line, line), ax=axes[1, 0]) is axes[1, 0]
-    assert plot_calibration_curve(line, line, line, ax=axes[1, 1]) is axes[1, 1]
-    assert plot_thresholds(line, line, line, line, ax=axes[1, 2]) is axes[1, 2]
-    assert (matrix.num.tolist(), line.tolist()) == before
-    part = figure.subfigures(1, 1)
-    assert plot_multilabel_confusion(["a"], [1], [1], [1], [1], fig=part) is part
-    assert len(pyplot.get_fignums()) == 1
-    figure.canvas.draw()
+        plot_multilabel_confusion(ev, limit=0)
+    assert not drawn(plot_multilabel_confusion(se.Evaluator())).collections
 
 
 def test_empty_and_odd_labels_are_drawn():
-    odd = ["", "$x_1$", "a\nb", "\x01", "é" * 60, 7, -(2**70)]
+    odd = ["", "$x_1$", "a\nb", "\x01", "é" * 60, 7, "7", -(2**70)]
     ax = drawn(plot_confusion_matrix(matrix_of(odd, [({label}, {7}) for label in odd])))
-    assert names(ax, "y")[:3] == ["''", r"\$x_1\$", "a b"]
-    assert max(map(len, names(ax, "y"))) <= 26
+    assert names(ax, "y")[:3] == ["''", r"\$x_1\$", r"a\nb"]
+    assert {"7", "'7'"} < set(names(ax, "y"))
+    assert max(map(len, names(ax, "y"))) <= 42
     drawn(plot_confusion_matrix(matrix_of([], [])))
     drawn(plot_cooccurrence(pairs.cooccurrence(fed("", ["cooccurrence"], []))))
     drawn(plot_cooccurrence(pairs.cooccurrence(fed("a", ["cooccurrence"], []))))
@@ -194,12 +177,9 @@ def test_an_evaluator_is_drawn_as_what_is_read_of_it():
     ax = plot_cooccurrence(ev, measure="jaccard", side="pred")
     assert same(ax, plot_cooccurrence(pairs.association(table, "jaccard", side="pred")))
     assert ax.figure.axes[-1].get_ylabel() == "jaccard"
-    t = ev.per_label()
-    for given in (ev, t):
-        figures = [plot_multilabel_confusion(given), plot_multilabel_confusion(t.labels, t.tp, t.fp, t.fn, t.tn)]
-        shown = [[(ax.get_title(), texts(ax)) for ax in figure.axes if ax.images] for figure in figures]
-        assert shown[0] == shown[1]
-        assert len(shown[0]) == 3
+    true, predicted = zip(*SOME, strict=True)
+    for draw in (plot_confusion_matrix, plot_cooccurrence):
+        assert same(draw(true, predicted), draw(counted(true, predicted, keep=["pairs"])))
     single = se.metric("mlcm_f1")
     single.update({"a"}, {"b"})
     drawn(plot_confusion_matrix(single))
@@ -213,14 +193,13 @@ def test_what_is_drawn_is_said_once():
         plot_confusion_matrix(ev)
     with pytest.raises(se.MetricError, match="requires the 'cooccurrence' state"):
         plot_cooccurrence(se.Evaluator())
-    for call, told in (
+    for call, message in (
         (lambda: plot_confusion_matrix(matrix_of(["a"], []), values="counts"), "values"),
         (lambda: plot_cooccurrence(pairs.cooccurrence(table), side="pred"), "side"),
         (lambda: plot_cooccurrence(pairs.cooccurrence(table), measure="lift"), "measure"),
         (lambda: plot_cooccurrence(ev, measure="lift", side="both"), "one side"),
-        (lambda: plot_multilabel_confusion(ev, tp=[1, 2]), "leave tp"),
-        (lambda: plot_multilabel_confusion(["a"], [1], [1]), "give an evaluator"),
+        (lambda: plot_multilabel_confusion(ev, [["a"]]), "go with y_true"),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             call()
     assert not pyplot.get_fignums()

@@ -1,35 +1,49 @@
-"""Curves over scores: what they say, not what they look like."""
+"""Curves over scores: what is drawn is what the library computes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
+import streameval as se
+from streameval import plots
 from streameval.errors import InputError
-from streameval.plots.curves import (
-    Curve,
-    plot_calibration_curve,
-    plot_precision_recall_curve,
-    plot_roc_curve,
-    plot_thresholds,
-)
+from streameval.plots import Curve
+
+RNG = np.random.default_rng(5)
+SCORES = RNG.random((300, 3))
+TRUE = RNG.random((300, 3)) < SCORES
 
 
-def drawn(ax: object) -> object:
+def scored(labels: object = None) -> se.Evaluator:
+    ev = se.Evaluator(["roc_auc_macro"], labels=labels)
+    ev.update_many(TRUE, SCORES)
+    return ev
+
+
+def drawn(ax: Axes) -> Axes:
     ax.figure.canvas.draw()
     return ax
+
+
+def legend(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def points(*columns: object) -> list:
+    return np.stack([np.asarray(column) for column in columns], axis=1).tolist()
 
 
 def test_roc_curves_are_named_and_their_bands_filled():
     x, y = np.array([0, 0.2, 1]), np.array([0, 0.7, 1])
     band = (np.array([0, 0.2, 0.2, 1]), np.array([0, 0, 0.7, 0.7]), np.array([0.7, 0.7, 1, 1]))
-    ax = drawn(
-        plot_roc_curve([Curve("micro", x, y, band, "AUC 0.75"), Curve(7, x, y)], background=[Curve("c", x, y)] * 30)
-    )
-    legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["micro  AUC 0.75", "7"]
+    curves = [Curve("micro", x, y, band, "AUC 0.75"), Curve(7, x, y)]
+    ax = drawn(plots.plot_roc_curve(curves, background=[Curve("c", x, y)] * 30))
+    assert legend(ax) == ["micro  AUC 0.75", "7"]
     assert len(ax.lines) == 1 + 30 + 2  # guessing, behind, in front
     assert ax.lines[0].get_xydata().tolist() == [[0, 0], [1, 1]]
     assert ax.lines[-1].get_xydata().tolist() == [[0, 0], [0.2, 0.7], [1, 1]]
@@ -40,59 +54,96 @@ def test_roc_curves_are_named_and_their_bands_filled():
     assert ax.get_aspect() == 1
 
 
+SOURCES: dict[str, Callable[[], tuple]] = {
+    "evaluator": lambda: (scored(),),
+    "arrays": lambda: (TRUE, SCORES),
+    "metric": lambda: (count(se.metric("roc_auc")),),
+    "window": lambda: (count(se.Rolling(se.Evaluator(["roc_auc_macro"]), 1000)),),
+    "trace": lambda: (count(se.Trace(se.Evaluator(["roc_auc_macro"]), every=100)),),
+    "mapping": lambda: ({"": scored()},),
+    "sliced": lambda: (count(se.Sliced(se.Evaluator(["roc_auc_macro"]), by="x"), where={"x": 1}),),
+}
+
+
+def count(holder: object, **options: object) -> object:
+    for true, scores in zip(TRUE, SCORES, strict=True):
+        holder.update(true, scores, **options)
+    return holder
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
+    ev = scored()
+    pooled, steps = ev.roc_curve(average="micro"), ev.precision_recall_curve(average="micro")
+    name = "x = 1" if kind == "sliced" else "all labels"
+    ax = drawn(plots.plot_roc_curve(*SOURCES[kind]()))
+    assert legend(ax) == ["each label", name]
+    assert ax.lines[-1].get_xydata().tolist() == points(pooled.fpr, pooled.tpr)
+    assert [line.get_xydata().tolist() for line in ax.lines[1:-1]] == [
+        points(curve.fpr, curve.tpr) for curve in ev.roc_curve().values()
+    ]
+    chosen = plots.plot_roc_curve(*SOURCES[kind](), labels=[2, 0])
+    assert legend(chosen) == (["2 x = 1", "0 x = 1"] if kind == "sliced" else ["2", "0"])
+    assert chosen.lines[-2].get_xydata().tolist() == points(ev.roc_curve(2).fpr, ev.roc_curve(2).tpr)
+    ax = drawn(plots.plot_precision_recall_curve(*SOURCES[kind]()))
+    some = steps.recall[:-1] > 0
+    assert ax.lines[-1].get_xydata().tolist()[:-1] == points(steps.recall[:-1][some], steps.precision[:-1][some])
+    buckets = ev.calibration_curve(1)
+    ax = drawn(plots.plot_calibration_curve(*SOURCES[kind](), label=1))
+    assert ax.lines[-1].get_xydata().tolist() == points(buckets.mean_score, buckets.frequency)
+    assert [bar.get_height() for bar in ax.child_axes[0].patches] == buckets.weight.tolist()
+    ax = drawn(plots.plot_thresholds(*SOURCES[kind](), label=1))
+    assert ax.get_title(loc="left") == "Thresholds of 1"
+    assert [text.get_text() for text in ax.texts] == [f"{ev.best_thresholds('f1')[1].threshold:.3g}"]
+    assert ax.lines[0].get_ydata().tolist() == ev.precision_recall_curve(1).precision[:-1].tolist()
+    assert ax.lines[2].get_ydata().max() == pytest.approx(ev.best_thresholds("f1")[1].value, rel=1e-15)
+
+
+def test_runs_are_drawn_side_by_side_by_name():
+    ax = drawn(plots.plot_roc_curve({"old": scored(), "new": scored()}))
+    assert legend(ax) == ["old", "new"]
+    with pytest.raises(InputError, match=r"of one evaluator; choose one of 'old', 'new'"):
+        plots.plot_thresholds({"old": scored(), "new": scored()})
+
+
 def test_precision_recall_is_drawn_in_steps():
     recall, precision = [1.0, 0.5, 0.0], [0.25, 0.5, 1.0]
-    ax = drawn(plot_precision_recall_curve(Curve("a", recall, precision), prevalence=0.25))
+    ax = drawn(plots.plot_precision_recall_curve(Curve("a", recall, precision), prevalence=0.25, title=""))
     assert ax.lines[-1].get_drawstyle() == "steps-post"
     assert set(ax.lines[0].get_ydata()) == {0.25}
     assert ax.lines[-1].get_xydata().tolist() == [[1, 0.25], [0.5, 0.5], [0, 1]]
+    assert ax.get_title(loc="left") == ""
 
 
 def test_points_that_are_no_numbers_are_left_out():
-    ax = drawn(plot_roc_curve(Curve("a", [0, math.nan, 1], [0, 0.5, 1])))
+    ax = drawn(plots.plot_roc_curve(Curve("a", [0, math.nan, 1], [0, 0.5, 1])))
     assert ax.lines[-1].get_xydata().tolist() == [[0, 0], [1, 1]]
-    assert len(drawn(plot_roc_curve(Curve("a", [math.nan], [math.nan]))).lines[-1].get_xydata()) == 0
+    assert len(drawn(plots.plot_roc_curve(Curve("a", [math.nan], [math.nan]))).lines[-1].get_xydata()) == 0
 
 
-def test_curves_that_cannot_be_drawn_are_refused():
-    with pytest.raises(InputError, match="too many to distinguish"):
-        plot_roc_curve([Curve(str(i), [0, 1], [0, 1]) for i in range(9)])
-    with pytest.raises(InputError, match="one length"):
-        plot_roc_curve(Curve("a", [0, 1], [0]))
-    with pytest.raises(InputError, match="per threshold"):
-        plot_thresholds([0.1], [1.0, 1.0], [1.0], [1.0])
-    with pytest.raises(InputError, match="per bin"):
-        plot_calibration_curve([0.1], [0.1], [3], edges=[0, 0.5, 1])
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plots.plot_roc_curve([Curve(str(i), [0, 1], [0, 1]) for i in range(9)]), "too many to distinguish"),
+        (lambda: plots.plot_roc_curve(scored(range(3)), labels=[0, 1, 2] * 3), "too many to distinguish"),
+        (lambda: plots.plot_roc_curve(Curve("a", [0, 1], [0])), "one length"),
+        (lambda: plots.plot_roc_curve(Curve("a", [0, 1], [0, 1]), labels=["a"]), "labels belongs to an evaluator"),
+        (lambda: plots.plot_roc_curve(scored(), SCORES), "go with y_true"),
+        (lambda: plots.plot_roc_curve(3), "drawn of an Evaluator"),
+        (
+            lambda: plots.plot_roc_curve(se.Evaluator()),
+            r"requires the 'curves' state; construct with keep=\['curves'\]",
+        ),
+        (lambda: se.F1().plot("thresholds"), r"requires the 'curves' state; construct with keep=\['curves'\]"),
+        (lambda: plots.plot_thresholds(scored(), label="no"), "'no' is not among"),
+    ],
+)
+def test_curves_that_cannot_be_drawn_are_refused(draw: Callable[[], object], message: str):
+    with pytest.raises((InputError, se.MetricError), match=message):
+        draw()
 
 
-def test_reliability_leaves_empty_bins_out_and_counts_all():
-    predicted, observed = [0.1, math.nan, 0.9], [0.2, math.nan, 0.7]
-    ax = drawn(
-        plot_calibration_curve(predicted, observed, [1000, 0, 10], low=[0.1, 0, 0.5], high=[0.3, 0, 0.8], name="all")
-    )
-    assert ax.lines[-1].get_xydata().tolist() == [[0.1, 0.2], [0.9, 0.7]]
-    assert [path.vertices.tolist() for path in ax.collections[0].get_paths()] == [
-        [[0.1, 0.1], [0.1, 0.3]], [[0.9, 0.5], [0.9, 0.8]],
-    ]  # fmt: skip
-    strip = ax.child_axes[0]
-    assert [bar.get_height() for bar in strip.patches] == [1000, 0, 10]
-    assert strip.get_yscale() == "log"
-    assert strip.get_xlabel() == "mean score"
-    lowest = strip.xaxis.label.get_window_extent()
-    assert lowest.y0 >= 0  # nothing is cut off
-    drawn(plot_calibration_curve([math.nan], [math.nan], [0]))
-
-
-def test_a_sweep_draws_three_lines_in_the_order_of_thresholds_and_marks_one():
-    ax = drawn(
-        plot_thresholds(
-            [0.9, math.inf, 0.1], [1, 1, 0.4], [0.2, 0, 1], [0.33, 0, 0.57], chosen=0.1, beta=2, title="cat"
-        )
-    )
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["precision", "recall", "F2"]
-    assert ax.lines[0].get_xydata().tolist() == [[0.1, 0.4], [0.9, 1]]
-    assert ax.lines[2].get_xydata().tolist() == [[0.1, 0.57], [0.9, 0.33]]
-    assert [text.get_text() for text in ax.texts] == ["0.1"]
-    low, high = ax.get_xlim()
-    assert low < 0.1 < 0.9 < high < 1.1
-    drawn(plot_thresholds([], [], [], []))
+def test_empty_sources_are_drawn():
+    for ev in (se.Evaluator(["roc_auc"]), se.Evaluator(["roc_auc"], labels=["a"])):
+        for kind in ("roc_curve", "precision_recall_curve", "calibration_curve", "thresholds"):
+            drawn(ev.plot(kind))

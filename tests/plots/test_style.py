@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from streameval.plots import style as parts
 
@@ -22,15 +24,33 @@ def test_numbers_are_short(value: float, text: str):
     assert parts.short(value) == text
 
 
-def test_shares_are_per_cent():
-    shown = [parts.short(value, fraction=True) for value in (0.0, 1e-9, 0.0049, 0.0051, 0.674, 1.0)]
-    assert shown == ["", "<1", "<1", "1", "67", "100"]
+def test_fractions_are_per_cent():
+    texts = [parts.short(value, fraction=True) for value in (0.0, 1e-9, 0.0049, 0.0051, 0.674, 1.0)]
+    assert texts == ["", "<1%", "<1%", "1%", "67%", "100%"]
+
+
+def luminance_of(colours: np.ndarray) -> np.ndarray:
+    linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def test_lines_differ_in_their_dashes_or_in_grey_and_for_the_colour_blind():
+    looks = [parts.line_style(number) for number in range(len(parts.COLOURS))]
+    colours = np.array([to_rgb(look["color"]) for look in looks])
+    # Machado, Oliveira & Fernandes 2009: without the cones for red, and without those for green.
+    red = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    green = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    for first, second in combinations(range(len(looks)), 2):
+        light, dark = sorted(luminance_of(colours[[first, second]]), reverse=True)
+        assert looks[first]["linestyle"] != looks[second]["linestyle"] or (light + 0.05) / (dark + 0.05) > 1.5
+        for sight in (np.eye(3), np.array(red), np.array(green)):
+            one, other = (sight @ colours[place] for place in (first, second))
+            assert np.abs(one - other).max() > 0.15
 
 
 def test_colours_get_darker_in_even_steps_and_text_can_be_read_on_all_of_them():
     ramp = parts.colours()(np.linspace(0, 1, 64))[:, :3]
-    linear = np.where(ramp <= 0.04045, ramp / 12.92, ((ramp + 0.055) / 1.055) ** 2.4)
-    luminance = linear @ [0.2126, 0.7152, 0.0722]
+    luminance = luminance_of(ramp)
     lightness = 116 * np.cbrt(luminance) - 16  # CIE L*, but for the nearly black
     steps = -np.diff(lightness)
     assert (steps > 0).all()

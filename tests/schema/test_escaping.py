@@ -148,4 +148,4 @@ def test_names_cut_in_the_middle_stay_different(names: list[str], width: int):
 def test_of_a_long_name_both_ends_stay():
     assert cut_distinct(["department of water/permits/new wells", "short"], 20) == ["department…new wells", "short"]
     names = ["category/subcategory-1/the end of all", "category/subcategory-2/the end of all"]
-    assert cut_distinct(names, 24) == ["category…ory-1/the end …", "category…ory-2/the end …"]
+    assert cut_distinct(names, 25) == ["category…1/the end of all", "category…2/the end of all"]

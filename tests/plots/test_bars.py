@@ -1,0 +1,169 @@
+"""Values one below the other: what is drawn is what the library computes, the worst or the largest change first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+
+import streameval as se
+from streameval import plots
+from streameval.errors import InputError
+
+RNG = np.random.default_rng(3)
+TRUE, PREDICTED = (RNG.random((200, 5)) < 0.4 for _ in range(2))
+METRICS = ["f1_micro", "hamming_loss", "f1_per_label"]
+
+
+def counted(holder: object, start: int = 0) -> object:
+    holder.update_many(TRUE[start:], PREDICTED[start:])
+    return holder
+
+
+def names(ax: Axes) -> list[str]:
+    ax.figure.canvas.draw()
+    return [text.get_text() for text in ax.get_yticklabels()]
+
+
+def lengths(ax: Axes) -> list[float]:
+    return [bar.get_width() for bar in ax.patches]
+
+
+def notes(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("f1", 1), ("jaccard_micro", 1), ("fpr", -1)])
+def test_labels_are_drawn_from_the_worst_value_on(metric: str, sign: int):
+    ev = counted(se.Evaluator())
+    values = ev.get(metric.removesuffix("_micro") + "_per_label")
+    ranked = sorted(values, key=lambda label: sign * values[label])
+    for ax in (
+        plots.plot_labels(ev, metric),
+        ev.plot("labels", metric=metric),
+        plots.plot_labels(TRUE, PREDICTED, metric),
+    ):
+        assert (names(ax), lengths(ax)) == ([str(label) for label in ranked], [values[label] for label in ranked])
+        assert ax.get_xlabel() == metric.removesuffix("_micro")
+    support = dict(zip(ev.labels, ev.per_label().support.tolist(), strict=True))
+    assert [note for note in notes(ax) if "true" in note] == [f"{support[label]} true" for label in ranked]
+    few = plots.plot_labels(ev, metric, limit=2)
+    assert names(few) == [str(label) for label in ranked[:2]]
+    assert few.get_title(loc="left").endswith("of each label, the 2 worst of 5 labels")
+
+
+def test_labels_of_one_value_begin_with_those_most_often_true():
+    ev = se.Evaluator()
+    ev.update_many([["b"], ["b", "c"], ["a"]], [[], [], ["a"]])
+    assert names(ev.plot()) == ["b", "c", "a"]
+    values = {"a": 0.5, "b": math.nan, 7: 0.25}
+    ax = plots.plot_labels(values, "mine")
+    assert (names(ax), lengths(ax), ax.get_xlabel()) == (["7", "a"], [0.25, 0.5], "mine")
+
+
+def test_metrics_are_drawn_as_bars():
+    ev = counted(se.Evaluator(METRICS))
+    values = [ev.get("f1_micro"), ev.get("hamming_loss")]
+    for ax in (ev.plot("metric"), plots.plot_metric(ev), plots.plot_metric(TRUE, PREDICTED, METRICS[:2])):
+        assert (names(ax), lengths(ax)) == (["f1_micro", "hamming_loss ↓"], values)
+    ax = plots.plot_metric({"mine": 0.25, "yours": 0.5})
+    assert (names(ax), lengths(ax)) == (["mine", "yours"], [0.25, 0.5])
+    single = counted(se.SubsetAccuracy())
+    assert lengths(single.plot()) == [single.get()]
+    window = counted(se.Rolling(se.Evaluator(METRICS), 50))
+    assert lengths(plots.plot_metric(window, "f1_micro")) == [window.get("f1_micro")]
+    assert lengths(plots.plot_metric(ev, "f1_per_label")) == sorted(ev.get("f1_per_label").values())
+    assert notes(plots.plot_metric(se.Evaluator([]))) == ["no values"]
+
+
+def test_a_metric_of_a_trace_is_drawn_along_the_stream_and_of_several_evaluators_side_by_side():
+    trace = se.Trace(se.Evaluator(METRICS[:2]), every=50)
+    for true, predicted in zip(TRUE, PREDICTED, strict=True):
+        trace.update(true, predicted)
+    ax = plots.plot_metric(trace, "f1_micro", title="Course")
+    assert ax.lines[0].get_ydata().tolist() == trace.columns()["f1_micro"]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left")) == ("examples", "f1_micro", "Course")
+    ax = plots.plot_metric({"a": counted(se.F1()), "b": counted(se.F1(), 50)})
+    assert [line.get_label() for line in ax.lines] == ["a", "b"]
+
+
+def sliced() -> se.Sliced:
+    holder = se.Sliced(se.Evaluator(METRICS[:2]), by=["region", "kind"])
+    holder.update_many(TRUE, PREDICTED, where={"region": ["us", "fr", "$x", "us"] * 50, "kind": [1, 2] * 100})
+    return holder
+
+
+@pytest.mark.parametrize(("metric", "sign"), [(None, 1), ("hamming_loss", -1)])
+def test_slices_are_drawn_from_the_worst_on_with_their_size_and_the_value_of_all(metric: str | None, sign: int):
+    holder, key = sliced(), metric or "f1_micro"
+    values = {f"{name} = {value}": part[key] for name, parts in holder.get().items() for value, part in parts.items()}
+    ranked = sorted(values, key=lambda name: sign * values[name])
+    ax = holder.plot(metric)
+    assert names(ax) == [name.replace("$", r"\$") for name in ranked]
+    assert ax.lines[-1].get_xdata().tolist() == [values[name] for name in ranked]
+    assert notes(ax)[0] == ("50 examples" if ranked[0] in ("region = fr", "region = $x") else "100 examples")
+    assert set(ax.lines[0].get_xdata()) == {holder.total().get(key)}
+    few = plots.plot_slices(holder, metric, by="region", limit=2)
+    assert names(few) == [name.replace("$", r"\$") for name in ranked if name.startswith("region")][:2]
+    assert few.get_title(loc="left") == f"{key} of each slice, the 2 worst of 3"
+
+
+def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
+    old, new = counted(se.Evaluator(METRICS[:2])), counted(se.Evaluator(METRICS[:2]), 100)
+    changes = {name: new.get(name) - old.get(name) for name in METRICS[:2]}
+    ranked = sorted(changes, key=lambda name: -abs(changes[name]))
+    for source in ({"old": old, "new": new}, {"old": old.get(), "new": new.get()}):
+        ax = plots.plot_compare(source)
+        assert [name.removesuffix(" ↓") for name in names(ax)] == ranked
+        for line, run in zip(ax.lines, (old, new), strict=True):
+            assert line.get_xdata().tolist() == [run.get(name) for name in ranked]
+        assert [line.get_label() for line in ax.lines] == ["old", "new"]
+        assert notes(ax) == [*(f"{changes[name]:+.3g}".replace("-", "\N{MINUS SIGN}") for name in ranked), "change"]
+    before, after = (run.get("recall_per_label") for run in (old, new))
+    ax = plots.plot_compare({"old": old, "new": new}, "recall_per_label", limit=3)
+    largest = sorted(before, key=lambda label: -abs(after[label] - before[label]))[:3]
+    assert names(ax) == [str(label) for label in largest]
+    assert ax.lines[1].get_xdata().tolist() == [after[label] for label in largest]
+    assert plots.plot_compare(sliced(), "f1_micro").lines[0].get_label() == r"region = \$x"
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plots.plot_labels({}, limit=0), "limit must be"),
+        (lambda: plots.plot_labels(3), "drawn of an Evaluator"),
+        (lambda: plots.plot_labels(se.Evaluator(), "roc_auc"), r"construct with keep=\['curves'\]"),
+        (lambda: plots.plot_labels(se.Evaluator(), "subset_accuracy"), "average"),
+        (lambda: plots.plot_metric(se.Evaluator(), "ndcg"), r"construct with keep=\['rankings'\]"),
+        (lambda: plots.plot_slices(sliced(), "f1_per_label"), "has a value per label"),
+        (lambda: plots.plot_slices(se.Sliced(se.Evaluator(), by="x")), "no slice"),
+        (lambda: plots.plot_compare({"a": se.Evaluator()}), "at least two runs"),
+        (lambda: plots.plot_compare({str(n): se.Evaluator() for n in range(9)}), "too many to distinguish"),
+        (lambda: se.Evaluator().plot("slices"), "no slice"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_there_is_a_figure(draw: Callable[[], object], message: str):
+    with pytest.raises((InputError, se.MetricError), match=message):
+        draw()
+    assert not pyplot.get_fignums()
+
+
+def test_pictures_are_drawn_where_asked_and_nothing_changes():
+    ev = counted(se.Evaluator(["f1_micro", "f1_macro"], keep=["pairs"]))
+    before = ev.to_bytes()
+    scored = se.Evaluator(["roc_auc_macro"])
+    scored.update_many(TRUE, PREDICTED * 0.5 + 0.25)
+    figure, axes = pyplot.subplots(3, 4)
+    every = [name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")]
+    for kind, ax in zip(every, axes.flat, strict=False):
+        source = {"slices": sliced(), "compare": {"a": ev, "b": ev}, "thresholds": scored}.get(kind, ev)
+        source = scored if "curve" in kind else source
+        assert getattr(plots, f"plot_{kind}")(source, ax=ax, title="Mine") is ax
+        assert ax.get_title(loc="left") == "Mine"
+    assert len(pyplot.get_fignums()) == 1
+    assert ev.to_bytes() == before
+    figure.canvas.draw()
