@@ -57,15 +57,7 @@ def _main(
     """Exact multi-label evaluation of files and streams."""
 
 
-@command(
-    app,
-    """
-    streameval evaluate demo/photos.jsonl --actual true --predicted predicted
-    streameval evaluate demo/photos.csv --actual 'true_*' --scores 'score_*' --threshold 0.5
-    streameval evaluate 'part-*.parquet' -a true -p predicted --by region --save today.state --report today.html
-    cat demo/photos.jsonl | streameval evaluate - -a true -p predicted -m f1_micro,hamming_loss --window 1000
-    """,
-)
+@command(app)
 def evaluate(
     files: arg.Files,
     how: arg.How = Format.table,
@@ -76,7 +68,13 @@ def evaluate(
     force: arg.Force = False,
     **options: Unpack[arg.Asking],
 ) -> int:
-    """Compute metrics from the rows of files or of a stream, however large."""
+    """Compute metrics from the rows of files or of a stream, however large.
+
+    streameval evaluate demo/photos.jsonl --actual true --predicted predicted
+    streameval evaluate demo/photos.csv --actual 'true_*' --scores 'score_*' --threshold 0.5
+    streameval evaluate 'part-*.parquet' -a true -p predicted --by region --save today.state --report today.html
+    cat demo/photos.jsonl | streameval evaluate - -a true -p predicted -m f1_micro,hamming_loss --window 1000
+    """
     sources = sources_of(files)
     inputs = [file for source in sources for file in source.files]
     check_outputs(
@@ -119,15 +117,7 @@ def _count(sources: list[Source], counting: Counting, result: Callable[[], Resul
     return stopped
 
 
-@command(
-    app,
-    """
-    streameval merge monday.state tuesday.state
-    streameval merge monday.state tuesday.state --save both.state
-    streameval merge monday.state tuesday.state --report both.html
-    streameval merge *day.state --format json
-    """,
-)
+@command(app)
 def merge(
     states: arg.States,
     save: arg.Save = None,
@@ -137,7 +127,13 @@ def merge(
     raw: arg.Raw = False,
     top: arg.Top = 20,
 ) -> None:
-    """Merge saved states, in any order, into the state of all their rows."""
+    """Merge saved states, in any order, into the state of all their rows.
+
+    streameval merge monday.state tuesday.state
+    streameval merge monday.state tuesday.state --save both.state
+    streameval merge monday.state tuesday.state --report both.html
+    streameval merge *day.state --format json
+    """
     read = [path for path in states if save is None or identity(path) != identity(save)]
     check_outputs({"--save": save, "--report": report}, read, force)
     total = merged(states)
@@ -149,16 +145,7 @@ def merge(
     show(result, how, top=top, raw=raw)
 
 
-@command(
-    app,
-    """
-    streameval show today.state
-    streameval show today.state --metrics recall_macro,f1_per_label --format json
-    streameval show today.state --metrics fbeta_micro --beta 2
-    streameval show today.state --report today.html
-    """,
-    name="show",
-)
+@command(app, "show")
 def show_state(
     state: arg.State,
     metrics: arg.Metrics = None,
@@ -170,7 +157,13 @@ def show_state(
     raw: arg.Raw = False,
     top: arg.Top = 20,
 ) -> None:
-    """Print metrics from a saved state, including metrics not named when it was saved."""
+    """Print metrics from a saved state, including metrics not named when it was saved.
+
+    streameval show today.state
+    streameval show today.state --metrics recall_macro,f1_per_label --format json
+    streameval show today.state --metrics fbeta_micro --beta 2
+    streameval show today.state --report today.html
+    """
     check_outputs({"--report": report}, [state], force)
     loaded = load_state(state)
     loaded._look()
@@ -185,15 +178,7 @@ def show_state(
     show(result, how, top=top, raw=raw)
 
 
-@command(
-    app,
-    """
-    streameval compare old.state new.state
-    streameval compare old.state new.state --metrics f1_micro,f1_macro
-    streameval compare old.state new.state --top 50
-    streameval compare old.state new.state --format csv
-    """,
-)
+@command(app)
 def compare(
     first: arg.StateA,
     second: arg.StateB,
@@ -202,7 +187,13 @@ def compare(
     raw: arg.Raw = False,
     top: arg.Top = 10,
 ) -> None:
-    """Compare two saved states: which metrics changed, and which labels most."""
+    """Compare two saved states: which metrics changed, and which labels most.
+
+    streameval compare old.state new.state
+    streameval compare old.state new.state --metrics f1_micro,f1_macro
+    streameval compare old.state new.state --top 50
+    streameval compare old.state new.state --format csv
+    """
     results = [Result.of(load_state(path)) for path in (first, second)]
     names = names_of(metrics)
     specs = specs_of(names, None, None) if names else [spec for spec in results[0].specs if spec in results[1].specs]
@@ -221,18 +212,15 @@ def compare(
         show_tables(difference_tables(old, new, heads, top=top), headline, how)
 
 
-@command(
-    app,
-    """
+@command(app, "metrics")
+def list_metrics(words: arg.Words = None, how: arg.How = Format.table) -> None:
+    """List the metrics of the catalogue, or those that mention some words.
+
     streameval metrics
     streameval metrics ranking loss
     streameval metrics f1_micro
     streameval metrics ndcg@3
-    """,
-    name="metrics",
-)
-def list_metrics(words: arg.Words = None, how: arg.How = Format.table) -> None:
-    """List the metrics of the catalogue, or those that mention some words."""
+    """
     entries = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
     if not entries and len(words or ()) > 1:
         raise UserError(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
@@ -266,17 +254,9 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
     return ((name, value) for name, value in details.items() if value)
 
 
-@command(
-    app,
-    """
-    streameval thresholds demo/photos.jsonl --actual true --scores scores
-    streameval thresholds demo/photos.jsonl -a true -s scores --save thresholds.json
-    streameval thresholds demo/photos.csv --actual 'true_*' --scores 'score_*' --beta 2
-    streameval thresholds scored.state --format csv
-    """,
-)
+@command(app)
 def thresholds(
-    files: arg.StateOrFiles,
+    files: arg.FilesOrState,
     beta: arg.Maximised = 1.0,
     how: arg.How = Format.table,
     raw: arg.Raw = False,
@@ -284,7 +264,13 @@ def thresholds(
     force: arg.Force = False,
     **options: Unpack[arg.Reading],
 ) -> int:
-    """Find the threshold of each label that maximises its F1, from scores."""
+    """Find the threshold of each label that maximises its F1, from scores.
+
+    streameval thresholds demo/photos.jsonl --actual true --scores scores
+    streameval thresholds demo/photos.jsonl -a true -s scores --save thresholds.json
+    streameval thresholds demo/photos.csv --actual 'true_*' --scores 'score_*' --beta 2
+    streameval thresholds scored.state --format csv
+    """
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
     of_rows = options["actual"] or options["scores"]
@@ -315,19 +301,17 @@ def thresholds(
     return 130 if stopped else 0
 
 
-@command(
-    app,
-    """
+@command(app)
+def demo(
+    rows: arg.DemoRows = 3000, write: arg.Write = None, report: arg.Report = None, force: arg.Force = False
+) -> None:
+    """Evaluate a synthetic stream of tagged posts, by region and over the last rows.
+
     streameval demo
     streameval demo --rows 500
     streameval demo --write demo
     streameval demo --report demo.html
-    """,
-)
-def demo(
-    rows: arg.DemoRows = 3000, write: arg.Write = None, report: arg.Report = None, force: arg.Force = False
-) -> None:
-    """Evaluate a synthetic stream of tagged posts, by region and over the last rows."""
+    """
     if write is not None:
         return write_sample(write, force)
     return demonstrate(rows, report, force)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, TypedDict, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from streameval.cli.arguments import Common
 from streameval.cli.settings import COLOR, QUIET, Color
 from streameval.schema.text import suggestion
-
-INPUT, COLUMNS, METRICS, OUTPUT = "Input", "Columns", "Metrics", "Output"
 
 _STATUS = "0 success; 1 a check failed; 2 wrong usage or input; 130 interrupted by Ctrl-C"
 
@@ -28,21 +27,6 @@ _MEANT = {
 """Options by other names that people expect them to have."""
 
 
-class Common(TypedDict):
-    """Options of all commands."""
-
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", "-q", rich_help_panel=OUTPUT, help="Write results, warnings and errors alone, no notes."
-        ),
-    ]
-    color: Annotated[
-        Color,
-        typer.Option("--color", metavar="WHEN", rich_help_panel=OUTPUT, help="auto, always or never. [default: auto]"),
-    ]
-
-
 class Command(TyperCommand):
     """A command whose help page has groups of options, and examples."""
 
@@ -53,14 +37,11 @@ class Command(TyperCommand):
         formatter.write_usage(ctx.command_path, f"{words} [OPTIONS]".strip())
         formatter.write_paragraph()
         formatter.write_text(self.help)
-        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (INPUT, COLUMNS, METRICS, OUTPUT)}
-        for each in self.get_params(ctx):
-            if not getattr(each, "hidden", False):
-                groups.setdefault(getattr(each, "rich_help_panel", None) or OUTPUT, []).append(_described(each))
-        for name, rows in groups.items():
-            if rows:
-                with formatter.section(name):
-                    formatter.write_dl(rows, col_max=26)
+        panels = [getattr(each, "rich_help_panel", None) or "Output" for each in self.get_params(ctx)]
+        for name in (panel for panel in ("Input", "Columns", "Metrics", "Output") if panel in panels):
+            rows = [_described(each) for each, panel in zip(self.get_params(ctx), panels, strict=True) if panel == name]
+            with formatter.section(name):
+                formatter.write_dl(rows, col_max=26)
         _write_end(formatter, self.epilog)
 
 
@@ -93,28 +74,27 @@ def _write_end(formatter: Any, examples: str | None) -> None:
             formatter.write("".join(f"  {line}\n" for line in text.splitlines()))
 
 
-def command(app: typer.Typer, examples: str, name: str | None = None) -> Callable[[Any], Any]:
-    """A command, whose ``**options: Unpack[SomeTypedDict]`` are options that are None or False unless set."""
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
+    """A command, whose ``**options: Unpack[SomeTypedDict]`` are options, and whose docstring has its examples."""
 
     def register(function: Any) -> Any:
         hints = get_type_hints(function, include_extras=True)
-        parameters = []
+        parameters = _optional(Common)
         for own in inspect.signature(function).parameters.values():
-            if own.kind is not own.VAR_KEYWORD:
+            if own.kind is own.VAR_KEYWORD:
+                parameters += _optional(get_args(hints[own.name])[0])
+            else:
                 parameters.append(own.replace(kind=own.KEYWORD_ONLY, annotation=hints[own.name]))
-                continue
-            parameters += _optional(get_args(hints[own.name])[0])
 
         def run(quiet: bool, color: Color, **rest: Any) -> Any:
             QUIET.set(quiet)
             COLOR.set(color)
             return function(**rest)
 
-        parameters += _optional(Common)
-        run.__doc__, run.__name__ = function.__doc__, function.__name__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
-        app.command(name, cls=Command, epilog=examples)(run)
+        sentence, _, examples = inspect.cleandoc(function.__doc__).partition("\n\n")
+        app.command(name or function.__name__, cls=Command, help=sentence, epilog=examples)(run)
         return function
 
     return register
