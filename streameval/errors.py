@@ -58,17 +58,17 @@ class MetricError(StreamevalError, ValueError):
 
 @public
 class MergeError(StreamevalError, ValueError):
-    """Two objects do not fit together."""
+    """Two objects cannot be merged."""
 
 
 @public
 class ConflictError(MergeError):
-    """Two ledgers, or a ledger and a state, tell different things of one shard; neither can be believed."""
+    """Two ledgers, or a ledger and a state, contradict each other about a shard."""
 
 
 @public
 class RevertError(StreamevalError, ValueError):
-    """What is to be taken back was never counted."""
+    """The example to be reverted was never counted."""
 
 
 @public
@@ -141,7 +141,7 @@ def warn(message: str) -> None:
 
 @public
 class DependencyError(StreamevalError, ImportError):
-    """A library that only this call needs is not installed."""
+    """An optional library that this call requires is not installed."""
 
 
 def imported(module: str, what: str) -> Any:

@@ -37,7 +37,7 @@ T = TypeVar("T")
 @public
 @dataclass(frozen=True, slots=True)
 class Checkpoint(Saveable, Generic[HeldT]):
-    """A state and how far the stream was read when it was taken. `Checkpointer` writes such files.
+    """A state and the position in the stream up to which it counts. `Checkpointer` writes such files.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
 
 @public
 class Checkpointer(Generic[HeldT]):
-    """Saves an evaluator and the position in its stream every so often, and goes on from there after a crash.
+    """Saves an evaluator and its position in a stream at intervals, and resumes after a crash.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Checkpointer(Generic[HeldT]):
 
     @property
     def position(self) -> int:
-        """How many items of the stream are counted."""
+        """Number of items of the stream that are counted."""
         return self._position
 
     @property
@@ -198,7 +198,7 @@ class Checkpointer(Generic[HeldT]):
         return self._path
 
     def remaining(self, stream: Iterable[T]) -> Iterator[T]:
-        """The items of a stream that are not counted yet; each is counted as soon as the next one is asked for.
+        """The items of a stream that are not counted yet; each counts as done when the next is requested.
 
         The stream must begin where it always began; the first `position` items are skipped, and `InputError` says that
         there are fewer. To leave the loop early, call `step` for the item in progress if it was counted.
@@ -216,7 +216,7 @@ class Checkpointer(Generic[HeldT]):
                 self.step()
 
     def step(self, count: int = 1) -> None:
-        """Tell that the next items of the stream are counted, and save if it is time. `remaining` does it by itself.
+        """Record that the next items of the stream are counted, and save if due. `remaining` calls it for you.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
 
     def close(self) -> None:
-        """Let others have the path. Saves nothing, and does nothing the second time."""
+        """Release the path. Saves nothing, and does nothing the second time."""
         self._release()
 
     def _version(self) -> object:
@@ -331,7 +331,7 @@ class _MovedError(InputError):
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held | Checkpoint[Any]:
-    """Read what `save` wrote, whichever class it was; nothing of a file that has more than ``max_bytes``.
+    """Load an object that `save` wrote, whatever its class; files larger than ``max_bytes`` are refused.
 
     Raises
     ------

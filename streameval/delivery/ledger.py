@@ -45,7 +45,7 @@ class Version(NamedTuple):
 
 @public
 class Ledger(Mergeable, Generic[StateT]):
-    """The newest state of each shard; their sum is the result.
+    """Merges the states of shards, of which each may arrive late, repeatedly or out of order.
 
     Where messages arrive twice, late or out of order, merging what they bring counts examples twice. Instead, each
     shard sends its whole state so far with a sequence number, and the ledger stores the newest. Putting or merging
@@ -89,7 +89,7 @@ class Ledger(Mergeable, Generic[StateT]):
             check_empty(evaluator, "Ledger", "empty", ", and put this one as a shard")
 
     def put(self, shard: Label, sequence: int, evaluator: StateT | bytes, *, epoch: int = 0) -> None:
-        """Take a shard's state: all that it has counted in this epoch so far. One that is older than it had is ignored.
+        """Store the state of a shard, with all its counts of this epoch; older than the stored one, it is ignored.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
     @combines
     def merge(self, other: Self) -> None:
-        """Take what another ledger knows: of each shard the newest state. ``other`` stays as it is.
+        """Keep the newest state of each shard of both ledgers. ``other`` is not changed.
 
         Merging twice changes nothing, and ledgers may be merged in any order and grouping.
 
@@ -200,7 +200,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
     @changes
     def reset(self) -> None:
-        """Forget every shard; what they are built like stays."""
+        """Forget every shard; the configuration stays."""
         self._total = None
         self._sums = {}
 
@@ -216,7 +216,7 @@ class Ledger(Mergeable, Generic[StateT]):
     @overload
     def get(self: Ledger[StateT], metric: MetricLike | None = None) -> object: ...
     def get(self, metric: MetricLike | None = None) -> object:
-        """What the sum of all shards answers.
+        """Values of the metrics for the sum of all shards.
 
         Parameters
         ----------
@@ -248,19 +248,19 @@ class Ledger(Mergeable, Generic[StateT]):
 
     @reads
     def shards(self) -> dict[Label, Version]:
-        """How new the state of each shard is, sorted by shard."""
+        """Version of the state of each shard, sorted by shard."""
         names = sorted(self._sums, key=in_order)
         return {name: Version(*self._sums[name].shards[name][:2]) for name in names}
 
     @reads
     def compacted(self) -> tuple[tuple[Label, ...], ...]:
-        """Which shards are in sums together."""
+        """Groups of shards whose states were replaced by their sum."""
         return tuple(tuple(part.shards) for part in self._each() if len(part.shards) > 1)
 
     @property
     @reads
     def examples(self) -> int:
-        """How many examples all shards have counted."""
+        """Number of examples counted by all shards."""
         return 0 if self._template is None else self._read().examples
 
     def __len__(self) -> int:

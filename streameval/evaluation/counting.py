@@ -110,7 +110,7 @@ class Accumulator(Details, Mergeable):
         self._count(y_true, y_pred, weight, mask, 1)
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
-        """Take one example back, in the form in which it was counted by `update`.
+        """Revert one example, passed as it was passed to `update`.
 
         Raises
         ------
@@ -310,7 +310,7 @@ class Accumulator(Details, Mergeable):
 
     @property
     def examples(self) -> int:
-        """How many examples were counted, whatever their weights."""
+        """Number of examples counted, whatever their weights."""
         return self._core.states.examples
 
     @property

@@ -202,7 +202,7 @@ class Details:
 
     @reads
     def pcut(self, label: Label | None = None, average: Pooled | None = None) -> Choice | dict[Label, Choice]:
-        """The threshold with as many predictions as true labels (PCut): of a label, of all pooled, or of each label.
+        """Threshold with as many predictions as true labels (PCut): of a label, of all pooled, or of each.
 
         ``value`` is how many predictions there are too many (negative: too few), weighted.
         """
@@ -212,7 +212,7 @@ class Details:
 
     @reads
     def rcut_size(self) -> int:
-        """How many labels an example has in the mean, rounded: the usual k of `streameval.metrics.thresholds.rcut`."""
+        """Mean number of true labels per example, rounded: the usual k of `streameval.metrics.thresholds.rcut`."""
         from streameval.metrics.thresholds import rcut_size
 
         return rcut_size(self._view("curves", "rcut_size()"))
@@ -279,7 +279,7 @@ class Details:
 
     @reads
     def cooccurrence(self, *, side: Side = "true") -> Matrix:
-        """In how many examples two labels occur together.
+        """Number of examples in which two labels occur together.
 
         ``side="true"``: both are true; "pred": both are predicted; "both": one is true and one predicted. The
         diagonal says in how many examples a label is true, predicted, or both.
@@ -290,7 +290,7 @@ class Details:
 
     @reads
     def association(self, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
-        """How strongly two labels go together, with n_i and n_ij the examples that have one or both, of n.
+        """Association of two labels, with n_i and n_ij the number of the n examples that have one or both.
 
         - lift: n_ij n / (n_i n_j), 1 if independent (Brin, Motwani, Ullman & Tsur 1997)
         - jaccard: n_ij / (n_i + n_j - n_ij)
@@ -322,7 +322,7 @@ class Details:
 
     @reads
     def concurrence(self) -> Concurrence:
-        """Whether frequent and rare labels occur in the same examples, as mldr's ``concurrenceReport`` says.
+        """Co-occurrence of frequent and rare labels, as in mldr's ``concurrenceReport``.
 
         Requires ``keep=["labelsets", "cooccurrence"]``.
         """
@@ -333,7 +333,7 @@ class Details:
     # -- pictures ------------------------------------------------------------------------------------------------------
 
     def plot(self, kind: str | None = None, **options: Any) -> Any:
-        """Draw what was counted, with matplotlib, and return the axes.
+        """Plot the counts with matplotlib, and return the axes.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ DEFAULT_METRICS = (
 
 @public
 class Evaluator(Accumulator):
-    """Counts each example once and answers for any number of metrics.
+    """Computes any number of metrics over a stream in one pass.
 
     Parameters
     ----------

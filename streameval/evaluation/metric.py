@@ -26,7 +26,7 @@ _CHOICES = ("labels", "unknown", "threshold", "nan", "ties", "inverse_propensiti
 
 @public
 class Metric(Accumulator):
-    """A single metric that counts its own examples. Use one of its subclasses, or `metric`."""
+    """One metric with its own counts. Use one of its subclasses, or `metric`."""
 
     __slots__ = ()
     _holder: ClassVar[int] = METRIC
@@ -102,7 +102,7 @@ def metric(
     rows: Rows | None = None,
     **parameters: Choice,
 ) -> Metric:
-    """Build any metric of the catalogue by name.
+    """Construct a metric of the catalogue by name.
 
     Parameters
     ----------

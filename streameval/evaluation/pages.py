@@ -29,7 +29,7 @@ def to_html(
     windows: Mapping[str, object] | None = None,
     max_labels: int = 10_000,
 ) -> str:
-    """The report as a page: one file that loads nothing, for screens of any size, dark mode and paper.
+    """The report as one HTML file without external resources, for screens, dark mode and print.
 
     It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of labels,
     curves and rankings where there are such states. It is readable without its script. Of several evaluators it has
@@ -105,7 +105,7 @@ def save_html(
     windows: Mapping[str, object] | None = None,
     max_labels: int = 10_000,
 ) -> None:
-    """Write the page of `to_html` to a file: the whole of it, or the old file stays."""
+    """Write the page of `to_html` to a file, atomically."""
     page = to_html(
         evaluators, title=title, meta=meta, trace=trace, slices=slices, windows=windows, max_labels=max_labels
     )

@@ -60,7 +60,7 @@ def score(
     threads: int = 1,
     **mistaken: Never,
 ) -> object:
-    """Metrics of examples that are all at hand, as a fresh `Evaluator` finds them.
+    """Compute metrics of arrays, lists or data frames in one call.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def classification_report(
     output_dict: bool = False,
     **mistaken: Never,
 ) -> str | dict[str, dict[str, float]]:
-    """Precision, recall, F1 and support of every label and in every average, as scikit-learn's function of this name.
+    """Precision, recall, F1 and support of every label and average, as text, as in scikit-learn.
 
     Parameters
     ----------

@@ -315,7 +315,7 @@ def _reads(form: Form, kind: Any, *marks: str) -> Callable[[_Reading], _Reading]
 @public
 @dataclass(frozen=True, eq=False)
 class TopK:
-    """The best labels of each example, as retrieval systems give them.
+    """The top-ranked labels of each example, as retrieval systems return them.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from streameval.errors import public
 @public
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A value that is known to lie between two bounds.
+    """A value with guaranteed lower and upper bounds.
 
     Attributes
     ----------
@@ -35,5 +35,5 @@ class Bounds:
 
     @property
     def width(self) -> float:
-        """How far apart the bounds are; 0 if ``exact``, also where they are neighbouring floats."""
+        """Difference between the bounds; 0 if ``exact``, even where they are neighbouring floats."""
         return 0.0 if self.exact else self.high - self.low

@@ -138,7 +138,7 @@ _by_bins = partial(by_part, _each, lambda held: int(held.weight[:, 1].sum()))
 
 
 @curve(
-    "brier_score", "BrierScore", "Mean squared difference of score and truth, exact.", "mean (score - truth)²",
+    "brier_score", "BrierScore", "Mean squared difference between score and truth.", "mean (score - truth)²",
     "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1)",
     certify=_by_bins, bigger_is_better=False, aliases=("brier_score_loss",), reported=("micro",),
 )  # fmt: skip
@@ -152,7 +152,7 @@ def brier_score(held: _Bins) -> Unrounded | None:
 
 
 @curve(
-    "log_loss", "LogLoss", "Mean negative logarithm of the probability assigned to the truth.",
+    "log_loss", "LogLoss", "Mean negative log-likelihood of the truth under the scores.",
     "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)", certify=_by_bins,
     parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)), high=math.inf,
     bigger_is_better=False, aliases=("cross_entropy",), reported=("micro",),
@@ -291,7 +291,8 @@ def calibration_curve(
 
 @curve(
     "expected_calibration_error", "ExpectedCalibrationError",
-    "Mean gap between score and frequency over buckets of scores.", "sum of shares times |frequency - mean score|",
+    "Mean absolute difference between mean score and frequency, over buckets of scores.",
+    "sum of shares times |frequency - mean score|",
     "Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI",
     certify=_by_bins, parameters=(Parameter("buckets", 15, 1, math.inf, whole=True), Parameter("strategy", "uniform",
     choices=("uniform", "quantile")),), bigger_is_better=False, aliases=("ece",), reported=("micro",),

@@ -190,33 +190,34 @@ def _at(name: str, *entry: str, least: str, **choices: Any) -> Callable[[Formula
 
 
 _at(
-    "recall_at_precision", "RecallAtPrecision", "Greatest recall of the thresholds with at least this precision.",
+    "recall_at_precision", "RecallAtPrecision", "Maximum recall at thresholds with at least this precision.",
     "max tp / (tp + fn), tp / (tp + fp) >= precision", "torchmetrics, recall at fixed precision",
     least="precision", aliases=("recall_at_fixed_precision",),
     notes="0 if no threshold has this precision. Undefined without positives. Each label has its own threshold.",
 )(lambda c, least: (c.tp, c.tp + c.fn, reaches(c.tp, c.tp + c.fp, least) & (c.tp + c.fn > 0)))  # fmt: skip
 _at(
-    "precision_at_recall", "PrecisionAtRecall", "Greatest precision of the thresholds with at least this recall.",
+    "precision_at_recall", "PrecisionAtRecall", "Maximum precision at thresholds with at least this recall.",
     "max tp / (tp + fp), tp / (tp + fn) >= recall", "torchmetrics, precision at fixed recall",
     least="recall", aliases=("precision_at_fixed_recall",),
     notes="Undefined without positives. Each label has its own threshold.",
 )(lambda c, least: (c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, least) & (c.tp > 0)))  # fmt: skip
 _at(
     "sensitivity_at_specificity", "SensitivityAtSpecificity",
-    "Greatest recall of the thresholds with at least this specificity.",
+    "Maximum recall at thresholds with at least this specificity.",
     "max tp / (tp + fn), tn / (tn + fp) >= specificity", "torchmetrics, sensitivity at specificity",
     least="specificity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
 )(lambda c, least: (c.tp, c.tp + c.fn, reaches(c.tn, c.tn + c.fp, least) & _both(c)))  # fmt: skip
 _at(
     "specificity_at_sensitivity", "SpecificityAtSensitivity",
-    "Greatest specificity of the thresholds with at least this recall.",
+    "Maximum specificity at thresholds with at least this recall.",
     "max tn / (tn + fp), tp / (tp + fn) >= sensitivity", "torchmetrics, specificity at sensitivity",
     least="sensitivity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
 )(lambda c, least: (c.tn, c.tn + c.fp, reaches(c.tp, c.tp + c.fn, least) & _both(c)))  # fmt: skip
 
 
 @curve(
-    "equal_error_rate", "EqualErrorRate", "Where the rates of false positives and false negatives are equal.",
+    "equal_error_rate", "EqualErrorRate",
+    "Error rate at the threshold where false positive and false negative rates are equal.",
     "fpr = fnr", "torchmetrics, EER", certify=by_path, bigger_is_better=False, zero_division=math.nan, aliases=("eer",),
 )  # fmt: skip
 def equal_error_rate(path: Path) -> Unrounded | None:

@@ -50,7 +50,7 @@ def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
 
 
 @_of_sets(
-    "scumble", "Scumble", "How much frequent and rare labels are true in the same examples.",
+    "scumble", "Scumble", "Degree to which frequent and rare labels co-occur.",
     "1 - geometric / arithmetic mean of the imbalance ratios of the true labels, mean over examples",
     "Charte, Rivera, del Jesus & Herrera 2014, Concurrence among imbalanced labels and its influence on multilabel "
     "resampling algorithms, HAIS; mldr",
@@ -67,7 +67,7 @@ def scumble(pairs: Counted) -> Value:
 
 
 @_of_sets(
-    "scumble_cv", "ScumbleVariation", "How much SCUMBLE differs between examples.",
+    "scumble_cv", "ScumbleVariation", "Coefficient of variation of SCUMBLE over examples.",
     "standard deviation (n - 1) / mean of the SCUMBLE of examples", "mldr, scumble.cv", high=math.inf,
 )  # fmt: skip
 def scumble_cv(pairs: Counted) -> Value:
@@ -170,31 +170,31 @@ def concurrence(pairs: Counted) -> Concurrence:
 _by_content = partial(_of_sets, read=lambda formula: of_examples(lambda pairs: formula(content_of(pairs, "labelsets"))))
 
 _by_content(
-    "distinct_labelsets", "DistinctLabelsets", "How many different sets of true labels there are.",
+    "distinct_labelsets", "DistinctLabelsets", "Number of distinct sets of true labels.",
     "|{sets of true labels}|", _ZHANG + " (label diversity); MULAN; mldr, num.labelsets", high=math.inf,
     aliases=("num_labelsets",),
 )(lambda content: Fraction(len(content.sets)))  # fmt: skip
 _by_content(
     "proportion_distinct_labelsets", "ProportionDistinctLabelsets",
-    "How many different sets of true labels there are for each example.", "distinct label sets / examples",
+    "Number of distinct sets of true labels divided by the number of examples.", "distinct label sets / examples",
     _ZHANG + " (normalized label diversity)", notes=_UNWEIGHTED,
 )(lambda content: _over(len(content.sets), content.examples))  # fmt: skip
 _by_content(
-    "unique_labelsets", "UniqueLabelsets", "How many sets of true labels only one example has.",
+    "unique_labelsets", "UniqueLabelsets", "Number of sets of true labels that occur in one example only.",
     "|{sets that one example has}|", "mldr, num.single.labelsets", high=math.inf, aliases=("num_single_labelsets",),
     notes=_UNWEIGHTED,
 )(lambda content: Fraction(content.set_times.count(1)))  # fmt: skip
 _by_content(
     "proportion_unique_labelsets", "ProportionUniqueLabelsets",
-    "Fraction of the examples whose set of true labels no other example has.", "unique label sets / examples",
+    "Fraction of examples whose set of true labels occurs in no other example.", "unique label sets / examples",
     _READ + " (PUniq)", aliases=("puniq",), notes=_UNWEIGHTED,
 )(lambda content: _over(content.set_times.count(1), content.examples))  # fmt: skip
 _by_content(
-    "labelset_peak", "LabelsetPeak", "Fraction of the examples with the most frequent set of true labels.",
+    "labelset_peak", "LabelsetPeak", "Fraction of examples that have the most frequent set of true labels.",
     "examples with the most frequent set / examples", _READ + " (PMax)", aliases=("pmax",),
 )(lambda content: _over(max(set_weights_of(content), default=0), weight_of(content)))  # fmt: skip
 _by_content(
-    "labelset_diversity", "LabelsetDiversity", "Fraction of the sets of labels that could be which there are.",
+    "labelset_diversity", "LabelsetDiversity", "Number of distinct label sets divided by the number of possible ones.",
     "distinct label sets / 2^q",
     "Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121",
 )(lambda content: Fraction(len(content.sets), 1 << len(content.labels)))  # fmt: skip

@@ -166,7 +166,7 @@ def _needs(spec: MetricSpec) -> dict[str, str]:
 
 
 def _mlcm(score: Score, name: str, what: str, formula: str) -> Callable[[Formula], Formula]:
-    meaning = "as the multi-label confusion matrix tells it, where every error has a true and a predicted label."
+    meaning = "computed from the multi-label confusion matrix."
     source = "Heydarian, Doyle & Samavi 2022, MLCM: multi-label confusion matrix, IEEE Access 10"
     return of_pairs(
         f"mlcm_{score}", name, f"{what} {meaning}", f"{formula}, of each label and of no label", source,
@@ -295,8 +295,9 @@ def of_examples(
 
 
 @of_pairs(
-    "dependent_pairs", "DependentPairs", "Fraction of the pairs of labels that depend on each other, by a chi-squared "
-    "test of how often both are true.", "[n phi² > critical], mean over pairs of labels",
+    "dependent_pairs", "DependentPairs",
+    "Fraction of label pairs that are dependent, by a chi-squared test of co-occurrence.",
+    "[n phi² > critical], mean over pairs of labels",
     "Tenenboim-Chekina, Rokach & Shapira 2010, Identification of label dependencies for multi-label "
     "classification, MLD; MULAN; MLDA", read=of_examples, averages=("samples",), default="samples",
     bigger_is_better=None, zero_division=math.nan, parameters=(Parameter("critical", 6.635, 0.0, 1000.0),),

@@ -15,7 +15,7 @@ _FIFTY = Context(prec=50, rounding=ROUND_HALF_EVEN)
 def jain_propensities(
     counts: Mapping[Label, float], examples: int, *, a: float = 0.55, b: float = 1.5
 ) -> dict[Label, float]:
-    """Inverse propensities from how often each label is true among so many examples.
+    """Inverse propensities of labels from their frequencies (Jain et al. 2016).
 
     ``1 + C (count + b)**-a`` with ``C = (ln(examples) - 1) (b + 1)**a``, at least 1. Correctly rounded, so that every
     machine finds the same.

@@ -72,7 +72,7 @@ def _at(
 
 
 @_at(
-    "precision_at", "PrecisionAt", "Fraction of true labels among the first k.", "hits / k, mean over examples", _JAIN,
+    "precision_at", "PrecisionAt", "Fraction of the top k labels that are true.", "hits / k, mean over examples", _JAIN,
     parameters=(_DIVISOR,), aliases=("p_at",),
 )  # fmt: skip
 def precision_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
@@ -82,7 +82,7 @@ def precision_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked
 
 
 @_at(
-    "recall_at", "RecallAt", "Fraction of the true labels that are among the first k.", "hits / m, mean over examples",
+    "recall_at", "RecallAt", "Fraction of true labels that are in the top k.", "hits / m, mean over examples",
     _MANNING,
 )  # fmt: skip
 def recall_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
@@ -110,7 +110,7 @@ def _places(groups: Groups, k: int, divisor: str, unranked: Unranked) -> IntArra
 
 
 @_at(
-    "hit_at", "HitAt", "Fraction of the examples with a true label among the first k.",
+    "hit_at", "HitAt", "Fraction of examples with a true label in the top k.",
     "[hits > 0], mean over examples", "Hivemall, hitrate", aliases=("hit_rate",),
 )  # fmt: skip
 def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
@@ -121,7 +121,7 @@ def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
 
 
 @_at(
-    "abandonment_at", "AbandonmentAt", "Fraction of the examples with no true label among the first k.",
+    "abandonment_at", "AbandonmentAt", "Fraction of examples with no true label in the top k.",
     "[hits = 0], mean over examples",
     "Chen & Karger 2006, Less is more: probabilistic models for retrieving fewer relevant documents, SIGIR",
     usual="one", bigger_is_better=False,
@@ -135,7 +135,7 @@ def abandonment_at(tables: RankingTables, k: int, unranked: Unranked) -> Fractio
 
 
 @ranking(
-    "r_precision", "RPrecision", "Precision at m, the number of true labels: there it equals recall.",
+    "r_precision", "RPrecision", "Precision at k, with k the number of true labels of each example.",
     "hits among the first m / m, mean over examples", _MANNING, read=_by_gain, parameters=(_UNRANKED, DEGENERATE),
     reported=("samples",),
 )  # fmt: skip
@@ -179,7 +179,7 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
 
 
 @_at(
-    "mrr", "MeanReciprocalRank", "Reciprocal rank of the best true label, 0 where it is not among the first k.",
+    "mrr", "MeanReciprocalRank", "Mean reciprocal rank of the best true label, 0 if it is not in the top k.",
     "1 / best true rank, mean over examples", "Voorhees 1999, The TREC-8 question answering track report", k=None,
     reported=("samples",),
 )  # fmt: skip
@@ -188,7 +188,7 @@ def mrr(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
 
 
 @_at(
-    "dcg", "DiscountedCumulativeGain", "Each true label among the first k gains the less, the lower it ranks.",
+    "dcg", "DiscountedCumulativeGain", "Sum of the hits in the top k, discounted by log2 of the rank.",
     "sum of 1 / log(1 + rank) over hits, mean over examples", _JARVELIN, k=None,
     parameters=(Parameter("log_base", 2.0, 1.0, math.inf, above=True),), high=math.inf, aliases=("dcg_score",),
 )  # fmt: skip
@@ -198,7 +198,7 @@ def dcg(tables: RankingTables, k: int, log_base: float, unranked: Unranked) -> F
 
 
 @_at(
-    "ndcg", "NormalizedDiscountedCumulativeGain", "Discounted gain as a fraction of that of a perfect ranking.",
+    "ndcg", "NormalizedDiscountedCumulativeGain", "Discounted cumulative gain divided by that of a perfect ranking.",
     "dcg / dcg of a perfect ranking, mean over examples", _JARVELIN, k=None, aliases=("ndcg_score",),
     reported=("samples",),
 )  # fmt: skip
@@ -233,7 +233,7 @@ _propensity_scored = partial(
 
 @_propensity_scored(
     "psp_at", "PropensityScoredPrecisionAt",
-    "Precision at k in which a true label counts the more, the likelier the data miss it.",
+    "Precision at k with each hit weighted by the inverse propensity of its label.",
     "sum of inverse propensities of hits / the greatest that could be", _JAIN,
     parameters=(_K, Parameter("normalize", True)), aliases=("psprecision_at",),
 )  # fmt: skip
@@ -247,7 +247,7 @@ def psp_at(tables: RankingTables, k: int, normalize: bool) -> tuple[Fraction, Fr
 
 @_propensity_scored(
     "psndcg_at", "PropensityScoredNDCGAt",
-    "Discounted gain at k in which a true label counts the more, the likelier the data miss it.",
+    "nDCG at k with each hit weighted by the inverse propensity of its label.",
     "sum of discounted inverse propensities of hits / the greatest that could be", _JAIN,
     parameters=(_K, Parameter("norm", "k", choices=("k", "min")), Parameter("normalize", True)),
 )  # fmt: skip
@@ -274,7 +274,7 @@ def _check(k: int, what: str, ranks: int) -> None:
 
 
 @_ratio(
-    "label_coverage_at", "LabelCoverageAt", "Fraction of the labels that are a hit at least once among the first k.",
+    "label_coverage_at", "LabelCoverageAt", "Fraction of labels that are a hit in the top k of at least one example.",
     "labels with a hit / labels ever true",
     "Schultheis et al. 2023, Generalized test utilities for long-tail performance in extreme multi-label "
     "classification", parameters=(_K, Parameter("of", "true", choices=("true", "all"))),

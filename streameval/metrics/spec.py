@@ -28,7 +28,7 @@ AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples", None)
 @public
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """One metric with all its choices made. Equal specs give equal values for equal states.
+    """The full specification of a metric. Equal specs give equal values for equal states.
 
     ``MetricSpec("fbeta", "micro", parameters={"beta": 2})`` is checked like the name ``"fbeta_micro(beta=2)"``; what is
     left out has its default.

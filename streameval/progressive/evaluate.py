@@ -27,7 +27,7 @@ Stream: TypeAlias = Iterable[tuple[object, ...]]
 @public
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What an evaluation had come to after some examples. It holds values, which do not change later.
+    """Values of the metrics after a number of examples. They do not change later.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ def progressive_evaluate(
     progress: bool | None = None,
     total: int | None = None,
 ) -> EvaluatorT:
-    """Evaluate a model on a stream while it learns from it: each example is predicted, counted, then learnt from.
+    """Evaluate a model while it learns from a stream: predict each example, count it, then learn from it.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def iter_progressive_evaluate(
     seconds: bool = False,
     prediction: bool = False,
 ) -> Iterator[Snapshot]:
-    """Do what `progressive_evaluate` does, and give a `Snapshot` every so many answered examples, and after the last.
+    """Run `progressive_evaluate`, and yield a `Snapshot` every ``step`` examples and after the last.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         self._cell = commit.Root().cell((None, 0, 0, 0, (), ()))
 
     def predict(self, key: Hashable, y_pred: object, *, t: object = None) -> None:
-        """Hold a prediction.
+        """Hold a prediction until its truth arrives.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Pending(Holder, Generic[EvaluatorT]):
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
     ) -> None:
-        """Count the prediction that waits under ``key``, now that its truth is known.
+        """Count the prediction that waits under ``key`` with its truth.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @changes
     def discard(self, key: Hashable) -> None:
-        """Withdraw a prediction: its truth will not come, or the evaluator cannot read it.
+        """Remove a waiting prediction, whose truth will not arrive or which the evaluator cannot read.
 
         Raises
         ------
@@ -333,17 +333,17 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @property
     def pending(self) -> int:
-        """How many predictions wait."""
+        """Number of waiting predictions."""
         return len(self)
 
     @property
     def without_prediction(self) -> int:
-        """How many truths came for which no prediction waited."""
+        """Number of truths that arrived without a waiting prediction."""
         return self._status[1]
 
     @property
     def evicted(self) -> dict[str, int]:
-        """How many predictions were dropped, by the bound that they passed."""
+        """Number of predictions dropped, by the limit that they exceeded."""
         return dict(zip(("max_pending", "max_age"), self._status[2:4], strict=True))
 
     @property
@@ -357,7 +357,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @reads
     def keys(self) -> list[Hashable]:
-        """The keys under which predictions wait, the oldest first."""
+        """Keys of the waiting predictions, oldest first."""
         return list(self._present)
 
     @reads

@@ -37,7 +37,7 @@ _Row: TypeAlias = tuple[int, object, dict[Key, float]]
 
 @public
 class Trace(Holder):
-    """Updates one evaluator, or several, and writes down their values every so many examples.
+    """Updates one or more evaluators, and records their values every ``every`` examples.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Trace(Holder):
         An evaluator, or a mapping name -> evaluator, for example ``{"all": Evaluator(), "last 1000": window}``. Each
         is used as it is, not copied.
     every
-        After how many examples a row is written.
+        Number of examples between two rows.
     metrics
         Which metrics are written down; None for all that the evaluators answer.
 
@@ -210,7 +210,7 @@ class Trace(Holder):
             raise
 
     def record(self) -> None:
-        """Write a row now. A row that was written after the same number of examples is replaced."""
+        """Record a row now, in place of one recorded after the same number of examples."""
         self._look()
         self._record()
 
@@ -247,12 +247,12 @@ class Trace(Holder):
 
     @property
     def every(self) -> int:
-        """After how many examples a row is written."""
+        """Number of examples between two rows."""
         return self._every
 
     @property
     def examples(self) -> int:
-        """How many examples were counted."""
+        """Number of examples counted."""
         examples: int = self._status.value[0]
         return examples
 
@@ -307,7 +307,7 @@ class Trace(Holder):
     def plot(
         self, ax: Axes | None = None, metrics: Iterable[str | MetricSpec] | None = None, *, title: str | None = None
     ) -> Axes:
-        """Draw the values against the moments or else the number of examples, on axes: ``trace.plot().figure.show()``.
+        """Plot the values against time, or against the number of examples, and return the axes.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ class Slice(Generic[A]):
 
 @public
 class Sliced(Mergeable, Generic[A]):
-    """An evaluator or a metric for each slice of the examples: for each region, each device, each region and device.
+    """Metrics of each slice of the examples: by region, by device, by region and device.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Sliced(Mergeable, Generic[A]):
     def revert(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
-        """Take one example back, given as it was given to `update`.
+        """Revert one example, passed as it was passed to `update`.
 
         Raises
         ------
@@ -355,12 +355,12 @@ class Sliced(Mergeable, Generic[A]):
 
     @property
     def by(self) -> tuple[str, ...]:
-        """The names that slices are by."""
+        """The names by which examples are sliced."""
         return self._by
 
     @property
     def cross(self) -> tuple[tuple[str, ...], ...]:
-        """The combinations of names that slices are by as well."""
+        """The combinations of names by which examples are sliced, too."""
         return self._cross
 
     @property
@@ -371,12 +371,12 @@ class Sliced(Mergeable, Generic[A]):
     @property
     @reads
     def examples(self) -> int:
-        """How many examples were counted."""
+        """Number of examples counted."""
         return self._slices[0].examples()
 
     @reads
     def total(self) -> A:
-        """An ordinary object with all examples."""
+        """An independent evaluator or metric with all examples."""
         total = self._slices[0].total(self._empty)
         total._guard.notes = copied(self._guard).notes
         return total
@@ -423,7 +423,7 @@ class Sliced(Mergeable, Generic[A]):
     def get(
         self, metric: MetricLike | None = None, *, by: str | tuple[str, ...] | None = None
     ) -> dict[str | tuple[str, ...], dict[Where, Answer]]:
-        """What each slice answers, by the name or names, and then by value; see `slices` for their order.
+        """Values of the metrics of each slice, by name and then by value; see `slices` for the order.
 
         Parameters
         ----------

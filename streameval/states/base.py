@@ -185,7 +185,7 @@ class State(ABC, Generic[K]):
 
     @property
     def examples(self) -> int:
-        """How many examples were counted."""
+        """Number of examples counted."""
         counted: Any = self.decisions if self.table is None else self.table
         examples: int = counted.examples
         return examples

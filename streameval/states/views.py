@@ -83,7 +83,7 @@ class View(Generic[S]):
 
     @property
     def examples(self) -> int:
-        """How many examples were counted, whatever their weights."""
+        """Number of examples counted, whatever their weights."""
         return self._state.examples
 
     @property

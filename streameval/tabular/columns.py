@@ -1,4 +1,4 @@
-"""Which columns of a table hold what."""
+"""The roles of the columns of a table: true labels, predictions, scores, weights and masks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _are_names(names: object) -> bool:
 @public
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns of a table hold what.
+    """The roles of the columns of a table: true labels, predictions, scores, weights and masks.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def evaluate_table(
     join: str | None = None,
     **options: Unpack[JobOptions],
 ) -> State:
-    """Evaluate the rows of a table, batch by batch, so that it may be larger than memory.
+    """Compute metrics from the rows of a table or of files, which may be larger than memory.
 
     The result is new: an `Evaluator`; a metric, where ``metrics`` is one; or a `Sliced`, with ``by``.
 

@@ -58,7 +58,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     @overload
     def get(self: Window[M]) -> float | dict[Label, float]: ...
     def get(self, metric: MetricLike | None = None) -> object:
-        """What the object it was built from answers for the examples in the window.
+        """Values of the metrics for the examples in the window.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     @property
     @reads
     def examples(self) -> int:
-        """How many examples are in the window, whatever their weights."""
+        """Number of examples in the window, whatever their weights."""
         return self._current().examples
 
     @property
@@ -122,7 +122,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @reads
     def snapshot(self) -> A:
-        """An ordinary object with what is in the window, independent of it: to merge, save or report."""
+        """An independent evaluator or metric with the content of the window: to merge, save or report."""
         return self._current().copy()
 
     @abstractmethod

@@ -28,7 +28,7 @@ _KEEP = 64
 
 @public
 class Fading(Blocks[A]):
-    """The whole stream, the older the lighter: at time ``now`` an example of time ``t`` weighs ``2**((t - now) / h)``.
+    """Exponentially weighted metrics: at time ``now`` an example of time ``t`` weighs ``2**((t - now) / half_life)``.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ class _Recent(Window[A]):
         raise NotImplementedError
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
-        """Always raises `MergeError`: examples that were evicted when the two were merged are gone."""
+        """Not supported, raises `MergeError`: examples evicted during a merge cannot be restored."""
         raise MergeError(
             "cannot unmerge: examples that were evicted when the two were merged are gone; merge the "
             "windows that should stay instead"
@@ -187,7 +187,7 @@ class _Recent(Window[A]):
 
 @public
 class Rolling(_Recent[A]):
-    """The last examples: an evaluator or a metric over a sliding window of a fixed number of examples.
+    """Metrics of the last ``size`` examples: a sliding window over an evaluator or a metric.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Rolling(_Recent[A]):
         An `Evaluator` or a single metric that has counted nothing. It is copied, and says how examples are read and
         what `get` answers.
     size
-        How many examples the window holds.
+        Maximum number of examples in the window.
 
     Raises
     ------
@@ -229,7 +229,7 @@ class Rolling(_Recent[A]):
 
     @property
     def size(self) -> int:
-        """How many examples the window holds."""
+        """Maximum number of examples in the window."""
         return self._size
 
     def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
@@ -254,7 +254,7 @@ class Rolling(_Recent[A]):
         self._extend(y_true, y_pred, weights, mask, null, None)
 
     def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
-        """Always raises `MergeError`: which examples of two streams are the last ones, nobody knows."""
+        """Not supported, raises `MergeError`: two streams have no common order."""
         raise MergeError(
             "cannot merge: Rolling windows have no common order, so the last examples of both are unknown; merge their "
             "snapshots, a.snapshot() + b.snapshot(), or use TimeRolling, whose examples have times"
@@ -275,7 +275,7 @@ class Rolling(_Recent[A]):
 
 @public
 class TimeRolling(_Recent[A]):
-    """The examples of the last period: an evaluator or a metric over a sliding window of time.
+    """Metrics of the last ``period`` of time: a sliding window over an evaluator or a metric.
 
     At any moment the window holds the examples with a time in (latest - period, latest].
 
@@ -321,13 +321,13 @@ class TimeRolling(_Recent[A]):
 
     @property
     def period(self) -> Period:
-        """How long the window is."""
+        """Length of the window."""
         return self._clock.span()
 
     @property
     @reads
     def latest(self) -> datetime | float | None:
-        """The time so far: the latest that was passed. None if there was none; in UTC if times have a time zone."""
+        """The latest time passed so far, in UTC if times have a time zone; None before the first."""
         latest = self._now[0].latest
         return None if latest == ALWAYS else self._clock.value(self._clock.exact(latest), self._aware)
 
@@ -411,7 +411,7 @@ class TimeRolling(_Recent[A]):
 
     @combines
     def merge(self, other: Self) -> None:
-        """Take in the examples of another window of the same period: those of both in the last period of both.
+        """Merge the examples of another window of the same period: those in the last period of both.
 
         The other stays as it is. Exact, and the same in any order and grouping.
 

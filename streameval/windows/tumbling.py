@@ -18,7 +18,7 @@ from streameval.wire.envelope import TUMBLING
 @public
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedWindow(Generic[A]):
-    """A window that is over.
+    """A finished window of `Tumbling`.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class ClosedWindow(Generic[A]):
 
 @public
 class Tumbling(Blocks[A]):
-    """Windows that follow each other: of a number of examples, or of a period of time.
+    """Metrics of consecutive windows: of a number of examples each, or of a period of time.
 
     `get` and all else that reads answer for the window in progress; `closed` and `last` hold those before it.
 
@@ -105,7 +105,7 @@ class Tumbling(Blocks[A]):
     @property
     @reads
     def closed(self) -> tuple[ClosedWindow[A], ...]:
-        """The kept windows before the one in progress that have examples, oldest first, as independent values."""
+        """The finished windows in ``history`` that have examples, oldest first, as independent values."""
         state = self._state
         return tuple(self._closed(state, index) for index in sorted(state.blocks) if index != state.newest)
 

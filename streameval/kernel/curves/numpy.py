@@ -110,7 +110,7 @@ class Bins:
 
     @property
     def examples(self) -> int:
-        """How many examples were counted."""
+        """Number of examples counted."""
         return int(self._cell.value.examples)
 
     @property

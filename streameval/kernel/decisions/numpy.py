@@ -145,7 +145,7 @@ class Counts:
 
     @property
     def examples(self) -> int:
-        """How many examples were counted."""
+        """Number of examples counted."""
         return self._value.examples
 
     def reserve(self, width: int) -> None:

@@ -42,7 +42,7 @@ class Pairs:
 
     @property
     def examples(self) -> int:
-        """How many examples were counted."""
+        """Number of examples counted."""
         return int(self._cell.value.examples)
 
     def _prepared(self, examples: int, pairs: dict[Pair, int], sign: int) -> Part | int:

@@ -140,7 +140,7 @@ class RankCounts:
 
     @property
     def examples(self) -> int:
-        """How many examples were counted."""
+        """Number of examples counted."""
         return int(self._cell.value.examples)
 
     def reserve(self, width: int) -> None:
