@@ -8,14 +8,15 @@ which may fail and shows nothing; then the root of the set of states commits all
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields
+from itertools import chain, pairwise
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from streameval.errors import CounterOverflowError, RevertError, StreamevalError
-from streameval.kernel import backend
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FULL, FloatArray, IntArray
 from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
@@ -26,7 +27,7 @@ from streameval.states.weights import (
     SumCells,
     changed,
     common_scale,
-    exact_integers,
+    exact_weights,
     joined,
     units_of,
 )
@@ -113,13 +114,8 @@ class State(ABC, Generic[K]):
         """Whether the options ask for sums that the table has no place for."""
         return self.table is None
 
-    def _keys(
-        self, rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int
-    ) -> Iterator[tuple[Iterable[K], IntArray, IntArray]]:
-        """What the example, column and outcome of each cell that is not a true negative count for.
-
-        Each time some keys, which of them, and in which example; a key at most once in an example.
-        """
+    def _keys(self, slots: list[int]) -> Iterable[K]:
+        """What an example counts for, each key once, from the slots of its cells that are no true negatives."""
         raise NotImplementedError
 
     def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int | None:
@@ -130,37 +126,38 @@ class State(ABC, Generic[K]):
 
     def _extra_of(self, batch: Batch | Example) -> ExactSums[K]:
         """What ``extra`` grows by."""
-        sums: ExactSums[K] = ExactSums()
-        for keys, which, _ in self._keys(*self._cells(batch)):
-            names = list(keys)
-            for key, times in zip(names, np.bincount(which, minlength=len(names)).tolist(), strict=True):
-                sums.add(key, times)
-        return sums
+        return ExactSums(0, Counter(chain.from_iterable(map(self._keys, self._slots_of(batch)))))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[K]:
         """What each key is to grow by where the examples of a batch weigh so much."""
-        scale, digits = backend.decisions.limbs(weights)
-        total: ExactSums[K] = ExactSums(common_scale(scale))
-        for keys, which, rows in self._keys(*self._cells(batch)):
-            names = list(keys)
-            sums = np.stack([np.bincount(which, part, len(names)) for part in digits[rows].T], axis=1).astype(np.int64)
-            for key, value in zip(names, exact_integers(sums, scale, total.scale), strict=True):
-                total.add(key, value)
-        return total
+        scale, values = exact_weights(weights)
+        sums = dict[K, int]()
+        get = sums.get
+        for value, slots in zip(values, self._slots_of(batch), strict=True):
+            for key in self._keys(slots):
+                sums[key] = get(key, 0) + value
+        return ExactSums(scale, sums)
 
-    def _cells(self, batch: Batch | Example) -> tuple[IntArray, IntArray, IntArray, int]:
-        """What `_keys` reads of examples."""
+    def _slots_of(self, batch: Batch | Example) -> Iterator[list[int]]:
+        """What `_keys` reads of each example."""
+        rows, slots, examples = self._cells(batch)
+        bounds = np.searchsorted(rows, np.arange(examples + 1)).tolist()
+        return (slots[start:stop].tolist() for start, stop in pairwise(bounds))
+
+    def _cells(self, batch: Batch | Example) -> tuple[IntArray, IntArray, int]:
+        """The example and the slot of each cell that is no true negative, and how many examples there are."""
         if isinstance(batch, Example):
             rows, slots, examples = np.zeros(len(batch.slots), np.int64), batch.slots, 1
         else:
             (rows, slots), examples = cells_of(batch, self.labels.fixed), batch.examples
         weighed = slots % 5 != 0
-        return rows[weighed], slots[weighed] // 5, slots[weighed] % 5, examples
+        return rows[weighed], slots[weighed], examples
 
     def _sums_of_one(self, example: Example) -> ExactSums[K]:
         """The same of one example that weighs 1."""
-        read: Any = example if self.reads == "decisions" else example.scored
-        return self._sums_of(read, np.ones(1))
+        if example.scored is not None and self.reads == "scores":
+            return self._sums_of(example.scored, np.ones(1))
+        return ExactSums(0, dict.fromkeys(self._keys([slot for slot in example.slots.tolist() if slot % 5]), 1))
 
     def _unit_sums(self) -> ExactSums[K]:
         """What the weight sums are if every example weighs 1."""

@@ -27,7 +27,7 @@ from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8A
 from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX, Content, Part, State, scored, united
-from streameval.states.weights import ExactSums, common_scale, exact_integers
+from streameval.states.weights import ExactSums, exact_weights
 
 Place: TypeAlias = int
 """Column times ``_STRIDE``, and what is weighed there: see `_enter`. All examples together are ``_ALL``."""
@@ -149,12 +149,10 @@ class Curves(State[Place]):
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
         rows, columns, kinds, scores = _mentions(batch)
-        scale, digits = backend.decisions.limbs(weights)
-        target = common_scale(scale)
-        worth: np.ndarray[Any, np.dtype[Any]] = np.array(exact_integers(digits.astype(np.int64), scale, target), object)
-        sums: ExactSums[Place] = ExactSums(target, {_ALL: int(worth.sum())} if len(worth) else {})
+        scale, values = exact_weights(weights)
+        sums: ExactSums[Place] = ExactSums(scale, {_ALL: sum(values)} if values else {})
         bins, residuals = binning.bins_of(scores)
-        exact = worth[rows].tolist()
+        exact = map(values.__getitem__, rows.tolist())
         for column, kind, bin_, residual, value in zip(
             columns.tolist(), kinds.tolist(), bins.tolist(), residuals.tolist(), exact, strict=True
         ):

@@ -11,6 +11,7 @@ with itself, and which labels there are, are those of the decisions of the same 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -174,10 +175,13 @@ class Pairs(State[Key]):
 
     def _extra_of(self, batch: Batch | Example) -> ExactSums[Key]:
         if isinstance(batch, Example):
-            slots = batch.slots.tolist()
-            return ExactSums(0, {(0, *sorted(slot // 5 for slot in slots if slot % 5 in (1, 3))): 1})
-        sets, which = self._label_sets(*self._cells(batch))
-        return ExactSums(0, dict(zip(sets, np.bincount(which, minlength=len(sets)).tolist(), strict=True)))
+            return ExactSums(0, {_label_set(batch.slots.tolist()): 1})
+        rows, slots, examples = self._cells(batch)
+        true = slots % 5 % 2 == 1
+        bounds = (8 * np.searchsorted(rows[true], np.arange(examples + 1))).tolist()
+        raw = (slots[true] // 5).astype(np.int64).tobytes()
+        sets = Counter(raw[start:stop] for start, stop in pairwise(bounds))
+        return ExactSums(0, {(0, *np.frombuffer(key, np.int64).tolist()): times for key, times in sets.items()})
 
     def _count(self, batch: Batch) -> None:
         if isinstance(batch, Dense):
@@ -187,33 +191,9 @@ class Pairs(State[Key]):
             true, pred, mask = map(ragged, (batch.true, batch.pred, batch.mask))
             self.table.count_lists(batch.examples, len(self.labels), true, pred, mask)
 
-    @staticmethod
-    def _label_sets(rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int) -> tuple[list[Key], IntArray]:
-        """The distinct sets of true labels, and which one each example has."""
-        true = outcomes % 2 == 1
-        bounds = (8 * np.searchsorted(rows[true], np.arange(examples + 1))).tolist()
-        raw = columns[true].astype(np.int64).tobytes()
-        index: dict[bytes, int] = {}
-        which = [index.setdefault(raw[start:stop], len(index)) for start, stop in pairwise(bounds)]
-        return [(0, *np.frombuffer(key, np.int64).tolist()) for key in index], np.array(which, np.int64)
-
-    def _sums_of_one(self, example: Example) -> ExactSums[Key]:
-        column, outcome = np.divmod(example.slots, 5)
-        missed, both, wrong = (column[outcome == part].tolist() for part in (1, 3, 2))
-        pairs = pairing.pairs_of(missed, both, wrong, self._bits)
-        sets = self._extra_of(example).sums if self.extra is not None else ()
-        return ExactSums(0, dict.fromkeys([_ALL, *pairs, *sets], 1))
-
-    def _keys(
-        self, rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int
-    ) -> Iterator[tuple[Iterable[Key], IntArray, IntArray]]:
-        everyone = np.arange(examples)
-        yield [_ALL], np.zeros(examples, np.int64), everyone
-        if self.extra is not None:
-            yield *self._label_sets(rows, columns, outcomes, examples), everyone
-        for pairs, examples_of in pairing.sorted_pairs(examples, rows, columns, outcomes, self._bits):
-            distinct, which = pairing.distinct_pairs(pairs)
-            yield map(tuple, distinct.tolist()), which, examples_of
+    def _keys(self, slots: list[int]) -> list[Key]:
+        sets = [_label_set(slots)] if self.extra is not None else []
+        return [_ALL, *sets, *pairing.pairs_of(slots, self._bits)]
 
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
         yield ExactSums(0, {_ALL: self.examples} if self.examples else {})
@@ -382,6 +362,10 @@ def _objects(values: list[Any]) -> Integers:
 def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:
     """The sums of cells among those of decisions."""
     return ExactSums(sums.scale, {key: value for key, value in sums.sums.items() if isinstance(key, int)})
+
+
+def _label_set(slots: list[int]) -> Key:
+    return 0, *sorted(slot // 5 for slot in slots if slot % 5 in (1, 3))
 
 
 def _moved(key: Key, place: list[int]) -> Key:

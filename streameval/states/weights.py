@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from streameval.kernel.types import IntArray
+from streameval.kernel import backend
+from streameval.kernel.types import FloatArray, IntArray
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -167,6 +168,13 @@ def exact_integers(digits: IntArray, scale: int = 0, target: int = 0) -> list[in
         total += digits[:, place].astype(object) << 32 * place
     values: list[int] = (total << target - scale).tolist()
     return values
+
+
+def exact_weights(weights: FloatArray) -> tuple[int, list[int]]:
+    """Weights as integers in units of ``2**-scale``, which is in steps."""
+    scale, digits = backend.decisions.limbs(weights)
+    target = common_scale(scale)
+    return target, exact_integers(digits.astype(np.int64), scale, target)
 
 
 def trailing_zeros(values: Iterable[int]) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +15,6 @@ import pytest
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS, Code, Kind
-from streameval.kernel.types import IntArray
 from streameval.metrics import catalogue
 from streameval.metrics.catalogue import MetricInfo
 from streameval.metrics.spec import Parameter
@@ -62,11 +61,8 @@ class Sizes(State[int]):
     reads = "decisions"
     __slots__ = ()
 
-    def _keys(
-        self, rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int
-    ) -> Iterator[tuple[Iterable[int], IntArray, IntArray]]:
-        true = np.bincount(rows[outcomes % 2 == 1], minlength=examples)
-        yield range(self.options.most + 1), np.minimum(true, self.options.most), np.arange(examples)
+    def _keys(self, slots: list[int]) -> list[int]:
+        return [min(sum(slot % 5 in (1, 3) for slot in slots), self.options.most)]
 
     def content(self) -> SizeContent:
         counts, scale = dict(sorted(self._extra.nonzero().items())), self.canonical_scale()

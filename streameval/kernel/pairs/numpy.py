@@ -6,14 +6,16 @@ counts are numbers of examples. How often a label is true or predicted is known 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.decisions.rows import list_cells
-from streameval.kernel.pairs.pairing import NONE, Pair, distinct_pairs, pairs_of, placed, sorted_pairs
+from streameval.kernel.pairs.pairing import NONE, Pair, pairs_of, placed
 from streameval.kernel.types import FULL, REFUSED, IntArray, Lists, Ragged, UInt8Array
 
 _COUNT_MAX = 2**63 - 1
@@ -63,9 +65,7 @@ class Pairs:
 
     def prepare_example(self, slots: IntArray, sign: int) -> Part | int:
         """Count one example (sign 1) or take it back (sign -1), from the slots of its cells: 5 * column + outcome."""
-        column, outcome = np.divmod(slots, 5)
-        missed, both, wrong = (column[outcome == part].tolist() for part in (1, 3, 2))
-        return self._prepared(1, dict.fromkeys(pairs_of(missed, both, wrong, self._parts), 1), sign)
+        return self._prepared(1, dict.fromkeys(pairs_of(slots.tolist(), self._parts), 1), sign)
 
     def count_dense(self, columns: IntArray, true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> int:
         """Count rows of 0 and 1; returns the union of all bytes: the counts are only good if it is at most 1."""
@@ -76,7 +76,7 @@ class Pairs:
             if mask is not None:
                 outcome[mask != 0] = 4
             rows, place = np.nonzero(outcome)
-            self._add(len(true), rows, columns[place], outcome[rows, place])
+            self._add(len(true), rows, 5 * columns[place] + outcome[rows, place])
         return seen
 
     def count_lists(
@@ -87,16 +87,13 @@ class Pairs:
         rows, slots = list_cells(examples, lists[0], lists[1], lists[2], None)
         if slots.max(initial=-1) >= 5 * width:
             raise IndexError("a column is out of range")
-        self._add(examples, rows, slots // 5, slots % 5)
+        self._add(examples, rows, slots)
 
-    def _add(self, examples: int, rows: IntArray, columns: IntArray, outcomes: IntArray) -> None:
+    def _add(self, examples: int, rows: IntArray, slots: IntArray) -> None:
         old = self._cell.value
-        pairs = dict(old.pairs)
-        for some, _ in sorted_pairs(examples, rows, columns, outcomes, self._parts):
-            distinct, which = distinct_pairs(some)
-            times = np.bincount(which, minlength=len(distinct))
-            for pair, count in zip(_tuples(distinct), times.tolist(), strict=True):
-                pairs[pair] = pairs.get(pair, 0) + count
+        pairs = Counter(old.pairs)
+        for start, stop in pairwise(np.searchsorted(rows, np.arange(examples + 1)).tolist()):
+            pairs.update(pairs_of(slots[start:stop].tolist(), self._parts))
         self._cell.store(_Counted(old.examples + examples, pairs))
 
     # -- merging and reading ------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from itertools import product
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from streameval.kernel.pairs import pairing
 from streameval.kernel.types import DONE, FULL, REFUSED
 from tests.support.effort import cases, spread
 from tests.support.twins import Twin, needs_compiled, twins
@@ -189,38 +187,3 @@ def test_twins_decline_alike_when_full():
         assert one.change("prepare_example", np.array([1]), 1) == DONE
         assert twin.merge(one) == FULL
         assert twin.table.examples == 2**63 - 1
-
-
-@settings(max_examples=cases(300), deadline=None)
-@given(st.lists(st.tuples(st.frozensets(st.integers(0, 6)), st.frozensets(st.integers(0, 6))), max_size=6),
-       st.sampled_from([1, 2, 4, 7]))  # fmt: skip
-def test_pairs_of_many_examples_are_those_of_each(sides: list, parts: int):
-    expected = [
-        (row, pair)
-        for row, (true, pred) in enumerate(sides)
-        for pair in pairing.pairs_of(sorted(true - pred), sorted(true & pred), sorted(pred - true), parts)
-    ]
-    assert len(set(expected)) == len(expected)
-    cells = [
-        (row, column, (column in true) + 2 * (column in pred))
-        for row, (true, pred) in enumerate(sides)
-        for column in true | pred
-    ]
-    random.Random(0).shuffle(cells)
-    arrays = np.array(cells, np.int64).reshape(-1, 3).T
-    listed = [
-        (row, tuple(pair))
-        for pairs, rows in pairing.sorted_pairs(len(sides), *arrays, parts)
-        for pair, row in zip(pairs.tolist(), rows.tolist(), strict=True)
-    ]
-    assert sorted(listed) == sorted(expected)
-
-
-def test_pairs_beyond_what_is_expanded_at_once_are_all_counted():
-    rows, width = 13, 300  # of which 11 are expanded at once
-    true = np.ones((rows, width), np.uint8)
-    for twin in both(pairing.COOCCURRENCE):
-        twin.table.count_dense(np.arange(width), true, true, None)
-        keys, times = twin.table.items()
-        assert len(keys) == 2 * (width * (width - 1) // 2) + width * (width - 1)
-        assert set(times.tolist()) == {rows}
