@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from streameval.delivery.ledger import Ledger as Ledger
     from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
     from streameval.evaluation.score import classification_report as classification_report
+    from streameval.evaluation.score import describe as describe
     from streameval.evaluation.score import score as score
     from streameval.metrics.propensities import jain_propensities as jain_propensities
     from streameval.progressive import Snapshot as Snapshot
@@ -45,7 +46,7 @@ __version__ = "0.1.0"
 _LATER = {
     "delivery.checkpoint": {"Checkpoint", "Checkpointer", "load"},
     "delivery.ledger": {"Ledger"},
-    "evaluation.score": {"classification_report", "score"},
+    "evaluation.score": {"classification_report", "describe", "score"},
     "metrics.propensities": {"jain_propensities"},
     "progressive": {"Snapshot", "iter_progressive_evaluate", "progressive_evaluate"},
     "progressive.pending": {"Pending"},

@@ -113,6 +113,10 @@ def _count(sources: list[Source], counting: Counting, result: Callable[[], Resul
         raise UserError(f"no rows were read: {why}; --allow-empty accepts that")
     if counting.skip is not None:
         note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *counting.reasons]))
+    if options["explain"]:
+        columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n"
+        text = text.replace("\ny_true:", f"\nactual {columns.actual!r}:")
+        sys.stderr.write(text.replace("\ny_pred:", f"\npredicted {columns.scores or columns.predicted!r}:")[1:])
     counting.state._look()
     return stopped
 

@@ -30,6 +30,7 @@ STATE_B           The other state, such as that of a newer model.
 --skip-bad        Skip rows that cannot be read.
 --max-bad N|P%    Skip them, but fail if there are more than this. [default: 1%]
 --allow-empty     Accept input without rows, and save an empty state.
+--explain         Say how the first rows were read, on standard error.
 --strict          Make warnings errors, with exit status 2.
 
 Columns
@@ -119,6 +120,7 @@ class Reading(TypedDict):
     skip_bad: Annotated[bool, _of("--skip-bad")]
     max_bad: Annotated[str | None, _of("--max-bad")]
     allow_empty: Annotated[bool, _of("--allow-empty")]
+    explain: Annotated[bool, _of("--explain")]
     strict: Annotated[bool, _of("--strict")]
     actual: Annotated[list[str] | None, _of("--actual")]
     predicted: Annotated[list[str] | None, _of("--predicted")]

@@ -196,6 +196,7 @@ def _json(result: Result) -> dict[str, object]:
     if result.has_labels:
         details = report_of(result.counts, ()).to_dict()
         content |= {key: details[key] for key in ("averages", "labels")}
+    content |= {"input": result.counts.input_summary} if result.counts.input_summary else {}
     return content | ({"warnings": [*result.counts.warnings]} if result.counts.warnings else {})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
@@ -10,7 +11,7 @@ import numpy as np
 from streameval.errors import FormatError, StreamevalError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
-from streameval.inputs import Reader, array_within, checked_weight, note_examples, read_many, read_one
+from streameval.inputs import Reader, array_within, checked_weight, read_many, read_one
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER, IntArray, ScoreArray
 from streameval.schema.batch import Batch, Dense, Example, Ragged
@@ -132,14 +133,12 @@ class Core:
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """One example as the states read it; may run code of the user, and register labels."""
         heavy, labels, placed = checked_weight(weight), self.labels, None
-        if mask is None and self._placed:
+        if mask is None and self._placed and (self.table.examples < self.table.most or not self.reader.record.room):
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
         if placed is None:  # not of a form that the kernel reads
             reader = Reader(self.config, labels)
             return labels, read_one(y_true, y_pred, mask, heavy, reader), reader
-        if self.table.examples >= self.table.most:
-            note_examples(self.reader.record, [y_true], [y_pred])
         if not self.scored:
             return labels, Example(placed[0], placed[1], heavy), None
         slots, key, true, ranked, scores = placed
@@ -175,15 +174,17 @@ class Core:
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""
-        if not isinstance(y_true, list | tuple):
+        if not isinstance(y_true, list | tuple) or not isinstance(y_pred, list | tuple):
             return False
         known = -1
         for most in (_FIRST, 2 * _FIRST, None) if len(y_true) > 4 * _FIRST else (None,):
             before, known = known, self._register(y_true, y_pred, most)
             # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
             if (most is None or known == before) and self.fast_count_many(y_true, y_pred):
-                self.reader.note(0)
-                note_examples(self.reader.record, list(y_true), cast("list[object]", y_pred))
+                reader, few = self.reader, self.reader.record.room
+                strings = reader.has_strings
+                deque(self.read_many(y_true[:few], y_pred[:few], None, None), 0)  # which are noted
+                reader.has_strings |= strings
                 return True
         return False
 

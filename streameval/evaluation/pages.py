@@ -114,7 +114,7 @@ def save_html(
 
 def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:
     """The report of an evaluator or a metric, on its own metrics unless ``specs`` are passed."""
-    return Report(counts._views(), counts._specs if specs is None else specs, counts.warnings)
+    return Report(counts._views(), counts._specs if specs is None else specs, counts.warnings, counts.input_summary)
 
 
 def _counted(named: object, what: str) -> _Named:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, Never, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, cast, overload
 
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
+from streameval.inputs import InputSummary
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Null, Rows, Ties, Unknown
@@ -107,6 +108,42 @@ def score(
     )  # fmt: skip
     counts.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
     return counts.get(counts.metrics[0]) if single else counts.get()
+
+
+def describe(y_true: object, y_pred: object, **options: Any) -> InputSummary:
+    """Describe how `score` reads two arguments: form, labels and first examples of each.
+
+    Parameters
+    ----------
+    y_true, y_pred, **options
+        As for `score`.
+
+    Returns
+    -------
+    InputSummary
+        A dict by argument, which prints itself in lines; ``input_summary`` of whatever counts is the same.
+
+    Raises
+    ------
+    InputError, LabelError
+        If an argument cannot be understood.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> describe([["cat"], ["dog", "cat"]], np.array([[0.9, 0.2], [0.6, 0.7]]), labels=["cat", "dog"], threshold=0.5)
+    y_true: list of list; 2 labels, from the examples
+      cat
+      cat, dog
+    y_pred: ndarray of float64, 2 columns; 2 labels, from labels=, in the order of columns
+      cat
+      cat, dog
+    """
+    call = {name: options.pop(name) for name in ("weights", "sample_weight", "mask", "null") if name in options}
+    metrics = options.pop("metrics", None) or ()
+    counts = Evaluator([metrics] if isinstance(metrics, str | MetricSpec | Metric) else metrics, **options)
+    counts.update_many(y_true, y_pred, **call)
+    return counts.input_summary
 
 
 @overload

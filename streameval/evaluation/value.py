@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from streameval.errors import MergeError
 from streameval.evaluation import pages
 from streameval.evaluation.guarding import held
+from streameval.inputs import InputSummary
 from streameval.kernel.backend import commit
 from streameval.schema.record import record_of
 from streameval.schema.text import quoted
@@ -74,6 +75,15 @@ class Mergeable(Saveable):
         super().__init_subclass__(**options)
         if Mergeable in cls.__bases__:
             cls._family = cls
+
+    @property
+    def input_summary(self) -> InputSummary:
+        """How the arguments were read: of each the form, where labels come from, how many, and the first examples.
+
+        It is in no bytes, and empty where nothing was counted from arguments, as after `load`. Of labels that no column
+        or ``labels=`` names, those of the first examples are counted.
+        """
+        return InputSummary({name: sample.summary() for name, sample in record_of(self._guard).samples.items()})
 
     @property
     def warnings(self) -> tuple[str, ...]:

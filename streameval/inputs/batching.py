@@ -14,7 +14,7 @@ from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.lists import check_pairs, without_rows
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
-from streameval.inputs.samples import check_row_keys, start_samples
+from streameval.inputs.samples import check_row_keys, close_samples, note_cells, note_first, start_samples
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
@@ -42,16 +42,19 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     check_pairs(arguments, 1)
     cells: dict[int, int] = {}
     reader.reset()
-    start_samples(arguments)
+    start_samples(arguments, (y_true, y_pred))
     for argument, example in zip(arguments, examples, strict=True):
         for column, bits in cells_in(example, argument):
             cells[column] = cells.get(column, 0) | bits
         if argument.sample is not None:
             argument.sample.add_example(example)
-    reader.note(1)
     cells.pop(IGNORED, None)
     fixed = reader.labels.fixed
     slots = [5 * column + min(MASK, bits) for column, bits in cells.items() if bits or column >= fixed]
+    if reader.samples:
+        note_cells(arguments, [0] * len(slots), slots, [None])
+        close_samples(arguments)
+    reader.note(1)
     return Example.at(np.array(slots, np.int64), weight)
 
 
@@ -77,7 +80,7 @@ def read_many(
     frame = next((columns_of(value, form) for value, form in values if form in FRAMES), None)
     check_choice("null", null, NULLS)
     arguments = _arguments(reader, mask, frame, many, null)
-    start_samples(arguments)
+    start_samples(arguments, (y_true, y_pred))
     if "rows" not in reader.record.warnings and {form for _, form in values[:2]} <= {"frame", "series"}:
         reader.record.warn_all(check_row_keys(y_true, y_pred))
     sources = [source_of(value, form, argument) for (value, form), argument in zip(values, arguments, strict=True)]
@@ -101,7 +104,11 @@ def read_many(
         if examples:
             reader.check_label_types()
             part = part if weighted else None
-            yield _dense(pieces, part, reader) or _ragged(pieces, part, reader)
+            batch = _dense(pieces, part, reader) or _ragged(pieces, part, reader)
+            if reader.samples:
+                note_first(arguments, batch)
+            yield batch
+    close_samples(arguments)
     reader.note(start)
 
 

@@ -107,6 +107,7 @@ def _frame(frame: Any, argument: Argument) -> Source:
             raise InputError(f"{argument.name} is a frame of one column of lists; give the column, {column}")
     if float in set(map(type, names)):
         raise LabelError(f"{argument.name} has columns named by floats, {quoted(names)}; write .columns.astype(int)")
+    argument.frame = names
     columns = np.array(argument.reader.columns_in(names, argument.name), np.int64)
     seen: set[int] = set()
     for label, column in zip(names, columns.tolist(), strict=True):

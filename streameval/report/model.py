@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from streameval.errors import MetricError
@@ -81,9 +82,15 @@ class MetricValue:
 class Report:
     """What a report says of one state and the metrics that were chosen."""
 
-    def __init__(self, views: Views, specs: Iterable[MetricSpec] = (), warnings: Sequence[str] = ()) -> None:
-        """``warnings`` are those that were issued about the input."""
-        self.views, self.specs, self.warnings = views, tuple(specs), warnings
+    def __init__(
+        self,
+        views: Views,
+        specs: Iterable[MetricSpec] = (),
+        warnings: Sequence[str] = (),
+        input_summary: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """``warnings`` are those that were issued about the input, ``input_summary`` says how it was read."""
+        self.views, self.specs, self.warnings, self.input_summary = views, tuple(specs), warnings, input_summary
         self.tables, self.has_decisions = views.tables, views.decides
 
     @property

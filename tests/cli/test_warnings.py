@@ -61,3 +61,12 @@ def test_a_window_does_not_warn_of_the_same_rows_again(run, tmp_path):
     Path("n.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran = run("evaluate", "n.jsonl", "-a", "t", "-p", "p", "--window", "100", "--skip-bad")
     assert (ran.code, ran.err.count("warning:")) == (0, 1)
+
+
+def test_the_command_explains_how_rows_were_read(run, rows: str):
+    Path("r.csv").write_text("t,p\na|b,b\n,a\n")
+    ran = run("evaluate", "r.csv", "-a", "t", "-p", "p", "--explain", "-f", "json", "--report", "r.html")
+    assert ran.err.splitlines()[1:] == ["  a, b", "  no labels", ran.err.splitlines()[3], "  b", "  a"]
+    assert [line.split(":")[0] for line in ran.err.splitlines()[::3]] == ["actual 't'", "predicted 'p'"]
+    assert json.loads(ran.out)["input"]["y_true"]["examples"] == [{"labels": ["a", "b"]}, {"labels": []}]
+    assert "How the first examples were read" in Path("r.html").read_text()

@@ -63,6 +63,10 @@ def html_page(
         first = headline_section(report), averages_section(report), label_section(report, max_labels)
         parts = [*first, *middle, pair_section(report), curve_section(report), ranking_section(report)]
     sections = [section for section in parts if section is not None]
+    if inputs := "\n".join(dict.fromkeys(repr(each.input_summary) for each in reports if each.input_summary)):
+        sections.append(
+            Section("input", "Input", f"<p>How the first examples were read.</p><pre>{escaped(inputs)}</pre>")
+        )
     if warnings := dict.fromkeys(text for each in reports for text in each.warnings):
         items = "".join(f"<li>{escaped(text)}</li>" for text in warnings)
         sections.insert(0, Section("warnings", "Warnings", f"<ul>{items}</ul>"))

@@ -228,7 +228,9 @@ def test_equal_evaluators_give_equal_pages(data: st.DataObject):
     for each in stream.examples:
         each.update(one)
     feed_many(two, stream.examples[::-1], again=True)
-    assert one.to_html(meta=UNDATED) == two.to_html(meta=UNDATED)
+    pages = [ev.to_html(meta=UNDATED) for ev in (one, two)]  # of which examples came first they tell
+    first = re.compile(r'<section id="input".*?</section>|<li><a href="#input">Input</a></li>', re.DOTALL)
+    assert first.sub("", pages[0]) == first.sub("", pages[1])
 
 
 def test_the_written_rows_are_the_most_frequent_labels_and_the_data_holds_all():
