@@ -186,7 +186,7 @@ def close_samples(arguments: Sequence[Argument]) -> None:
         if sample is None:
             continue
         sample.width = sample.width or argument.width
-        if argument.frame is not None:
+        if sample.width and argument.frame is not None:
             sample.source = "the names of columns"
         elif sample.width:
             sample.source = "the positions of columns" if declared is None else "labels=, in the order of columns"
