@@ -14,6 +14,7 @@ from streameval.tabular.columns import Columns
 
 try:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     from streameval.tabular import cells
 except ImportError:
@@ -62,6 +63,18 @@ def without_rows(schema: Any) -> Any:
 
 def table_of(batch: object, columns: Columns) -> Any:
     """The columns that matter of a record batch, a table or a data frame, as Arrow."""
+    table = _table_of(batch, columns)
+    for name, role in columns.roles:
+        outer, *path = name.split(".")
+        if path and "*" not in name and name not in table.column_names and outer in table.column_names:
+            try:
+                table = table.append_column(name, pc.struct_field(table.column(outer), path))
+            except (pa.ArrowInvalid, NotImplementedError):
+                raise columns.missing(name, role, table.column_names) from None
+    return table
+
+
+def _table_of(batch: object, columns: Columns) -> Any:
     if isinstance(batch, pa.RecordBatch | pa.Table):
         columns.check_names(batch.schema.names)
         return pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch

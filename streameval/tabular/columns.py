@@ -38,7 +38,8 @@ class Columns:
     Parameters
     ----------
     actual
-        The true labels of each row: lists of labels, or lists of booleans in the order of the declared labels.
+        The true labels of each row: lists of labels, or lists of booleans in the order of the declared labels. In
+        any of these names a dot leads to a nested key: ``"answer.labels"``, where no column is called so.
     predicted
         The predicted labels, likewise.
     scores
@@ -135,7 +136,9 @@ class Columns:
             if role in wide:
                 columns += wide[role]
                 continue
-            if not (count := names.count(name)):
+            if not (count := names.count(name)) and (outer := name.partition(".")[0]) in names and outer != name:
+                name, count = outer, names.count(outer)  # which holds it
+            if not count:
                 raise self.missing(name, role, names)
             if count > 1:
                 raise InputError(f"{count} columns are named {name!r}; give each a name of its own")

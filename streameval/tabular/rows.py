@@ -79,6 +79,9 @@ def column_of(rows: list[Any], name: str, role: str) -> list[Any]:
 
 def _value(row: Any, name: str, role: str) -> Any:
     keyed = isinstance(row, Mapping)
+    outer, dot, inner = name.partition(".")
+    if keyed and dot and name not in row and outer in row:
+        return None if row[outer] is None else _value(row[outer], inner, role)
     names = list(row if keyed else getattr(row, "_fields", ()) or getattr(row, "__dict__", ()))
     if not (keyed or names):
         raise InputError(f"a row must be a mapping or have the columns as attributes, not {quoted(row)}")

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
 import streameval as se
@@ -263,3 +266,27 @@ def test_cells_of_digits_may_be_rows(tmp_path: Path):
     assert evaluated(tmp_path / "a.csv", sep="|").labels == ("0101", "0111", "1000", "1100")
     pa.csv.write_csv(pa.table({"tags": ["Paris (Texas)", "(none)"], "guess": ["a", "b"]}), tmp_path / "a.csv")
     assert evaluated(tmp_path / "a.csv").labels == ("(none)", "Paris (Texas)", "a", "b")
+
+
+NESTED = [
+    {"id": {"n": number}, "o": {"y": row["tags"], "p": {"guess": row["guess"]}}} for number, row in enumerate(ROWS)
+]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "parquet", "table", "pandas", "polars", "rows"])
+def test_a_dot_leads_into_what_a_column_holds(kind: str, tmp_path: Path):
+    table = pa.Table.from_pylist(NESTED)
+    pq.write_table(table, tmp_path / "a.parquet")
+    written(tmp_path, "a.jsonl", lines(NESTED))
+    written(tmp_path, "a.json", json.dumps(NESTED))
+    made = {"table": table, "pandas": pd.DataFrame(NESTED), "polars": pl.from_arrow(table), "rows": NESTED}
+    source = made.get(kind, tmp_path / f"a.{kind}")
+    result = se.evaluate_table(source, actual="o.y", predicted="o.p.guess", by="id.n")
+    assert result.total() == expected()
+    assert result[0] == expected(ROWS[:1])
+    with pytest.raises(se.InputError, match=r"no column '(o\.)?z' \(predicted\)"):
+        se.evaluate_table(source, actual="o.y", predicted="o.z")
+    flat = [{"o": 1, "o.y": row["tags"], "guess": row["guess"]} for row in ROWS]
+    assert se.evaluate_table(flat, actual="o.y", predicted="guess") == expected()
+    with pytest.raises(se.InputError, match=r"'o\.z'"):
+        se.evaluate_table(written(tmp_path, "a.csv", "o,p\na,b\n"), actual="o.z", predicted="p")
