@@ -3,6 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
+from streameval.kernel.lists.lists cimport check_columns
+
 cdef extern from "scores.h" nogil:
     int SE_TRUE, SE_RANKED, SE_MASKED
     ctypedef struct se_score_rows:
@@ -25,15 +27,6 @@ cdef extern from "scores.h" nogil:
         ptrdiff_t longest[3]
     int64_t se_start(const se_score_lists*, int, ptrdiff_t)
     int se_within(se_score_lists*, int, ptrdiff_t)
-
-
-cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) except -1:
-    """Columns can be out of range if two threads use one object without a lock."""
-    cdef Py_ssize_t position
-    for position in range(columns.shape[0]):
-        if not 0 <= columns[position] < limit:
-            raise IndexError(f"column {columns[position]} is out of range")
-    return 0
 
 
 cdef inline const uint8_t* start_of(array, const se_score_rows* rows) except? NULL:

@@ -89,7 +89,7 @@ class CurveTables(View[Curves]):
     @cached_property
     def read(self) -> Read:
         """The bins of each label with their sums."""
-        return self._state.bins.read(self._columns, True)  # type: ignore[no-any-return]
+        return self._state.bins.read(self._columns)  # type: ignore[no-any-return]
 
     @cached_property
     def pool(self) -> Read:

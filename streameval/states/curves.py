@@ -186,7 +186,7 @@ class Curves(State[Place]):
         """What the table reads, of the scores of several columns taken together."""
         bins = self.table
         if bins.scores > binning.SCORE_MAX:
-            _, numbers, counts, _, words = self.bins.read(columns, True)
+            _, numbers, counts, _, words = self.bins.read(columns)
             return _pooled(numbers, moments_of(counts, words))
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
@@ -197,7 +197,7 @@ class Curves(State[Place]):
             bins, width = fresh, -(-width // 4)
             place = np.arange(width)
             if width <= 1:
-                return bins.read(np.zeros(1, np.int64), True)  # type: ignore[return-value]  # sums are asked for
+                return bins.read(np.zeros(1, np.int64))
 
     def read_weights(
         self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int
@@ -224,7 +224,7 @@ class Curves(State[Place]):
         first, low = 0, 0
         while True:
             some = columns[first : first + BLOCK]
-            offsets, bins, counts, _, words = self.bins.read(some, True, low, BLOCK)
+            offsets, bins, counts, _, words = self.bins.read(some, low, BLOCK)
             if len(bins):
                 weigh = partial(self._bin_weights, some, offsets, bins, scale)
                 yield CurveBlock(first, offsets, bins, counts, words, weigh)
@@ -249,7 +249,7 @@ class Curves(State[Place]):
     def content(self) -> CurveContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
-        offsets, bins, counts, _, words = self.bins.read(columns, True)
+        offsets, bins, counts, _, words = self.bins.read(columns)
         held = (*self._head(columns), self.bins.sides(columns))
         if scale is None:
             return CurveContent(*held, offsets, bins, counts, words, None, None, None, None)

@@ -113,7 +113,9 @@ class Decisions(State[Key]):
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         slots = [key for key in keys if isinstance(key, int)]
-        sums: dict[Key, int] = dict(zip(slots, self.table.at(np.array(slots, np.int64)).tolist(), strict=True))
+        columns, outcomes = np.divmod(np.array(slots, np.int64), 5)
+        times = self.table.outcomes(columns)[outcomes, np.arange(len(slots))]
+        sums: dict[Key, int] = dict(zip(slots, times.tolist(), strict=True))
         sums.update((key, self.table.times(key)) for key in keys if isinstance(key, tuple))
         return ExactSums(0, sums)
 
@@ -147,7 +149,8 @@ class Decisions(State[Key]):
 
     def mentions(self) -> IntArray:
         """In how many examples each label has a cell."""
-        return np.asarray(self.table.cells(len(self.labels)).sum(axis=1))
+        self._reserve()
+        return np.asarray(self.table.outcomes(np.arange(len(self.labels))).sum(axis=0))
 
     def content(self) -> DecisionContent:
         """What is held, in canonical order."""

@@ -248,7 +248,7 @@ class Pairs(State[Key]):
                 set_weights,
                 *sums.read([_ALL], scale).tolist(),
             )
-        cells = self._cell_state.table.cells(len(self.labels))[columns]
+        cells = self._cell_state.by_label(columns, None)[0].T
         return PairContent(self.parts, *self._head(columns), cells, keys, times, sets, set_times, scale, *weighed)
 
     def in_blocks(self) -> PairBlocks:

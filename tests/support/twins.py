@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 
 from streameval import kernel
@@ -75,6 +76,12 @@ def count_slots(counts: Any, slots: Any, key: Any, fixed: int, sign: int) -> int
 def merge(counts: Any, other: Any, columns: Any = None) -> int:
     """Merge other counts of decisions, or say why they are declined."""
     return committed(_root_of(counts), counts.prepare_merge(other, columns, 0, 1))
+
+
+def cells_in(counts: Any, width: int) -> Any:
+    """The counts of the first columns, shape (width, 5)."""
+    counts.reserve(width)
+    return np.ascontiguousarray(counts.outcomes(np.arange(width)).T)
 
 
 def _root_of(counts: Any) -> Any:

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any, Self, TypeAlias
 
 from streameval.errors import StreamevalError
+from streameval.kernel.types import DONE
 
 Part: TypeAlias = Any
 """A prepared part of a change. Only `Root.commit` knows what is in it."""
@@ -281,3 +282,31 @@ class Cell:
         return self.prepare(
             lambda value: {**value, **{key: value.get(key, 0) + factor * add for key, add in amounts.items()}}
         )
+
+
+class Table:
+    """A table of this twin: all that it has counted is one value, ``_cell`` of its root."""
+
+    __slots__ = ("_cell",)
+    _cell: Cell
+
+    def __init__(self, root: Root, width: int) -> None:
+        raise NotImplementedError
+
+    @property
+    def examples(self) -> int:
+        """Number of examples counted."""
+        return int(self._cell.value.examples)
+
+    def copy(self, root: Root) -> Self:
+        """An independent copy."""
+        twin = type(self)(root, 0)
+        twin._cell.store(self._cell.value)
+        return twin
+
+    def _commit(self, part: Part | int) -> int:
+        """What a method answers, whose part is committed."""
+        if isinstance(part, int):
+            return part
+        self._cell.root.commit([part])
+        return DONE

@@ -8,8 +8,9 @@ from libc.string cimport memset
 
 import numpy as np
 
+from streameval.kernel.lists.lists cimport check_columns
 from streameval.kernel.part cimport commit, part_of
-from streameval.kernel.scores cimport check_columns, read_lists, read_rows, se_score_lists, se_score_rows
+from streameval.kernel.scores cimport read_lists, read_rows, se_score_lists, se_score_rows
 
 from streameval.kernel.types import DONE, FULL, REFUSED
 
@@ -34,8 +35,6 @@ cdef extern from "curves/rows.h" nogil:
     ctypedef struct se_mention:
         int64_t column
         int kind
-    uint64_t se_bits_of_double(const double*)
-    uint32_t se_bin(uint64_t, uint64_t*)
     int64_t se_common(const se_moments*)
     int se_blank(const se_moments*)
     se_moments* se_moments_at(const se_table*, uint32_t)
@@ -72,19 +71,6 @@ cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t NOTHING = 0xFFFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
-
-
-def bins_of(scores):
-    cdef const double[::1] score = np.ascontiguousarray(scores, np.float64)
-    cdef Py_ssize_t position
-    bins, residuals = np.empty(score.shape[0], np.int64), np.empty(score.shape[0], np.int64)
-    cdef int64_t[::1] bin_ = bins
-    cdef int64_t[::1] residual = residuals
-    cdef uint64_t x = 0
-    for position in range(score.shape[0]):
-        bin_[position] = se_bin(se_bits_of_double(&score[position]), &x)
-        residual[position] = <int64_t>x
-    return bins, residuals
 
 
 @cython.final
@@ -259,7 +245,7 @@ cdef class Bins:
                 view[position, side] = self.labels[place[position]].side[side]
         return out
 
-    def read(self, columns, bint sums, uint32_t low=0, Py_ssize_t limit=PY_SSIZE_T_MAX):
+    def read(self, columns, uint32_t low=0, Py_ssize_t limit=PY_SSIZE_T_MAX):
         cdef const int64_t[::1] place = columns
         cdef Py_ssize_t position, side, count = place.shape[0], at = 0, most = 0
         cdef uint32_t row[2]
@@ -280,7 +266,7 @@ cdef class Bins:
         most = min(most, limit)
         offsets, bins = np.zeros(count + 1, np.int64), np.empty(most, np.int64)
         counts, common = np.zeros((most, 2), np.int64), np.full((most, 2), -2)
-        limbs = np.zeros((most if sums else 0, 2, 4), np.uint64)
+        limbs = np.zeros((most, 2, 4), np.uint64)
         cdef int64_t[::1] offset = offsets
         cdef int64_t[::1] number = bins
         cdef int64_t[:, ::1] times = counts
@@ -310,14 +296,11 @@ cdef class Bins:
                         row[side] += 1
                         times[at, side] = <int64_t>(part.head >> 20)
                         residual[at, side] = se_common(part)
-                        if sums:
-                            limb[at, side, 0] = part.sum
-                            limb[at, side, 1] = part.head & (SE_ONE - 1)
-                            limb[at, side, 2] = part.square
-                            limb[at, side, 3] = part.square_high
+                        limb[at, side, 0], limb[at, side, 1] = part.sum, part.head & (SE_ONE - 1)
+                        limb[at, side, 2], limb[at, side, 3] = part.square, part.square_high
                     at += 1
                 offset[position + 1] = at
-        return offsets, bins[:at], counts[:at], common[:at], limbs[:at] if sums else None
+        return offsets, bins[:at], counts[:at], common[:at], limbs[:at]
 
     def pairs(self, columns):
         cdef const int64_t[::1] place = columns

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Part, Root
+from streameval.kernel.commit.numpy import Part, Root, Table
 from streameval.kernel.curves.bins import BINS, SCORE_MAX, bins_of, flipped_bins, possible
 from streameval.kernel.types import (
-    DONE,
     FULL,
     REFUSED,
     Flags,
@@ -94,7 +93,7 @@ def _change(
     return _Change(examples, np.concatenate(unscored), sides, parts, sign)
 
 
-class Bins:
+class Bins(Table):
     """What is stored of the scores of each column, and how many examples there were.
 
     Methods that can decline answer ``REFUSED`` (it would take back what was never counted) or ``FULL`` (too many
@@ -102,16 +101,11 @@ class Bins:
     if they raise, and answer ``DONE``; ``prepare_*`` answer a part, which changes the bins when their root commits it.
     """
 
-    __slots__ = ("_cell",)
+    __slots__ = ()
 
     def __init__(self, root: Root, width: int) -> None:
         size = max(8, width)
         self._cell = root.cell(_Counted(0, np.zeros((size, 3), np.int64), ({},) * size))
-
-    @property
-    def examples(self) -> int:
-        """Number of examples counted."""
-        return int(self._cell.value.examples)
 
     @property
     def scores(self) -> int:
@@ -125,12 +119,6 @@ class Bins:
         if width > len(old.sides):
             more = width - len(old.sides)
             self._cell.store(old._replace(sides=np.pad(old.sides, ((0, more), (0, 0))), bins=old.bins + ({},) * more))
-
-    def _committed(self, part: Part | int) -> int:
-        if isinstance(part, int):
-            return part
-        self._cell.root.commit([part])
-        return DONE
 
     # -- examples ------------------------------------------------------------------------------------------------------
 
@@ -164,11 +152,11 @@ class Bins:
 
     def count_rows(self, rows: ScoredRows) -> int:
         """Count rows."""
-        return self._committed(self.prepare_row(rows, 1))
+        return self._commit(self.prepare_row(rows, 1))
 
     def count_lists(self, examples: int, lists: ScoredLists) -> int:
         """Count lists of columns."""
-        return self._committed(self.prepare_lists(lists, 1, examples))
+        return self._commit(self.prepare_lists(lists, 1, examples))
 
     def _check(self, columns: IntArray) -> None:
         if len(columns) and not 0 <= int(columns.min()) <= int(columns.max()) < len(self._cell.value.sides):
@@ -218,13 +206,13 @@ class Bins:
         return np.asarray(self._cell.value.sides[columns])
 
     def read(
-        self, columns: IntArray, sums: bool, low: int = 0, limit: int = 2**63 - 1
-    ) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+        self, columns: IntArray, low: int = 0, limit: int = 2**63 - 1
+    ) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray]:
         """The bins of columns that hold a score, in order, column by column; of the first column those from ``low`` on.
 
-        Returns offsets (one more than columns), bins, and by class how many scores, shape (bins, 2), and their
-        residual if it is the same for all, -1 if it is not, -2 if there are none. With ``sums`` also the sum of the
-        residuals and of their squares, low word first: shape (bins, 2, 4), else None. At most the first ``limit`` bins.
+        Returns offsets (one more than columns), bins, and by class how many scores, shape (bins, 2), their residual if
+        it is the same for all, -1 if it is not, -2 if there are none, and the sums of the residuals and of their
+        squares, low word first: shape (bins, 2, 4). At most the first ``limit`` bins.
         """
         self._check(columns)
         every = (
@@ -242,7 +230,7 @@ class Bins:
             [(total & _WORD, total >> 64, squares & _WORD, squares >> 64) for _, total, squares in pair]
             for *_, pair in rows
         ]
-        return offsets, bins, counts, common, np.array(words, np.uint64).reshape(-1, 2, 4) if sums else None
+        return offsets, bins, counts, common, np.array(words, np.uint64).reshape(-1, 2, 4)
 
     def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
         """How many negatives and positives columns have, shape (columns, 2), and their pairs in order.
@@ -277,7 +265,7 @@ class Bins:
     def restore(self, examples: int, sides: IntArray) -> None:
         """Fill what is still empty, from `sides`; what there are of bins is still to come."""
         self.reserve(len(sides))
-        self._committed(self._prepared(_Change(examples, np.arange(len(sides)), sides, [], 1)))
+        self._commit(self._prepared(_Change(examples, np.arange(len(sides)), sides, [], 1)))
 
     def restore_bins(self, first: int, offsets: IntArray, bins: IntArray, counts: IntArray, words: WordArray) -> None:
         """Fill bins that are still empty, of the columns from the first on, from `read`."""
@@ -289,13 +277,7 @@ class Bins:
             if n
         ]
         nothing = np.zeros(0, np.int64), np.zeros((0, 3), np.int64)
-        self._committed(self._prepared(_Change(0, *nothing, parts, 1)))
-
-    def copy(self, root: Root) -> Bins:
-        """An independent copy."""
-        twin = Bins(root, 0)
-        twin._cell.store(self._cell.value)
-        return twin
+        self._commit(self._prepared(_Change(0, *nothing, parts, 1)))
 
 
 def _cells(examples: int, width: int, lists: Ragged) -> IntArray:

@@ -12,7 +12,7 @@ from streameval.kernel.decisions.counting cimport (
     check, read_rows, se_add_pairs, se_count_lists, se_count_pairs, se_dense, se_has,
     se_pairs, se_pairs_init, se_rows, se_scores,
 )
-from streameval.kernel.lists.lists cimport borrow_all, is_narrow, se_lists
+from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
 from streameval.kernel.part cimport se_part_new
 from streameval.kernel.table cimport (
     entries_of, fill, se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_reserve,
@@ -173,8 +173,10 @@ cdef class Counts(Placing):
 
     def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign, bint known=False):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        cdef Py_ssize_t count = slot.shape[0]
-        check_slots(self, slot)
+        cdef Py_ssize_t count = slot.shape[0], position
+        for position in range(count):
+            if not 0 <= slot[position] < 5 * self.width:
+                raise IndexError(f"slot {slot[position]} is out of range")
         return part_of(
             self, <Py_ssize_t*>&slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign, known
         )
@@ -296,7 +298,7 @@ cdef class Counts(Placing):
 
     def prepare_merge(self, Counts other, columns, Py_ssize_t fixed, int sign):
         cdef Merged* data
-        cdef Py_ssize_t width = other.width, column
+        cdef Py_ssize_t width = other.width
         cdef const int64_t[::1] place
         if sign > 0 and other.counted.examples > COUNT_MAX - self.counted.examples:
             return FULL
@@ -305,9 +307,7 @@ cdef class Counts(Placing):
         else:
             place = columns
             width = min(width, place.shape[0])
-            for column in range(width):
-                if not 0 <= place[column] < self.width:
-                    raise IndexError(f"column {place[column]} is out of range")
+            check_columns(place[:width], self.width)
         if other is self:
             other = other.copy(None)
         if not se_sums_promise(&self.counted.rows, other.counted.rows.used):
@@ -328,21 +328,13 @@ cdef class Counts(Placing):
             return REFUSED
         return part
 
-    def cells(self, Py_ssize_t width):
-        out = np.zeros((width, 5), np.int64)
-        cdef int64_t[:, ::1] view = out
-        if width:
-            memcpy(&view[0, 0], self.counted.cell, 5 * min(width, self.width) * sizeof(int64_t))
-        return out
-
     def outcomes(self, columns):
         cdef const int64_t[::1] place = columns
         cdef Py_ssize_t position, outcome, count = place.shape[0]
         out = np.empty((5, count), np.int64)
         cdef int64_t[:, ::1] view = out
+        check_columns(place, self.width)
         for position in range(count):
-            if not 0 <= place[position] < self.width:
-                raise IndexError(f"column {place[position]} is out of range")
             for outcome in range(5):
                 view[outcome, position] = self.counted.cell[5 * place[position] + outcome]
         return out
@@ -357,16 +349,6 @@ cdef class Counts(Placing):
         cdef Py_ssize_t column
         for column in range(min(width, self.width)):
             view[column] = se_mentions(&self.counted, column) != 0
-        return out
-
-    def at(self, slots):
-        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        check_slots(self, slot)
-        out = np.empty(slot.shape[0], np.int64)
-        cdef int64_t[::1] view = out
-        cdef Py_ssize_t position
-        for position in range(slot.shape[0]):
-            view[position] = self.counted.cell[slot[position]]
         return out
 
     def times(self, tuple key):
@@ -482,15 +464,6 @@ cdef void release(void* data) noexcept:
     end_promise(<Change*>data)
     Py_XDECREF((<Change*>data).other)
     free(data)
-
-
-cdef int check_slots(Counts self, const int64_t[::1] slot) except -1:
-    """Raise if a slot is of no column."""
-    cdef Py_ssize_t position
-    for position in range(slot.shape[0]):
-        if not 0 <= slot[position] < 5 * self.width:
-            raise IndexError(f"slot {slot[position]} is out of range")
-    return 0
 
 
 cdef int count_dense_rows(Counts self, se_rows* rows, se_scores* scores, Py_ssize_t fixed, int64_t* cells) except -1:

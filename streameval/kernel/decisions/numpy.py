@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Cell, Part, Root
+from streameval.kernel.commit.numpy import Cell, Part, Root, Table
 from streameval.kernel.decisions.rows import dense_rows, limbs, list_cells, list_rows, tally, weigh_dense, weigh_lists
 from streameval.kernel.lists.numpy import grouped, taken
 from streameval.kernel.types import (
@@ -108,7 +108,7 @@ def _joined(rows: dict[RowKey, int], keys: Iterable[tuple[RowKey, int]]) -> dict
     return total
 
 
-class Counts:
+class Counts(Table):
     """Five counts per column, how many examples had each row key, and how many examples there were.
 
     Methods that can decline return ``OTHER`` (not handled by the fast path), ``REFUSED`` (it would take back what was
@@ -119,7 +119,7 @@ class Counts:
     With ``most`` examples, `count_example` counts no more.
     """
 
-    __slots__ = ("_cell", "_last", "most", "weights")
+    __slots__ = ("_last", "most", "weights")
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
@@ -136,17 +136,6 @@ class Counts:
     def _prepared(self, change: Callable[[_Value], _Value], fixed: int, sign: int, known: bool = False) -> Part | int:
         after, part = self._cell.tried(change)
         return REFUSED if sign < 0 and not known and not after.possible(fixed) else part
-
-    def _commit(self, part: Part | int) -> int:
-        if isinstance(part, int):
-            return part
-        self._cell.root.commit([part])
-        return DONE
-
-    @property
-    def examples(self) -> int:
-        """Number of examples counted."""
-        return self._value.examples
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
@@ -373,22 +362,14 @@ class Counts:
 
         return self._prepared(change, fixed, sign)
 
-    def cells(self, width: int) -> IntArray:
-        """A copy of the counts of the first columns, shape (width, 5)."""
-        self.reserve(width)
-        return self._value.read()[0][:width].copy()
-
     def outcomes(self, columns: IntArray) -> IntArray:
         """The counts of some columns, shape (5, columns)."""
         return np.ascontiguousarray(self._value.read()[0].take(columns, axis=0).T)
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
-        return np.asarray(self.cells(width).any(axis=1))
-
-    def at(self, slots: IntArray) -> IntArray:
-        """The counts in some slots."""
-        return np.asarray(self._value.read()[0].reshape(-1)[slots])
+        self.reserve(width)
+        return np.asarray(self._value.read()[0][:width].any(axis=1))
 
     def times(self, key: RowKey) -> int:
         """How many examples had a row key."""
@@ -412,12 +393,6 @@ class Counts:
         total = np.zeros((self._value.width, 5), np.int64)  # in the order of rows, whatever that of the cells is
         total[: len(cells)] = cells
         self._cell.store(_Value(examples, total, dict(_by_key(keys, times))))
-
-    def copy(self, root: Root) -> Counts:
-        """An independent copy."""
-        twin = Counts(root, 0)
-        twin._cell.store(self._value)
-        return twin
 
 
 def _by_key(keys: IntArray, times: IntArray) -> Iterable[tuple[RowKey, int]]:

@@ -13,6 +13,15 @@ cdef extern from "lists/lists.h" nogil:
         int64_t limit
 
 
+cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) except -1:
+    """Columns can be out of range if two threads use one object without a lock."""
+    cdef Py_ssize_t position
+    for position in range(columns.shape[0]):
+        if not 0 <= columns[position] < limit:
+            raise IndexError(f"column {columns[position]} is out of range")
+    return 0
+
+
 cdef inline bint is_narrow(lists):
     return lists.offsets.dtype == np.int32 and lists.places.dtype == np.int32
 
@@ -32,7 +41,6 @@ cdef inline const void* start_of(numbers, bint wide) except? NULL:
 cdef inline borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t width):
     """Point to lists, whose numbers are 64-bit ones if `wide`; returns the arrays that must outlive this."""
     cdef const int64_t[::1] leads
-    cdef Py_ssize_t place
     offsets, places, columns, _ = lists
     if wide:
         offsets, places = np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(places, np.int64)
@@ -43,9 +51,7 @@ cdef inline borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t 
     if columns is not None:
         leads = columns
         to.columns, to.limit = <const int64_t*>start_of(columns, True), leads.shape[0]
-        for place in range(leads.shape[0]):
-            if not 0 <= leads[place] < width:
-                raise IndexError(f"column {leads[place]} is out of range")
+        check_columns(leads, width)
     return offsets, places
 
 

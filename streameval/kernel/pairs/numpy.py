@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Part, Root
+from streameval.kernel.commit.numpy import Part, Root, Table
 from streameval.kernel.decisions.rows import list_cells
 from streameval.kernel.pairs.pairing import NONE, Pair, pairs_of, placed
 from streameval.kernel.types import FULL, REFUSED, IntArray, Lists, Ragged, UInt8Array
@@ -28,7 +28,7 @@ class _Counted(NamedTuple):
     pairs: dict[Pair, int]
 
 
-class Pairs:
+class Pairs(Table):
     """How many examples had each pair, and how many examples there were; ``parts`` says which pairs.
 
     ``count_*`` are only used on pairs that are thrown away if they raise. ``prepare_*`` answer a part, which changes
@@ -36,16 +36,11 @@ class Pairs:
     many examples), and have then changed nothing.
     """
 
-    __slots__ = ("_cell", "_parts")
+    __slots__ = ("_parts",)
 
     def __init__(self, root: Root, parts: int) -> None:
         self._parts = parts
         self._cell = root.cell(_Counted(0, {}))
-
-    @property
-    def examples(self) -> int:
-        """Number of examples counted."""
-        return int(self._cell.value.examples)
 
     def _prepared(self, examples: int, pairs: dict[Pair, int], sign: int) -> Part | int:
         def change(old: _Counted) -> _Counted:
@@ -153,10 +148,10 @@ class Pairs:
         pairs = {**self._cell.value.pairs, **dict(zip(_tuples(keys), times.tolist(), strict=True))}
         self._cell.store(_Counted(examples, pairs))
 
-    def copy(self, root: Root) -> Pairs:
+    def copy(self, root: Root) -> Self:
         """An independent copy."""
-        twin = Pairs(root, self._parts)
-        twin._cell.store(self._cell.value)
+        twin = super().copy(root)
+        twin._parts = self._parts
         return twin
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Part, Root
+from streameval.kernel.commit.numpy import Part, Root, Table
 from streameval.kernel.decisions.rows import tally
 from streameval.kernel.types import FULL, REFUSED, Flags, IntArray, Records, ScoredLists, ScoredRows
 
@@ -118,7 +118,7 @@ class _Counted(NamedTuple):
     tables: _Tables
 
 
-class RankCounts:
+class RankCounts(Table):
     """Sums over examples by what they have in common, how many examples mention each column, and how many there were.
 
     Three tables of integers, in this order::
@@ -133,15 +133,10 @@ class RankCounts:
     has then changed nothing.
     """
 
-    __slots__ = ("_cell",)
+    __slots__ = ()
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Counted(0, np.zeros(max(8, width), np.int64), ({}, {}, {})))
-
-    @property
-    def examples(self) -> int:
-        """Number of examples counted."""
-        return int(self._cell.value.examples)
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
@@ -246,12 +241,6 @@ class RankCounts:
         old = self._cell.value
         live = ({key: sums for key, sums in table.items() if sums[0]} for table in old.tables)
         self._cell.store(old._replace(tables=(*live,)))
-
-    def copy(self, root: Root) -> RankCounts:
-        """An independent copy."""
-        twin = RankCounts(root, 0)
-        twin._cell.store(self._cell.value)
-        return twin
 
 
 def _change(

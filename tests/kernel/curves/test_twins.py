@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streameval.kernel.backend import curves
 from streameval.kernel.curves import bins as meaning
 from streameval.kernel.types import DONE, FULL, REFUSED
 from tests.support.curve_oracle import nasty_scores
@@ -32,8 +31,16 @@ def sorted_extremes() -> np.ndarray:
     return np.sort(every[np.isfinite(every)])
 
 
+def bins_of(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In which bins the kernel in use counts scores, and with which residuals."""
+    table, columns = bins_of_width(len(scores))[0].table, np.arange(len(scores))
+    assert table.count_rows((columns, 0, np.zeros((1, len(scores)), np.uint8), scores[None], None, None)) == DONE
+    _, bins, _, residuals, _ = table.read(columns)
+    return bins, residuals[:, 0]
+
+
 def test_bins_never_fall_as_scores_rise():
-    bins, residuals = curves.bins_of(sorted_extremes())
+    bins, residuals = bins_of(sorted_extremes())
     assert (np.diff(bins) >= 0).all()
     assert bins.min() == 0
     assert bins.max() == meaning.BINS - 1
@@ -42,27 +49,27 @@ def test_bins_never_fall_as_scores_rise():
 
 
 def test_minus_zero_is_zero():
-    assert curves.bins_of(np.array([-0.0]))[0] == curves.bins_of(np.array([0.0]))[0]
-    assert curves.bins_of(np.array([-5e-324]))[0] < curves.bins_of(np.array([0.0]))[0]
+    assert bins_of(np.array([-0.0]))[0] == bins_of(np.array([0.0]))[0]
+    assert bins_of(np.array([-5e-324]))[0] < bins_of(np.array([0.0]))[0]
 
 
 def test_a_score_is_known_again_from_its_bin_and_residual():
     scores = sorted_extremes()
-    assert (meaning.scores_of(*curves.bins_of(scores)) == scores).all()
+    assert (meaning.scores_of(*bins_of(scores)) == scores).all()
 
 
 def test_the_edge_of_a_bin_is_the_least_score_in_it_or_above():
     scores = sorted_extremes()
-    bins = curves.bins_of(scores)[0]
+    bins = bins_of(scores)[0]
     edges = meaning.edges_of(bins)
     assert (edges <= scores).all()
-    assert (curves.bins_of(edges)[0] >= bins).all()
+    assert (bins_of(edges)[0] >= bins).all()
     lower = edges[bins > 0]
-    assert (curves.bins_of(np.nextafter(lower, -np.inf))[0] < bins[bins > 0]).all()
+    assert (bins_of(np.nextafter(lower, -np.inf))[0] < bins[bins > 0]).all()
 
 
 def test_twins_agree_about_bins():
-    for mine, its in zip(curves.bins_of(sorted_extremes()), meaning.bins_of(sorted_extremes()), strict=True):
+    for mine, its in zip(bins_of(sorted_extremes()), meaning.bins_of(sorted_extremes()), strict=True):
         assert (mine == its).all()
 
 
@@ -72,7 +79,7 @@ def test_twins_agree_about_bins():
 def everything(bins: Any, width: int) -> list[object]:
     columns = np.arange(width)
     # Pairs are read first: scores need not be in bins for that, but are afterwards.
-    arrays = [*bins.pairs(columns), *bins.read(columns, True), bins.sides(columns), bins.mentioned(width)]
+    arrays = [*bins.pairs(columns), *bins.read(columns), bins.sides(columns), bins.mentioned(width)]
     assert [part.tolist() for part in bins.pairs(columns)] == [part.tolist() for part in arrays[:2]]
     return [bins.examples, bins.scores, *(array.tolist() for array in arrays)]
 
@@ -158,7 +165,7 @@ def test_twins_agree_about_any_history(seed: int):
         if rng.random() < 0.4:
             assert same(pair, width)
     assert same(pair, width)
-    offsets, bins, counts, _, words = pair[1].table.read(np.arange(width), True)
+    offsets, bins, counts, _, words = pair[1].table.read(np.arange(width))
     fresh = bins_of_width(0)[0].table
     fresh.restore(pair[1].table.examples, pair[1].table.sides(np.arange(width)))
     fresh.restore_bins(0, offsets, bins, counts, words)
@@ -166,7 +173,7 @@ def test_twins_agree_about_any_history(seed: int):
     for twin in pair:
         first, low, at = 0, 0, 0
         while at < len(bins):
-            some, numbers, times, _, sums = twin.table.read(np.arange(first, width), True, low, most)
+            some, numbers, times, _, sums = twin.table.read(np.arange(first, width), low, most)
             size = len(numbers)
             assert some.tolist() == np.clip(offsets[first:] - at, 0, size).tolist()
             assert size == min(most, len(bins) - at)
@@ -258,7 +265,7 @@ def test_bins_may_be_read_between_preparing_a_merge_and_committing_it():
         answers.append((twin, other))
     assert all(twin.table.examples == 600 for twin, _ in answers)
     for twin, other in answers:
-        sums = [table.read(np.arange(5), True)[2].sum() for table in (twin.table, other.table)]
+        sums = [table.read(np.arange(5))[2].sum() for table in (twin.table, other.table)]
         assert sums[0] == 2 * sums[1] == 3000
 
 
@@ -317,8 +324,8 @@ def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind:
         assert bins.change("prepare_row", scored, 1) == FULL
         assert bins.merge(bins) == FULL
         assert everything(bins.table, 1) == before
-        _, _, counts, common, words = bins.table.read(np.zeros(1, np.int64), True)
-        residual = int(curves.bins_of(np.array([float(score)]))[1][0])
+        _, _, counts, common, words = bins.table.read(np.zeros(1, np.int64))
+        residual = int(bins_of(np.array([float(score)]))[1][0])
         low, high, square, square_high = words[0, 1].tolist()
         assert counts.tolist() == [[0, 2**43 - 1]]
         assert low + (high << 64) == residual * (2**43 - 1)
@@ -327,7 +334,7 @@ def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind:
         assert bins.merge(rest, None, -1) == DONE
         assert bins.table.scores == 2**42
         assert bins.merge(bins, None, -1) == DONE
-        assert bins.table.read(np.zeros(1, np.int64), True)[1].tolist() == []
+        assert bins.table.read(np.zeros(1, np.int64))[1].tolist() == []
 
 
 def test_columns_out_of_range_are_an_error_and_change_nothing():

@@ -184,14 +184,14 @@ for vectors, columns, rows in itertools.product(_compiled.vectors(), WIDTHS, (1,
         for mask, outcome in ((None, 3), (hidden, 4)):
             counts = _compiled.Counts(Root(), columns)
             assert counts.count_dense(np.arange(columns), 0, true, pred, mask) == 1
-            assert counts.cells(columns)[:, outcome].tolist() == [rows] * columns
+            assert counts.outcomes(np.arange(columns))[outcome].tolist() == [rows] * columns
         for kind in (np.float32, np.float64):
             if rows * columns * np.dtype(kind).itemsize > room:
                 continue
             scores, bounds = between_guards(rows, kind, at_end), between_guards(1, kind, at_end)[0]
             counts = _compiled.Counts(Root(), columns)
             assert counts.count_scores(np.arange(columns), 0, true, scores, bounds, hidden) == (1, True)
-            assert counts.cells(columns)[:, 4].tolist() == [rows] * columns
+            assert counts.outcomes(np.arange(columns))[4].tolist() == [rows] * columns
 """
 
 

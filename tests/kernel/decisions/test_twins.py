@@ -26,7 +26,7 @@ from streameval.kernel.lists import numpy as _lists_numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
 from tests.support.effort import cases
 from tests.support.naming import case_name
-from tests.support.twins import count_slots, merge
+from tests.support.twins import cells_in, count_slots, merge
 
 # Continuous integration sets STREAMEVAL_KERNEL=compiled, and then a missing kernel is an error when it is imported.
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
@@ -56,7 +56,7 @@ def bits(rng: np.random.Generator, shape: tuple[int, int], fill: str) -> np.ndar
 def everything(counts: object, width: int) -> tuple[object, ...]:
     keys, times = counts.row_keys()
     rows = sorted(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
-    cells = counts.cells(width)
+    cells = cells_in(counts, width)
     return counts.examples, cells.tolist() if width < 1000 else cells.tobytes(), rows
 
 
@@ -418,7 +418,7 @@ def test_rows_of_declared_labels_are_read_with_any_stride(kind: type):
     rows = wide[::2], wide[::-2], wide[:4].copy(), np.frombuffer(wide[:4].tobytes(), kind)
     for row in rows:
         assert counts.count_example(columns, 4, row, row, None, 1) == DONE
-    assert counts.cells(4)[:, 3].tolist() == [sum(int(row[column]) for row in rows) for column in range(4)]
+    assert cells_in(counts, 4)[:, 3].tolist() == [sum(int(row[column]) for row in rows) for column in range(4)]
 
 
 @needs_compiled
@@ -488,7 +488,6 @@ def test_the_parts_of_a_scored_example_are_those_that_the_twin_makes_of_it(data:
 
 @needs_compiled
 def test_twins_merge_copy_and_restore_alike():
-    rng = np.random.default_rng(4)
     for width, more in ((3, 9), (9, 3), (40, 40)):
         parts = []
         for kind in (_compiled.Counts, _numpy.Counts):
@@ -503,17 +502,15 @@ def test_twins_merge_copy_and_restore_alike():
             assert merge(first, first.copy(Root())) == DONE
             assert merge(first, first) == DONE
             fresh = kind(Root(), 0)
-            fresh.restore(first.examples, first.cells(60), *first.row_keys())
+            fresh.restore(first.examples, cells_in(first, 60), *first.row_keys())
             assert everything(fresh, 60) == everything(first, 60)
             fresh = kind(Root(), 0)  # of cells by outcome, as bytes have them
-            fresh.restore(first.examples, np.asfortranarray(first.cells(60)), *first.row_keys())
+            fresh.restore(first.examples, np.asfortranarray(cells_in(first, 60)), *first.row_keys())
             for counts in (fresh, first):
                 assert count_slots(counts, np.array([5 * 7 + 1, 5 * 50 + 3]), (2, 1, 1, 0), 0, 1) == DONE
             assert everything(fresh, 60) == everything(first, 60)
-            slots = rng.integers(0, 300, 20)
-            assert first.mentioned(60).tolist() == first.cells(60).any(axis=1).tolist()
-            assert first.outcomes(place).tolist() == first.cells(60)[place].T.tolist()
-            assert first.at(slots).tolist() == first.cells(60).reshape(-1)[slots].tolist()
+            assert first.mentioned(60).tolist() == cells_in(first, 60).any(axis=1).tolist()
+            assert first.outcomes(place).tolist() == cells_in(first, 60)[place].T.tolist()
             parts.append(everything(first, 60))
         assert parts[0] == parts[1]
 
