@@ -23,6 +23,7 @@ import polars as pl
 import pyarrow as pa
 import scipy.sparse as sp
 
+from tests.support.files import table as table_of_files
 from tests.support.mistakes import MISTAKES
 
 LABELS = ["a", "b", "c", "d"]
@@ -540,6 +541,12 @@ def page() -> str:
             more = f"write {form.instead}" if form.instead else ""
             lines.append(f"| {form.name} | {'' if form.many else answer} | {answer} | {more} |")
         lines.append("")
+    lines += [
+        "## Files and tables",
+        "",
+        "`evaluate_table` reads them with arguments of the same names. A test reads each.",
+    ]
+    lines += ["", *table_of_files(), ""]
     lines += ["## Common mistakes", "", "`Y` is an array of 0 and 1, `S` one of scores, `names` lists of labels.", ""]
     lines += ["| mistake | call | message |", "|---|---|---|"]
     lines += [f"| {mistake.name} | `{mistake.code}` | {_cell(mistake.message())} |" for mistake in MISTAKES]
