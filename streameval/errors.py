@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
@@ -34,6 +35,26 @@ def public(kind: PublicT) -> PublicT:
 @public
 class StreamevalError(Exception):
     """Base of every exception that this package raises on purpose."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the traceback up to the line of the user's that called the package, for what was wrong.
+
+        The exception keeps all of it, for debuggers. Python itself asks no exception, and a handler around each public
+        method would cost as much as a small call.
+        """
+        own = (str(Path(__file__).parent), "streameval/", "<string>", sys.prefix, sys.base_prefix)  # two are relative
+        steps: list[TracebackType] = []
+        step = self.__traceback__
+        while step is not None:
+            steps.append(step)
+            step = step.tb_next
+        while steps and steps[-1].tb_frame.f_code.co_filename.startswith(own):
+            steps.pop()
+        for one in reversed(steps):
+            step = TracebackType(step, one.tb_frame, one.tb_lasti, one.tb_lineno)
+        shell = sys.modules["IPython"].get_ipython()
+        lines: list[str] = shell.InteractiveTB.structured_traceback(type(self), self, step or self.__traceback__)
+        return lines
 
 
 @public

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
@@ -30,9 +30,10 @@ from streameval.progressive.states import (
     restored,
     without_limit,
 )
+from streameval.report.model import Table, listed
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.record import record_of
-from streameval.schema.text import number_of, quoted, suggestion
+from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.wire.envelope import LEDGER
 
 
@@ -278,6 +279,15 @@ class Ledger(Mergeable, Generic[StateT]):
     @reads
     def __repr__(self) -> str:
         return f"Ledger({number_of(len(self), 'shard')}{f'; {self._read()!r}' if self._template else ''})"
+
+    def _display(self) -> tuple[str, Sequence[Table]]:
+        if self._template is None or not self._sums:
+            return repr(self), []
+        head, tables = self._read()._display()
+        rows = [(printable(shard), *version) for shard, version in list(self.shards().items())[:20]]
+        caption = f"The first 20 of {len(self):,} shards" if len(self) > 20 else "Shards"
+        shards = Table("shards", caption, listed(["shard", "epoch", "sequence"], ["label", "count", "count"], rows))
+        return f"Ledger: {number_of(len(self), 'shard')}; {head}", [shards, *tables]
 
     def _read(self) -> AnyState:
         if self._template is None:

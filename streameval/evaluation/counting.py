@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
@@ -13,6 +13,7 @@ from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import Saved, decode, encode
 from streameval.evaluation.guarding import Change, changes, combines, copied, forget, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
+from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look, pause, resume
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader
@@ -22,6 +23,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import MetricInfo, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
+from streameval.report.model import Table
 from streameval.schema.config import NULLS, Config, Nan, Null, Rows, StateOptions, Ties, Unknown
 from streameval.schema.keywords import forgiving, meant_weights
 from streameval.schema.labels import Label
@@ -352,6 +354,12 @@ class Accumulator(Details, Mergeable):
         except MetricError:  # such as log loss of scores that are no probabilities
             return "?"
         return f"{value:.6g}" if isinstance(value, float) else f"<{number_of(len(value), 'label')}>"
+
+    def _display(self) -> tuple[str, Sequence[Table]]:
+        from streameval.report.notebook import report_display
+
+        head, tables = report_display(report_of(self))
+        return f"{type(self).__name__}: {head}", tables
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
 from streameval.metrics.bounds import Bounds
-from streameval.metrics.catalogue import evaluate, parse_spec
+from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import certified
 from streameval.report.model import PER_LABEL
@@ -211,11 +211,11 @@ class Evaluator(Accumulator):
     def __repr__(self) -> str:
         return self._described(f", {number_of(len(self.labels), 'label')}")
 
-    @reads
-    def _repr_html_(self) -> str:
-        from streameval.report.text import notebook_report
-
-        return notebook_report(report_of(self))
+    def _ipython_key_completions_(self) -> list[str]:
+        """What a notebook completes in brackets."""
+        states = ("decisions",) * self._config.decides + self._config.states
+        own, entries = [spec.key for spec in self._specs], [one for one in catalogue() if one.state in states]
+        return own + [build_spec(one.name, average=average).key for one in entries for average in one.averages]
 
 
 def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:

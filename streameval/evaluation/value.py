@@ -7,11 +7,12 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
-from streameval.errors import MergeError
+from streameval.errors import MergeError, silent
 from streameval.evaluation import pages
 from streameval.evaluation.guarding import held
 from streameval.inputs import InputSummary
 from streameval.kernel.backend import commit
+from streameval.report.model import Table
 from streameval.schema.record import record_of
 from streameval.schema.text import quoted
 from streameval.wire.envelope import whole
@@ -55,6 +56,17 @@ class Saveable:
         """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
         with held(self):
             write_file(path, self._pieces())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: tables side by side."""
+        from streameval.report.notebook import notebook_html
+
+        with held(self), silent():
+            return notebook_html(*self._display())
+
+    def _display(self) -> tuple[str, Sequence[Table]]:
+        """A line on what it holds, and tables; the guards are held."""
+        return repr(self), ()
 
     def _refuse_unsavable(self) -> None:
         """From now on, refuse at once what cannot be saved, not when it is saved."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from inspect import cleandoc
@@ -27,6 +27,7 @@ from streameval.metrics.spec import (
     choice_text,
     number_text,
 )
+from streameval.schema.display import Displayed
 from streameval.schema.keywords import advice_on
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted, suggestion
@@ -94,7 +95,7 @@ class MetricInfo:
     formula: str
     source: str
     state: str
-    read: Reading
+    read: Reading = field(repr=False)
     low: float = 0.0
     high: float = 1.0
     bigger_is_better: bool | None = True
@@ -105,8 +106,8 @@ class MetricInfo:
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
-    certify: Reading | None = None
-    needs: Callable[[MetricSpec], Mapping[str, Any]] = lambda _: {}
+    certify: Reading | None = field(default=None, repr=False)
+    needs: Callable[[MetricSpec], Mapping[str, Any]] = field(default=lambda _: {}, repr=False)
     reported: tuple[Average, ...] = ()
     arguments: tuple[str, ...] = ()
     notes: str = ""
@@ -169,7 +170,17 @@ def _values(certify: Reading) -> Reading:
     return read
 
 
-def catalogue() -> tuple[MetricInfo, ...]:
+class Catalogue(Displayed, tuple[MetricInfo, ...]):
+    """All metrics, one a line."""
+
+    __slots__ = ()
+    _writer = "catalogue_html"
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{entry.name:<30}{entry.summary}" for entry in self)
+
+
+def catalogue() -> Catalogue:
     """All metrics, with their parameters, range, direction, formula and source.
 
     Examples
@@ -178,7 +189,7 @@ def catalogue() -> tuple[MetricInfo, ...]:
     ['precision', 'recall', 'f1', 'fbeta']
     """
     modules = dict.fromkeys((*_modules(), *_ENTRIES))
-    return tuple(entry for module in modules for entry in _ENTRIES.get(module, ()))
+    return Catalogue(entry for module in modules for entry in _ENTRIES.get(module, ()))
 
 
 def _modules() -> Iterator[str]:

@@ -22,6 +22,7 @@ from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.curves import Terms, greatest, path_of, reaches, rough_ratios
+from streameval.schema.display import Displayed
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.curve_view import CurveTables, Path
@@ -129,6 +130,12 @@ class Choice:
         return self.bound == self.value
 
 
+class Choices(Displayed, dict[Label, Choice]):
+    """Thresholds by label."""
+
+    _writer = "choices_html"
+
+
 def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:
     """What the thresholds of a metric are chosen for, and its average; an objective is one, and has no average."""
     if not isinstance(metric, str):
@@ -151,14 +158,14 @@ _OBJECTIVES: dict[str, Callable[..., Objective]] = {
 }  # fmt: skip
 
 
-def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> dict[Label, Choice]:
+def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> Choices:
     """The best threshold of each label (SCut), by default for F1.
 
     Sources: Yang 2001; Fan & Lin 2007, A study on threshold selection for multi-label classification.
     """
     goal = objective or FScore()
     unit = _unit(tables, goal)
-    return {label: _best(path, goal, unit) for label, path in zip(tables.labels, _paths(tables), strict=True)}
+    return Choices((label, _best(path, goal, unit)) for label, path in zip(tables.labels, _paths(tables), strict=True))
 
 
 def best_threshold(tables: CurveTables, objective: Objective | None = None, *, average: str = "micro") -> Choice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from streameval.errors import FormatError, InputError
@@ -13,6 +13,7 @@ from streameval.evaluation.value import Saveable, differences, parameter_differe
 from streameval.kernel.backend import commit
 from streameval.progressive.states import check_class, restored
 from streameval.progressive.target import Target
+from streameval.report.model import Table
 from streameval.wire.envelope import decoding, opened, sealed
 from streameval.wire.fields import NEVER_WRITTEN, Sink, Source, varint
 from streameval.wire.values import SPAN, put_value, take_value
@@ -109,6 +110,11 @@ class Holder(Saveable):
             return False
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _display(self) -> tuple[str, Sequence[Table]]:
+        parts = [target.evaluator for target in self._held().values()]
+        tables = [table for part in parts if isinstance(part, Saveable) for table in part._display()[1]]
+        return repr(self), tables
 
     def _fresh(self) -> Self:
         """One like it, of copies that have counted nothing."""

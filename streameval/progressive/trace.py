@@ -20,6 +20,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.progressive.holder import Holder
 from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
+from streameval.report.model import Table
 from streameval.schema.labels import Label, ascending
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
@@ -350,6 +351,11 @@ class Trace(Holder):
     @reads
     def __repr__(self) -> str:
         return f"Trace({number_of(self.examples, 'example')}, {number_of(len(self), 'row')}, every {self._every})"
+
+    def _display(self) -> tuple[str, Sequence[Table]]:
+        from streameval.report.notebook import latest_table
+
+        return repr(self), [latest_table(self.columns())]
 
     def _held(self) -> Mapping[str, Target]:
         return self._targets

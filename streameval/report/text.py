@@ -1,18 +1,15 @@
-"""Reports as plain text, and as a fragment of HTML for notebooks."""
+"""Reports as plain text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from itertools import groupby, repeat
 
 from streameval.report.model import PER_LABEL, MetricValue, Report, cell_text, count_text
-from streameval.schema.labels import Label
 from streameval.schema.text import cut, printable
 
 _WIDTH = 11
 _LONGEST = 48
-_NOTEBOOK_ROWS = 20
 
 SliceRow = tuple[str, str, int, Mapping[str, float]]
 """What it is sliced by, the slice, its examples, and its values."""
@@ -90,27 +87,3 @@ def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: in
     lines = [line(*row) for row in rows]
     head = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
     return "\n".join([f"{'':>{width}} {head}", "", *lines[:labels], "", *lines[labels:], ""])
-
-
-def notebook_report(report: Report) -> str:
-    """The chosen metrics, averages, and the labels with the largest support; without decisions only the metrics."""
-    if not report.tables.examples:
-        return f"<div><p><b>streameval</b>: {escape(text_report(report, digits=4, max_labels=0))}</p></div>"
-    metrics = "".join(_row(item.spec.key, [cell_text(item.value)]) for item in report.single() if item.error is None)
-    top = f"<div><p><b>streameval</b>: {report.headline}</p><table><tbody>{metrics}</tbody></table>"
-    if not report.has_decisions:
-        return top + "</div>"
-    head = "".join(f"<th>{name}</th>" for name in PER_LABEL)
-    averages = "".join(_row(name, map(cell_text, values)) for name, values in report.averages().items())
-    rows = report.label_rows(_NOTEBOOK_ROWS)
-    labels = "".join(_row(label, [*map(cell_text, values), count_text(support)]) for label, values, support in rows)
-    omitted = report.omitted(len(rows))
-    more = f"<p>{omitted}</p>" if omitted else ""
-    return (
-        f"{top}<table><thead><tr><th></th>{head}</tr></thead><tbody>{averages}</tbody></table>"
-        f"<table><thead><tr><th>label</th>{head}<th>support</th></tr></thead><tbody>{labels}</tbody></table>{more}</div>"
-    )
-
-
-def _row(name: Label, cells: Iterable[str]) -> str:
-    return f"<tr><th>{escape(printable(name))}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

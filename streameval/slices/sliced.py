@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
@@ -21,6 +23,7 @@ from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.inputs import Reader
 from streameval.kernel.backend import commit
+from streameval.report.model import Table
 from streameval.schema.config import Null
 from streameval.schema.text import check_number, number_of, quoted, suggestion
 from streameval.slices.arguments import ANSWERS, Where, combinations_of, declared_of, names_of, value_of
@@ -36,6 +39,8 @@ from streameval.wire.fields import NEVER_WRITTEN, Sink
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
+
+    from streameval.report.text import SliceRow
 
 A = TypeVar("A", bound=Accumulator)
 
@@ -465,7 +470,12 @@ class Sliced(Mergeable, Generic[A]):
 
     @reads
     def _table(self, by: str | tuple[str, ...] | None, digits: int) -> str:
-        from streameval.report.text import SliceRow, slices_report  # only when asked
+        from streameval.report.text import slices_report  # only when asked
+
+        return slices_report(*self._rows(by), digits)
+
+    def _rows(self, by: str | tuple[str, ...] | None = None) -> tuple[list[SliceRow], SliceRow]:
+        """Each slice, and all together; the guard is held."""
         from streameval.schema.text import printable
 
         def row(title: str, name: str, part: A) -> SliceRow:
@@ -478,7 +488,20 @@ class Sliced(Mergeable, Generic[A]):
             for axis, parts in ((group.axis, group.ordered()) for group in self._selected(by))
             for key, part in parts
         ]
-        return slices_report(rows, row("", "total", self.total()), digits)
+        return rows, row("", "total", self.total())
+
+    def _display(self) -> tuple[str, Sequence[Table]]:
+        from streameval.report.notebook import slice_table
+
+        rows, total = self._rows()
+        axes = [list(group) for _, group in groupby(rows, key=itemgetter(0))]
+        return f"Sliced: {number_of(self.examples, 'example')}, {self._sizes()}", [
+            slice_table(axis, total) for axis in axes
+        ]
+
+    def _ipython_key_completions_(self) -> list[Value]:
+        """What a notebook completes in brackets."""
+        return [key for key in map(values_of, self._slices[0].keys()) if not isinstance(key, tuple)]
 
     def _selected(self, by: str | tuple[str, ...] | None) -> list[AxisSlices[A]]:
         names = (by,) if isinstance(by, str) else by
@@ -530,8 +553,10 @@ class Sliced(Mergeable, Generic[A]):
 
     @reads
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)
-        return f"Sliced({number_of(self.examples, 'example')}, {sizes}; {self._empty!r})"
+        return f"Sliced({number_of(self.examples, 'example')}, {self._sizes()}; {self._empty!r})"
+
+    def _sizes(self) -> str:
+        return ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)
 
 
 def _grouped(group: AxisSlices[Any], columns: list[Coded]) -> tuple[Any, list[Key]]:

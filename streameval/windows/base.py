@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.errors import MetricError
@@ -18,6 +18,7 @@ from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
 from streameval.metrics.bounds import Bounds
+from streameval.report.model import Table
 from streameval.schema.labels import Label
 from streameval.windows.times import Clock
 from streameval.wire.envelope import decoding, opened, sealed
@@ -182,8 +183,14 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @reads
     def __repr__(self) -> str:
-        parameters = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
-        return f"{type(self).__name__}({parameters}; {self._current()!r})"
+        return f"{type(self).__name__}({self._settings()}; {self._current()!r})"
+
+    def _settings(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
+
+    def _display(self) -> tuple[str, Sequence[Table]]:
+        head, tables = self._current()._display()
+        return f"{type(self).__name__}({self._settings()}); {head}", tables
 
 
 def put_numbers(sink: Sink, *numbers: int) -> None:

@@ -44,7 +44,7 @@ def test_a_report_of_thresholded_scores_has_decisions_and_the_metrics_of_scores(
         line.split() for line in plain.report().splitlines()[:11]
     ]
     assert ev.report().splitlines()[-1].startswith("roc_auc_micro")
-    assert "<th>recall</th>" in ev._repr_html_()
+    assert ">recall</th>" in ev._repr_html_()
 
 
 # -- pictures of what is read -----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def test_of_many_labels_the_most_frequent_are_shown():
     drawn = [label for label in ev.labels if label in report]
     assert len(drawn) == 10
     assert min(support[label] for label in drawn) >= sorted(support.values())[-10]
-    assert "80 labels of smaller support omitted" in ev._repr_html_()
+    assert "Labels, the 20 worst of 100" in ev._repr_html_()
 
 
 def test_a_metric_that_cannot_be_read_is_refused_in_a_report_and_left_out_of_a_notebook():

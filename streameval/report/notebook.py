@@ -1,0 +1,182 @@
+"""What notebooks show: tables side by side, styled in place, since nothing else of a page is ours there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from streameval.metrics.averaging import as_float
+from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, parse_spec
+from streameval.metrics.spec import MetricSpec
+from streameval.metrics.thresholds import Choice
+from streameval.report.label_table import LabelTable
+from streameval.report.model import PER_LABEL, Column, Kind, Report, Table
+from streameval.report.page.markup import escaped, label_strings, number_text
+from streameval.report.text import SliceRow, text_report
+from streameval.schema.labels import Label
+from streameval.schema.text import cut, number_of, printable
+
+_ROWS, _COLUMNS, _LONGEST = 20, 8, 80
+_BAR = "min-width:7em;background:linear-gradient(90deg,rgba(67,127,193,.35) {:.1f}%,transparent 0);"
+
+
+def notebook_html(head: str, tables: Iterable[Table] = ()) -> str:
+    """A line, and tables next to each other where there is room."""
+    style = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:.4em 2em"
+    lines = "".join(f'<p style="flex-basis:100%;margin:0">{escaped(printable(line))}</p>' for line in head.split("\n"))
+    return f'<div style="{style}">{lines}{"".join(map(_table, tables))}</div>'
+
+
+def _table(table: Table) -> str:
+    heads = "".join(_tag("th", column, escaped(column.name)) for column in table.columns)
+    body = "".join(
+        f"<tr>{''.join(_cell(column, column.values[row]) for column in table.columns)}</tr>"
+        for row in range(min(table.size, table.first))
+    )
+    caption = f'<caption style="text-align:left;padding:0 .6em;white-space:nowrap">{escaped(table.caption)}</caption>'
+    return f'<table style="margin:0">{caption}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _cell(column: Column, value: Any) -> str:
+    if column.kind in ("label", "text"):
+        text = str(value)
+        return _tag("td", column, f"<bdi>{escaped(cut(text, _LONGEST))}</bdi>")
+    shaded = column.kind == "bar" and math.isfinite(value)
+    return _tag("td", column, number_text(as_float(value), column.kind), _BAR.format(100 * value) if shaded else "")
+
+
+def _tag(tag: str, column: Column, html: str, style: str = "") -> str:
+    side = "left" if column.kind in ("label", "text") else "right;font-variant-numeric:tabular-nums"
+    return f'<{tag} style="{style}text-align:{side}">{html}</{tag}>'
+
+
+def report_display(report: Report) -> tuple[str, list[Table]]:
+    """How much was counted and how, the chosen metrics, averages, and the labels, the worst first."""
+    if not report.tables.examples:
+        return text_report(report, digits=4, max_labels=0), []
+    config, items = report.views.config, report.values()
+    states = ["decisions"] * report.has_decisions + list(config.states)
+    threshold = "" if config.threshold is None else f"; {_threshold(config.threshold)}"
+    head = "\n".join([f"{report.headline}{threshold}; states: {', '.join(states)}", *report.warnings])
+    tables, columns = list[Table](), dict[str, tuple[Kind, Sequence[float]]]()
+    if chosen := [item for item in items if item.number is not None]:
+        names = Column("metric", "label", [item.spec.key + _arrow(item.spec) for item in chosen])
+        values = Column("value", _kind(item.spec for item in chosen), [item.number for item in chosen])
+        tables.append(Table("metrics", "Metrics", [names, values]))
+    if report.has_decisions:
+        rows, each = report.averages(), report.label_values()
+        parts = [Column(name, "fraction", [row[at] for row in rows.values()]) for at, name in enumerate(PER_LABEL)]
+        tables.append(Table("averages", "Averages", [Column("average", "label", list(rows)), *parts]))
+        columns = {
+            "f1": ("bar", each["f1"]),
+            "precision": ("fraction", each["precision"]),
+            "recall": ("fraction", each["recall"]),
+        }
+    elif report.view("curves"):
+        columns = {"roc_auc": ("bar", report.per_label(build_spec("roc_auc", average=None)))}
+    lists = [item for item in items if isinstance(item.value, dict)]
+    spec = lists[0].spec if lists and not columns else None  # which says what is worst
+    for item in lists:
+        columns.setdefault(item.column, ("fraction", list(item.value.values())))
+    support = report.support if report.has_decisions else []
+    if support:
+        columns["support"] = ("count", support)
+    if columns and report.labels:
+        tables.append(label_table(report.labels, columns, support, spec))
+    return head, tables
+
+
+def _threshold(threshold: Any) -> str:
+    return f"threshold {threshold:g}" if isinstance(threshold, int | float) else "a threshold for each label"
+
+
+def slice_table(rows: Sequence[SliceRow], total: SliceRow) -> Table:
+    """The slices along one axis, the worst value of the first metric first, and all together last."""
+    specs = [parse_spec(name) for name in list(total[3])[:_COLUMNS]]
+    ranked = _ranked([row[3][specs[0].key] for row in rows], specs[0]) if specs else range(len(rows))
+    drawn = [*(rows[row] for row in list(ranked)[:_ROWS]), (*total[:1], "all", *total[2:])]
+    columns = [Column(rows[0][0], "label", [printable(row[1]) for row in drawn])]
+    columns.append(Column("examples", "count", [row[2] for row in drawn]))
+    columns += [Column(spec.key + _arrow(spec), _kind([spec]), [row[3][spec.key] for row in drawn]) for spec in specs]
+    return Table(rows[0][0], _caption("Slices", len(rows)), columns, first=len(drawn))
+
+
+def label_table(
+    labels: Sequence[Label],
+    columns: Mapping[str, tuple[Kind, Sequence[float]]],
+    support: Sequence[float] = (),
+    spec: MetricSpec | None = None,
+) -> Table:
+    """The labels, the worst value of the first column first; of equal ones those that are most often true."""
+    rows = _ranked(next(iter(columns.values()))[1], spec, support)[:_ROWS]
+    names = Column("label", "label", [label_strings(labels)[row] for row in rows])
+    parts = [Column(name, kind, [values[row] for row in rows]) for name, (kind, values) in columns.items()]
+    return Table("labels", _caption("Labels", len(labels)), [names, *parts])
+
+
+def latest_table(columns: Mapping[str, Sequence[object]]) -> Table:
+    """The last rows of a trace."""
+    few = {name: values[-_ROWS // 2 :] for name, values in list(columns.items())[:_COLUMNS]}
+    every = len(columns["examples"])
+    caption = f"The last {len(few['examples'])} of {every:,} rows" if every > len(few["examples"]) else "Rows"
+    kinds: dict[str, Kind] = {"examples": "count", "time": "text"}
+    return Table("rows", caption, [Column(name, kinds.get(name, "fraction"), few[name]) for name in few])
+
+
+def catalogue_html(entries: Sequence[MetricInfo]) -> str:
+    """The metrics of the catalogue, all of them."""
+    averages = [", ".join(average or "per_label" for average in entry.averages) for entry in entries]
+    columns = [
+        Column("metric", "label", [entry.name + _arrow(entry.spec) for entry in entries]),
+        Column("averages", "text", averages),
+        Column("read from", "text", [entry.state for entry in entries]),
+        Column("what it is", "text", [entry.summary for entry in entries]),
+    ]
+    return notebook_html("", [Table("catalogue", f"{len(entries)} metrics", columns, first=len(entries))])
+
+
+def choices_html(choices: Mapping[Label, Choice]) -> str:
+    """Thresholds by label, the worst value first."""
+    columns: dict[str, tuple[Kind, Sequence[float]]] = {
+        "value": ("fraction", [one.value for one in choices.values()]),
+        "threshold": ("number", [one.threshold for one in choices.values()]),
+        "bound": ("fraction", [one.bound for one in choices.values()]),
+    }
+    return notebook_html(f"Thresholds of {number_of(len(choices), 'label')}", [label_table([*choices], columns)])
+
+
+def outcomes_html(table: LabelTable) -> str:
+    """The outcomes of each label, the worst F1 first."""
+    tp, errors = (part.astype(np.float64) for part in (table.tp, table.fp + table.fn))
+    f1 = np.divide(2 * tp, 2 * tp + errors, out=np.zeros(len(tp)), where=tp + errors > 0)
+    counts: dict[str, Any] = {name: ("count", values) for name, values in table.to_dict().items() if name != "label"}
+    drawn = label_table(table.labels, {"f1": ("bar", f1.tolist()), **counts}, table.support.tolist())
+    return notebook_html(f"Outcomes of {number_of(len(table.labels), 'label')}", [drawn])
+
+
+def _ranked(values: Sequence[float], spec: MetricSpec | None, support: Sequence[float] = ()) -> list[int]:
+    """The positions of values from the worst on; what is undefined comes last."""
+    sign = -1 if spec is not None and entry_of(spec.name).bigger_is_better is False else 1
+
+    def key(row: int) -> tuple[bool, float, float]:
+        undefined = math.isnan(values[row])
+        return undefined, 0 if undefined else sign * values[row], -support[row] if support else 0
+
+    return sorted(range(len(values)), key=key)
+
+
+def _caption(what: str, count: int) -> str:
+    return f"{what}, the {_ROWS} worst of {count:,}" if count > _ROWS else f"{what}, the worst first"
+
+
+def _kind(specs: Iterable[MetricSpec]) -> Kind:
+    """Bars where all values are fractions."""
+    entries = [entry_of(spec.name) for spec in specs]
+    return "bar" if all(entry.low >= 0 and entry.high <= 1 for entry in entries) else "fraction"
+
+
+def _arrow(spec: MetricSpec) -> str:
+    return " ↓" if entry_of(spec.name).bigger_is_better is False else ""
