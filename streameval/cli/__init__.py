@@ -100,6 +100,7 @@ def _warned(message: Warning | str, *_: object, **__: object) -> None:
 
 
 _PHRASES = {
+    r"np\.asarray\(rows?\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
     r", or declare the labels.*": "",  # with an argument that is no option
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=\.\.\.": r"--\1",

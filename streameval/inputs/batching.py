@@ -14,7 +14,14 @@ from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.lists import check_pairs, without_rows
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
-from streameval.inputs.samples import check_row_keys, close_samples, note_cells, note_first, start_samples
+from streameval.inputs.samples import (
+    check_named_alike,
+    check_row_keys,
+    close_samples,
+    note_cells,
+    note_first,
+    start_samples,
+)
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
@@ -77,7 +84,10 @@ def read_many(
     weighted = factors is not None and bool((factors != 1.0).any())
     reader.reset()
     values = [(value, form_of(value)) for value in ((y_true, y_pred) if mask is None else (y_true, y_pred, mask))]
-    frame = next((columns_of(value, form) for value, form in values if form in FRAMES), None)
+    frames = [columns_of(value, form) for value, form in values if form in FRAMES]
+    frame = next(iter(frames), None)
+    if len(frames) > 1:
+        check_named_alike(frames)
     check_choice("null", null, NULLS)
     arguments = _arguments(reader, mask, frame, many, null)
     start_samples(arguments, (y_true, y_pred))

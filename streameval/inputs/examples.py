@@ -116,7 +116,9 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
         ways = "or drop the example" if position is None else "drop the row, or say null='empty'"
         return InputError(f"{place} is missing ({quoted(example)}); give [] if there is no label, {ways}")
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
-    return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)})")
+    single = isinstance(example, int | np.integer) and position is not None
+    advice = f"; for one label an example write [[label] for label in {name}]" if single else ""
+    return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)}){advice}")
 
 
 def _of_row(example: object, argument: Argument) -> Cells:

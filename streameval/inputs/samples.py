@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from streameval.errors import InputError
 from streameval.inputs.columns import PRED, TRUE, Argument
 from streameval.inputs.forms import form_of
 from streameval.schema.batch import Batch, Dense, cells_of
 from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
-from streameval.schema.text import number_of
+from streameval.schema.text import number_of, quoted
 
 _LABELS = 10_000  # of one argument that are noted
 _FIRST, _SHOWN = 3, 12  # examples that are described, and how many labels of each
@@ -192,6 +193,17 @@ def close_samples(arguments: Sequence[Argument]) -> None:
             sample.source = "the positions of columns" if declared is None else "labels=, in the order of columns"
         if declared is not None and argument.reader.config.unknown == "ignore":
             sample.ignored = sample.labels.difference(declared)
+
+
+def check_named_alike(frames: Sequence[list[Any]]) -> None:
+    """Raise `InputError` if the columns of a data frame have names, and those of another numbers."""
+    named = [names for names in frames if names and names not in (
+        [*range(len(names))], [*map(str, range(len(names)))], [f"column_{number}" for number in range(len(names))]
+    )]  # fmt: skip
+    other = next((names for names in frames if names and names not in named), None)
+    if named and other:
+        columns = f"the columns of one data frame are {quoted(named[0])}, and those of the other are numbered"
+        raise InputError(f"{columns}, {quoted(other)}; name the columns alike")
 
 
 def check_row_keys(y_true: Any, y_pred: Any) -> Iterator[tuple[str, str]]:

@@ -70,3 +70,9 @@ def test_the_command_explains_how_rows_were_read(run, rows: str):
     assert [line.split(":")[0] for line in ran.err.splitlines()[::3]] == ["actual 't'", "predicted 'p'"]
     assert json.loads(ran.out)["input"]["y_true"]["examples"] == [{"labels": ["a", "b"]}, {"labels": []}]
     assert "How the first examples were read" in Path("r.html").read_text()
+
+
+def test_a_warning_speaks_of_options(run, tmp_path):
+    Path("l.csv").write_text("label,y,p\n" + "a,0,1\nb,1,1\n" * 20)
+    ran = run("evaluate", "l.csv", "-a", "y", "-p", "p")
+    assert ran.err.endswith("all are 0 or 1; for indicators give --rows indicator, for labels --rows labels\n")

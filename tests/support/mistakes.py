@@ -146,4 +146,12 @@ MISTAKES = [
         "se.score(pd.DataFrame(Y).astype(str), pd.DataFrame(Y))",
         ("y_true[0] is '1' for label 0", ".astype(int)"),
     ),
+    Mistake(
+        "Names of columns on one side only",
+        'se.score(pd.DataFrame(Y, columns=list("abcd")), pd.DataFrame(Y))',
+        ("are ['a', 'b', 'c', 'd']", "are numbered, [0, 1, 2, 3]; name the columns alike"),
+    ),
+    Mistake(
+        "One class an example", "se.score([3, 1, 2], [3, 1, 1])", ("y_true[0] must be", "[[label] for label in y_true]")
+    ),
 ]
