@@ -81,7 +81,7 @@ def to_html(
         held = getattr(whole, "evaluators", None)
         if windows is None and isinstance(held, dict):
             windows = dict(list(held.items())[1:])
-    counts = [(name, _counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs]
+    counts = [(name, counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs]
     specs = tuple(dict.fromkeys(spec for _, each in counts for spec in each._specs))
     parts = [
         [(name, report_of(each, specs)) for name, each in _counted(named, what)]
@@ -122,16 +122,21 @@ def _counted(named: object, what: str) -> _Named:
     if named is None:
         return []
     if isinstance(named, Mapping):
-        return [(label_text(name), _counts_of(part, f"{what}[{quoted(name)}]")) for name, part in named.items()]
+        return [(label_text(name), counts_of(part, f"{what}[{quoted(name)}]")) for name, part in named.items()]
     if what == "slices" and callable(getattr(named, "slices", None)):
-        return [
-            (", ".join(f"{key} = {label_text(value, mixed=True)}" for key, value in part.where.items()), part.evaluator)
-            for part in named.slices()  # type: ignore[attr-defined]  # it has them
-        ]
+        return counts_of_slices(named)
     raise InputError(f"{what} must be a mapping name -> evaluator, not {quoted(named)}")
 
 
-def _counts_of(source: object, what: str) -> Any:
+def counts_of_slices(sliced: Any, by: str | tuple[str, ...] | None = None) -> _Named:
+    """The evaluators or metrics of slices, by what their examples have in common."""
+    return [
+        (", ".join(f"{key} = {label_text(value, mixed=True)}" for key, value in part.where.items()), part.evaluator)
+        for part in sliced.slices(by)
+    ]
+
+
+def counts_of(source: object, what: str) -> Any:
     """An independent evaluator or metric with the examples that an object of this package has counted."""
     counts: Any = source
     while not hasattr(counts, "_views"):

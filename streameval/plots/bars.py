@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 import streameval.plots.style as style
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import MetricLike, specs_of
-from streameval.metrics.catalogue import build_spec, entry_of
+from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.plots.sources import holds, run_of, runs_of
 from streameval.plots.style import COLOURS, INK, MARKS, MUTED, named
-from streameval.report.model import MetricValue, Report
+from streameval.report.model import MetricValue, Report, arrow, of_each_label, worst_first
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, number_of
 
@@ -47,19 +47,18 @@ def plot_labels(
     y_pred, metric = _moved(source, y_pred, metric)
     support: dict[Label, float] = {}
     if y_pred is None and isinstance(source, Mapping):
-        values, spec, name = _numbers(source), None, str(metric or "value")
+        values, spec, name = dict(source), None, str(metric or "value")
     else:
         run = run_of(source, y_pred)
-        spec = _per_label(metric, run)
+        own = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
+        spec = of_each_label(specs_of([metric or own])[0])
         values, name = _value(run, spec), MetricValue(spec, None).column
         if run._decides():
             table = run.per_label()
             support = dict(zip(table.labels, table.support.tolist(), strict=True))
-    sign = _sign(spec)
-    ranked = sorted(
-        (label for label, value in values.items() if math.isfinite(value)),
-        key=lambda label: (sign * values[label], -support.get(label, 0)),
-    )[:limit]
+    labels = [label for label, value in values.items() if math.isfinite(value)]
+    order = worst_first([values[label] for label in labels], spec, [support.get(label, 0) for label in labels])
+    ranked = [labels[place] for place in order[:limit]]
     notes = [f"{support[label]:,.6g} true" if label in support else "" for label in ranked]
     ax = _rows(ax, named(ranked), notes)
     _bars(ax, [values[label] for label in ranked])
@@ -81,7 +80,7 @@ def plot_metric(
     Parameters
     ----------
     source, y_pred
-        An evaluator, a metric, a window or a trace; or arrays; or numbers by name.
+        An evaluator, a metric, a window or a trace; or several by name; or arrays.
     metrics
         Which metrics; those of the evaluator by default. One with a value per label is drawn by `plot_labels`.
     """
@@ -89,20 +88,16 @@ def plot_metric(
     specs = _specs(metrics)
     if hasattr(source, "record"):  # a trace
         return cast("Axes", cast("Any", source).plot(ax, specs, title=title))
-    values, spans = [float(one) for one in _numbers(source).values()], list[Any]()
-    if values:
-        names = named(_numbers(source))
-    else:
-        runs = runs_of(source, y_pred)
-        if len(runs) > 1:
-            return plot_compare(runs, specs, ax=ax, title=title)
-        run = next(iter(runs.values()))
-        report = Report(run._views(), specs or run._specs)
-        if len(report.specs) == 1 and report.specs[0].average is None:
-            return plot_labels(run, metric=report.specs[0], ax=ax, title=title)
-        items = [item for item in report.single(strict=specs is not None) if item.number is not None]
-        names, values = [_arrow(item.spec) for item in items], [float(item.value) for item in items]
-        spans = [report.bounds(item) for item in items]
+    runs = runs_of(source, y_pred)
+    if len(runs) > 1:
+        return plot_compare(runs, specs, ax=ax, title=title)
+    run = next(iter(runs.values()))
+    report = Report(run._views(), specs or run._specs)
+    if len(report.specs) == 1 and report.specs[0].average is None:
+        return plot_labels(run, metric=report.specs[0], ax=ax, title=title)
+    items = [item for item in report.single(strict=specs is not None) if item.number is not None]
+    names, values = [item.spec.key + arrow(item.spec) for item in items], [float(item.value) for item in items]
+    spans = [report.bounds(item) for item in items]
     ax = _rows(ax, names)
     _bars(ax, values)
     for row, span in enumerate(spans):
@@ -140,10 +135,13 @@ def plot_slices(
     if not runs or list(runs) == [""]:
         raise InputError("there is no slice; give a Sliced that has counted, or evaluators by name")
     first = next(iter(runs.values()))
-    spec = specs_of([metric])[0] if metric is not None else _single(first._specs)
+    spec = next((one for one in specs_of([metric] if metric else first._specs) if one.average or metric), None)
+    if spec is None:
+        raise InputError("the evaluator has no metric that is one number; give metric=")
     read = {name: _number(run, spec) for name, run in runs.items()}
-    ranked = sorted((name for name in read if not math.isnan(read[name])), key=lambda name: _sign(spec) * read[name])
-    drawn, values = ranked[:limit], [read[name] for name in ranked[:limit]]
+    names = [name for name, value in read.items() if not math.isnan(value)]
+    drawn = [names[place] for place in worst_first([read[name] for name in names], spec)[:limit]]
+    values = [read[name] for name in drawn]
     ax = _rows(ax, named(drawn), [number_of(runs[name].examples, "example") for name in drawn])
     if whole is not None:
         base = _number(whole, spec)
@@ -154,9 +152,11 @@ def plot_slices(
             ha="center", fontsize=8.5, color=INK,
         )  # fmt: skip
     ax.plot(values, range(len(drawn)), "o", color=COLOURS[0], markersize=7, zorder=3)
-    _values(ax, values)
-    few = f", the {len(drawn)} worst of {len(ranked):,}" if len(drawn) < len(ranked) else ""
-    style.titled(ax, _arrow(spec), "slice", title, f"{spec.key} of each slice{few}", pad=22)
+    for row, value in enumerate(values):
+        ax.annotate(f"{value:.3g}", (value, row), (0, 5), textcoords="offset points", ha="center", fontsize=8)
+    ax.margins(x=0.12)
+    few = f", the {len(drawn)} worst of {len(names):,}" if len(drawn) < len(names) else ""
+    style.titled(ax, spec.key + arrow(spec), "slice", title, f"{spec.key} of each slice{few}", pad=22)
     return ax
 
 
@@ -173,8 +173,8 @@ def plot_compare(
     Parameters
     ----------
     source
-        Evaluators, metrics or windows by name, ``{"old": ev, "new": other}``, a trace of several, a `Sliced`, or what
-        ``get()`` of each returned. A change is that from the first to the last.
+        Evaluators, metrics or windows by name, ``{"old": ev, "new": other}``, a trace of several, or a `Sliced`.
+        A change is that from the first to the last.
     metrics
         Which metrics; those of the first run that are numbers by default. One with a value per label, such as
         ``"f1_per_label"``, is compared label by label.
@@ -183,19 +183,13 @@ def plot_compare(
     """
     check_number("limit", limit, 1)
     specs, of = _specs(metrics), "Metrics"
-    if isinstance(source, Mapping) and all(isinstance(part, Mapping) for part in source.values()):
-        read = {
-            str(name): {key: one for key, one in part.items() if isinstance(one, float)}
-            for name, part in source.items()
-        }
+    runs = runs_of(source)
+    specs = specs or (next(iter(runs.values()))._specs if runs else ())
+    if len(specs) == 1 and specs[0].average is None:
+        read, of = {name: _value(run, specs[0]) for name, run in runs.items()}, f"{specs[0].name} of labels"
     else:
-        runs = runs_of(source)
-        specs = specs or (next(iter(runs.values()))._specs if runs else ())
-        if len(specs) == 1 and specs[0].average is None:
-            read = {name: _value(run, specs[0]) for name, run in runs.items()}
-            of = f"{MetricValue(specs[0], None).column} of labels"
-        else:
-            read = {name: {_arrow(spec): _number(run, spec) for spec in specs} for name, run in runs.items()}
+        chosen = [spec for spec in specs if spec.average is not None]
+        read = {name: {spec.key + arrow(spec): _number(run, spec) for spec in chosen} for name, run in runs.items()}
     if len(read) < 2:
         raise InputError("plot_compare draws at least two runs; give a mapping such as {'old': ev, 'new': other}")
     if len(read) > len(MARKS):
@@ -203,7 +197,7 @@ def plot_compare(
     first, last = next(iter(read.values())), list(read.values())[-1]
     rows = [row for row in first if all(math.isfinite(part.get(row, math.nan)) for part in read.values())]
     drawn = sorted(rows, key=lambda row: -abs(last[row] - first[row]))[:limit]
-    ax = _rows(ax, named(drawn), [_change(last[row] - first[row]) for row in drawn], "change")
+    ax = _rows(ax, named(drawn), [f"{last[row] - first[row]:+.3g}" for row in drawn], "change")
     ends = [[part[row] for part in read.values()] for row in drawn]
     ax.hlines(range(len(drawn)), [min(one) for one in ends], [max(one) for one in ends], color=_FAINT, linewidth=3)
     for number, (part, name) in enumerate(zip(read.values(), named(read), strict=True)):
@@ -215,12 +209,6 @@ def plot_compare(
     few = f", the {len(drawn)} that change most of {len(rows):,}" if len(drawn) < len(rows) else ""
     style.titled(ax, "value", "", title, f"{of} side by side{few}", pad=28)
     return ax
-
-
-def _numbers(source: object) -> dict[Any, float]:
-    """The numbers of a mapping; nothing of anything else."""
-    items = source.items() if isinstance(source, Mapping) else ()
-    return {name: float(one) for name, one in items if isinstance(one, int | float)}
 
 
 def _rows(ax: Axes | None, names: Sequence[str], notes: Sequence[str] = (), head: str = "") -> Axes:
@@ -251,44 +239,15 @@ def _bars(ax: Axes, values: Sequence[float]) -> None:
         ax.margins(x=0.12)
 
 
-def _values(ax: Axes, values: Sequence[float]) -> None:
-    """Write the value above each point."""
-    for row, value in enumerate(values):
-        ax.annotate(
-            f"{value:.3g}", (value, row), (0, 5), textcoords="offset points", ha="center", fontsize=8, color=INK
-        )
-    ax.margins(x=0.12)
-
-
 def _moved(source: object, y_pred: object, metrics: Any) -> tuple[object, Any]:
     """The second and the third argument: what counted examples comes without the second."""
     return (None, metrics or y_pred) if holds(source) else (y_pred, metrics)
-
-
-def _change(value: float) -> str:
-    return f"{value:+.3g}".replace("-", "\N{MINUS SIGN}") if value else "0"
 
 
 def _specs(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[MetricSpec, ...] | None:
     if metrics is None:
         return None
     return specs_of(metrics if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics])
-
-
-def _single(specs: Iterable[MetricSpec]) -> MetricSpec:
-    """The first metric that is one number."""
-    for spec in specs:
-        if spec.average is not None:
-            return spec
-    raise InputError("the evaluator has no metric that is one number; give metric=")
-
-
-def _per_label(metric: MetricLike | None, run: Any) -> MetricSpec:
-    """A metric of each label, whatever average it has; that of a single metric, or F1."""
-    own = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
-    spec = specs_of([metric or own])[0]
-    options: dict[str, Any] = {"empty": spec.empty, "parameters": dict(spec.parameters)}
-    return build_spec(spec.name, average=None, zero_division=spec.zero_division, **options)
 
 
 def _value(run: Any, spec: MetricSpec) -> Any:
@@ -299,13 +258,3 @@ def _number(run: Any, spec: MetricSpec) -> float:
     if spec.average is None:
         raise MetricError(f"{spec.key} has a value per label; choose an average, such as {spec.name}_macro")
     return float(_value(run, spec))
-
-
-def _sign(spec: MetricSpec | None) -> int:
-    """1 where small values are bad, -1 where large ones are."""
-    return -1 if spec is not None and entry_of(spec.name).bigger_is_better is False else 1
-
-
-def _arrow(spec: MetricSpec) -> str:
-    """A metric, with an arrow where lower is better."""
-    return spec.key + " ↓" * (entry_of(spec.name).bigger_is_better is False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator
-from streameval.schema.escaping import label_text
+from streameval.evaluation.pages import counts_of, counts_of_slices
 from streameval.schema.text import quoted
 
 
@@ -29,21 +29,12 @@ def runs_of(
         ev = Evaluator([], keep=keep) if keep else Evaluator()
         ev.update_many(source, y_pred)
         return {"": ev}
-    if isinstance(source, Mapping):
-        parts = [(str(name), runs_of(part)) for name, part in source.items()]
-        return {f"{name} {own}".strip(): run for name, runs in parts for own, run in runs.items()}
     if hasattr(source, "slices"):
-        return {where_text(part.where): part.evaluator for part in source.slices(by)}
+        return dict(counts_of_slices(source, by))
     if hasattr(source, "evaluators"):
-        return runs_of(source.copy().evaluators)
-    if hasattr(source, "evaluator"):  # a closed window, or what waits
-        return runs_of(source.evaluator)
-    for verb in ("snapshot", "total", "copy"):
-        if hasattr(source, verb) and hasattr(run := getattr(source, verb)(), "per_label"):
-            return {"": run}
-    raise InputError(
-        f"a picture is drawn of an Evaluator, a metric, a window, or y_true and y_pred, not of {quoted(source)}"
-    )
+        source = source.copy().evaluators
+    named = source if isinstance(source, Mapping) else {"": source}
+    return {str(name): counts_of(part, "what is drawn") for name, part in named.items()}
 
 
 def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
@@ -52,8 +43,3 @@ def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
     if len(runs) != 1:
         raise InputError(f"this picture is drawn of one evaluator; choose one of {', '.join(map(repr, runs))}")
     return next(iter(runs.values()))
-
-
-def where_text(where: Mapping[str, object]) -> str:
-    """What the examples of a slice have in common."""
-    return ", ".join(f"{name} = {label_text(value, mixed=True)}" for name, value in where.items())

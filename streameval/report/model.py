@@ -192,8 +192,7 @@ class Report:
         for spec in specs:
             if None not in entry_of(spec.name).averages:
                 raise MetricError(f"{spec.key} has no value per label; leave it out, or read it with get({spec.key!r})")
-            options: dict[str, Any] = {"zero_division": spec.zero_division, "parameters": dict(spec.parameters)}
-            each = build_spec(spec.name, average=None, **options)
+            each = of_each_label(spec)
             columns[MetricValue(each, None).column] = list(self.per_label(each))
         return columns
 
@@ -212,6 +211,24 @@ class Report:
         """What to say where only so many labels have a row; nothing where all have one."""
         omitted = len(self.labels) - rows
         return f"{omitted:,} labels of smaller support omitted" if omitted else ""
+
+
+def of_each_label(spec: MetricSpec) -> MetricSpec:
+    """A metric without its average."""
+    options: dict[str, Any] = {"zero_division": spec.zero_division, "parameters": dict(spec.parameters)}
+    return build_spec(spec.name, average=None, **options)
+
+
+def arrow(spec: MetricSpec) -> str:
+    """What stands after the name of a metric of which lower values are better."""
+    return " ↓" * (entry_of(spec.name).bigger_is_better is False)
+
+
+def worst_first(values: Sequence[float], spec: MetricSpec | None, support: Sequence[float] = ()) -> list[int]:
+    """Positions from the worst value on; of equal ones the most frequent comes first, what is undefined last."""
+    sign = -1 if spec is not None and entry_of(spec.name).bigger_is_better is False else 1
+    keys = [(math.isnan(value), 0.0 if math.isnan(value) else sign * value) for value in values]
+    return sorted(range(len(values)), key=lambda at: (*keys[at], -support[at] if support else 0))
 
 
 def largest_first(values: Sequence[float]) -> list[int]:

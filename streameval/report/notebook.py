@@ -1,56 +1,40 @@
-"""What notebooks show: tables side by side, styled in place, since nothing else of a page is ours there."""
+"""What notebooks show: tables side by side, as on the page."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.thresholds import Choice
 from streameval.report.label_table import LabelTable
-from streameval.report.model import PER_LABEL, Column, Kind, Report, Table
-from streameval.report.page.markup import escaped, label_strings, number_text
+from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, worst_first
+from streameval.report.page.markup import escaped, label_strings, table_html
 from streameval.report.text import SliceRow, text_report
 from streameval.schema.labels import Label
-from streameval.schema.text import cut, number_of, printable
+from streameval.schema.text import number_of, printable
 
-_ROWS, _COLUMNS, _LONGEST = 20, 8, 80
-_BAR = "min-width:7em;background:linear-gradient(90deg,rgba(67,127,193,.35) {:.1f}%,transparent 0);"
+_ROWS, _COLUMNS = 20, 8
+
+_STYLE = """<style>
+.streameval{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.4em 2em}
+.streameval p{flex-basis:100%;margin:0}
+.streameval table{margin:0}
+.streameval caption{text-align:left;padding:0 .6em;white-space:nowrap}
+.streameval table :is(th,td){text-align:right;font-variant-numeric:tabular-nums}
+.streameval table :is(.label,.text){text-align:left}
+.streameval tbody th{font-weight:normal}
+.streameval td.bar{min-width:7em;background:linear-gradient(90deg,#437fc159 calc(100%*var(--v)),transparent 0)}
+</style>"""
 
 
 def notebook_html(head: str, tables: Iterable[Table] = ()) -> str:
-    """A line, and tables next to each other where there is room."""
-    style = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:.4em 2em"
-    lines = "".join(f'<p style="flex-basis:100%;margin:0">{escaped(printable(line))}</p>' for line in head.split("\n"))
-    return f'<div style="{style}">{lines}{"".join(map(_table, tables))}</div>'
-
-
-def _table(table: Table) -> str:
-    heads = "".join(_tag("th", column, escaped(column.name)) for column in table.columns)
-    body = "".join(
-        f"<tr>{''.join(_cell(column, column.values[row]) for column in table.columns)}</tr>"
-        for row in range(min(table.size, table.first))
-    )
-    caption = f'<caption style="text-align:left;padding:0 .6em;white-space:nowrap">{escaped(table.caption)}</caption>'
-    return f'<table style="margin:0">{caption}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def _cell(column: Column, value: Any) -> str:
-    if column.kind in ("label", "text"):
-        text = str(value)
-        return _tag("td", column, f"<bdi>{escaped(cut(text, _LONGEST))}</bdi>")
-    shaded = column.kind == "bar" and math.isfinite(value)
-    return _tag("td", column, number_text(as_float(value), column.kind), _BAR.format(100 * value) if shaded else "")
-
-
-def _tag(tag: str, column: Column, html: str, style: str = "") -> str:
-    side = "left" if column.kind in ("label", "text") else "right;font-variant-numeric:tabular-nums"
-    return f'<{tag} style="{style}text-align:{side}">{html}</{tag}>'
+    """Lines, and tables of the page next to each other where there is room."""
+    lines = "".join(f"<p>{escaped(printable(line))}</p>" for line in head.split("\n"))
+    return f'{_STYLE}<div class="streameval">{lines}{"".join(map(table_html, tables))}</div>'
 
 
 def report_display(report: Report) -> tuple[str, list[Table]]:
@@ -63,7 +47,7 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
     head = "\n".join([f"{report.headline}{threshold}; states: {', '.join(states)}", *report.warnings])
     tables, columns = list[Table](), dict[str, tuple[Kind, Sequence[float]]]()
     if chosen := [item for item in items if item.number is not None]:
-        names = Column("metric", "label", [item.spec.key + _arrow(item.spec) for item in chosen])
+        names = Column("metric", "label", [item.spec.key + arrow(item.spec) for item in chosen])
         values = Column("value", _kind(item.spec for item in chosen), [item.number for item in chosen])
         tables.append(Table("metrics", "Metrics", [names, values]))
     if report.has_decisions:
@@ -96,11 +80,11 @@ def _threshold(threshold: Any) -> str:
 def slice_table(rows: Sequence[SliceRow], total: SliceRow) -> Table:
     """The slices along one axis, the worst value of the first metric first, and all together last."""
     specs = [parse_spec(name) for name in list(total[3])[:_COLUMNS]]
-    ranked = _ranked([row[3][specs[0].key] for row in rows], specs[0]) if specs else range(len(rows))
+    ranked = worst_first([row[3][specs[0].key] for row in rows], specs[0]) if specs else range(len(rows))
     drawn = [*(rows[row] for row in list(ranked)[:_ROWS]), (*total[:1], "all", *total[2:])]
     columns = [Column(rows[0][0], "label", [printable(row[1]) for row in drawn])]
     columns.append(Column("examples", "count", [row[2] for row in drawn]))
-    columns += [Column(spec.key + _arrow(spec), _kind([spec]), [row[3][spec.key] for row in drawn]) for spec in specs]
+    columns += [Column(spec.key + arrow(spec), _kind([spec]), [row[3][spec.key] for row in drawn]) for spec in specs]
     return Table(rows[0][0], _caption("Slices", len(rows)), columns, first=len(drawn))
 
 
@@ -111,7 +95,7 @@ def label_table(
     spec: MetricSpec | None = None,
 ) -> Table:
     """The labels, the worst value of the first column first; of equal ones those that are most often true."""
-    rows = _ranked(next(iter(columns.values()))[1], spec, support)[:_ROWS]
+    rows = worst_first(next(iter(columns.values()))[1], spec, support)[:_ROWS]
     names = Column("label", "label", [label_strings(labels)[row] for row in rows])
     parts = [Column(name, kind, [values[row] for row in rows]) for name, (kind, values) in columns.items()]
     return Table("labels", _caption("Labels", len(labels)), [names, *parts])
@@ -130,7 +114,7 @@ def catalogue_html(entries: Sequence[MetricInfo]) -> str:
     """The metrics of the catalogue, all of them."""
     averages = [", ".join(average or "per_label" for average in entry.averages) for entry in entries]
     columns = [
-        Column("metric", "label", [entry.name + _arrow(entry.spec) for entry in entries]),
+        Column("metric", "label", [entry.name + arrow(entry.spec) for entry in entries]),
         Column("averages", "text", averages),
         Column("read from", "text", [entry.state for entry in entries]),
         Column("what it is", "text", [entry.summary for entry in entries]),
@@ -157,17 +141,6 @@ def outcomes_html(table: LabelTable) -> str:
     return notebook_html(f"Outcomes of {number_of(len(table.labels), 'label')}", [drawn])
 
 
-def _ranked(values: Sequence[float], spec: MetricSpec | None, support: Sequence[float] = ()) -> list[int]:
-    """The positions of values from the worst on; what is undefined comes last."""
-    sign = -1 if spec is not None and entry_of(spec.name).bigger_is_better is False else 1
-
-    def key(row: int) -> tuple[bool, float, float]:
-        undefined = math.isnan(values[row])
-        return undefined, 0 if undefined else sign * values[row], -support[row] if support else 0
-
-    return sorted(range(len(values)), key=key)
-
-
 def _caption(what: str, count: int) -> str:
     return f"{what}, the {_ROWS} worst of {count:,}" if count > _ROWS else f"{what}, the worst first"
 
@@ -176,7 +149,3 @@ def _kind(specs: Iterable[MetricSpec]) -> Kind:
     """Bars where all values are fractions."""
     entries = [entry_of(spec.name) for spec in specs]
     return "bar" if all(entry.low >= 0 and entry.high <= 1 for entry in entries) else "fraction"
-
-
-def _arrow(spec: MetricSpec) -> str:
-    return " ↓" if entry_of(spec.name).bigger_is_better is False else ""

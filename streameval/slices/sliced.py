@@ -499,10 +499,6 @@ class Sliced(Mergeable, Generic[A]):
             slice_table(axis, total) for axis in axes
         ]
 
-    def _ipython_key_completions_(self) -> list[Value]:
-        """What a notebook completes in brackets."""
-        return [key for key in map(values_of, self._slices[0].keys()) if not isinstance(key, tuple)]
-
     def _selected(self, by: str | tuple[str, ...] | None) -> list[AxisSlices[A]]:
         names = (by,) if isinstance(by, str) else by
         groups = [group for group in self._slices if names is None or group.axis.names == names]

@@ -111,7 +111,7 @@ def test_a_sweep_is_drawn_from_a_precision_recall_curve():
 def test_without_matplotlib_a_plot_says_what_it_needs():
     calls = (
         "plots.plot_roc_curve(plots.Curve('a', [0, 1], [0, 1]))",
-        "plots.plot_metric({'a': 0.5})",
+        "plots.plot_labels({'a': 0.5})",
         "plots.plot_multilabel_confusion([['a']], [['a']])",
         "ev.plot('confusion_matrix')",
     )

@@ -31,7 +31,7 @@ class Tables(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        assert tag in ("div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "bdi")
+        assert tag in ("style", "div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "bdi")
         self.open.append(tag)
         if tag == "table":
             self.tables.append([])
@@ -170,7 +170,6 @@ def test_metrics_complete_in_brackets():
     assert all(isinstance(ev[key], float | dict) for key in keys)
     assert "roc_auc_macro" in keys
     assert "ndcg" not in keys
-    assert {sliced()[key].examples for key in sliced()._ipython_key_completions_()} == {20}
 
 
 def test_the_traceback_of_an_error_ends_at_the_line_of_the_user(monkeypatch: pytest.MonkeyPatch):
