@@ -30,7 +30,7 @@ from streameval.wire.fields import Blocks, Sink, Source, joined
 from streameval.wire.pairs import put_pairs, take_pairs
 from tests.support.effort import cases, spread
 from tests.support.kinds import KEEP, NAMES, SCORED, TRIALS
-from tests.support.states import pairs_alone
+from tests.support.states import only_pairs
 from tests.wire.test_decisions import sealed, varint
 
 RANKED = ("ndcg", "label_coverage_at(k=2)", "map_at(k=2, divisor=hits)", "psp_at(k=2)", "psndcg_at(k=3)")
@@ -184,7 +184,7 @@ def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
     chosen = data.draw(st.sets(st.sampled_from(["confusions", "contributions", "cooccurrence", "labelsets"])))
     labels = LabelIndex("abcd")
     labels.fixed = 0
-    pairs = pairs_alone(labels, chosen)
+    pairs = only_pairs(labels, chosen)
     decisions = pairs.states.decisions
     for _ in range(data.draw(st.integers(0, 6))):
         outcomes = data.draw(st.lists(st.integers(0, 4), min_size=4, max_size=4))
@@ -344,7 +344,7 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
 @pytest.mark.parametrize("chosen", [(), ("confusions",), ("cooccurrence",), ("confusions", "contributions")], ids=str)
 def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str, ...]):
     saved = decode(se.Evaluator([], keep=["pairs"]).to_bytes(), "Evaluator")
-    pairs = pairs_alone(LabelIndex(), set(chosen)).in_blocks()
+    pairs = only_pairs(LabelIndex(), set(chosen)).in_blocks()
     data = b"".join(encode(dataclasses.replace(saved, contents={**saved.contents, "pairs": pairs})))
     with pytest.raises(se.FormatError, match="the bytes are damaged"):
         se.Evaluator.from_bytes(data)

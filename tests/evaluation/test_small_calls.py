@@ -114,7 +114,11 @@ def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
     for name in ("read_one", "read_many"):
         usual = getattr(core, name)
-        monkeypatch.setattr(core, name, lambda *more, usual=usual, name=name: (calls.append(name), usual(*more))[1])
+        monkeypatch.setattr(
+            core,
+            name,
+            lambda *more, usual=usual, name=name, **options: (calls.append(name), usual(*more, **options))[1],
+        )
     return calls
 
 
