@@ -25,7 +25,6 @@ def counted(holder: object, start: int = 0) -> object:
 
 
 def names(ax: Axes) -> list[str]:
-    ax.figure.canvas.draw()
     return [text.get_text() for text in ax.get_yticklabels()]
 
 

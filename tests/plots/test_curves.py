@@ -76,7 +76,7 @@ def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
     ev = scored()
     pooled, steps = ev.roc_curve(average="micro"), ev.precision_recall_curve(average="micro")
     name = "x = 1" if kind == "sliced" else "all labels"
-    ax = drawn(plots.plot_roc_curve(*SOURCES[kind]()))
+    ax = plots.plot_roc_curve(*SOURCES[kind]())
     assert legend(ax) == ["each label", name]
     assert ax.lines[-1].get_xydata().tolist() == points(pooled.fpr, pooled.tpr)
     assert [line.get_xydata().tolist() for line in ax.lines[1:-1]] == [
@@ -85,14 +85,14 @@ def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
     chosen = plots.plot_roc_curve(*SOURCES[kind](), labels=[2, 0])
     assert legend(chosen) == (["2 x = 1", "0 x = 1"] if kind == "sliced" else ["2", "0"])
     assert chosen.lines[-2].get_xydata().tolist() == points(ev.roc_curve(2).fpr, ev.roc_curve(2).tpr)
-    ax = drawn(plots.plot_precision_recall_curve(*SOURCES[kind]()))
+    ax = plots.plot_precision_recall_curve(*SOURCES[kind]())
     some = steps.recall[:-1] > 0
     assert ax.lines[-1].get_xydata().tolist()[:-1] == points(steps.recall[:-1][some], steps.precision[:-1][some])
     buckets = ev.calibration_curve(1)
-    ax = drawn(plots.plot_calibration_curve(*SOURCES[kind](), label=1))
+    ax = plots.plot_calibration_curve(*SOURCES[kind](), label=1)
     assert ax.lines[-1].get_xydata().tolist() == points(buckets.mean_score, buckets.frequency)
     assert [bar.get_height() for bar in ax.child_axes[0].patches] == buckets.weight.tolist()
-    ax = drawn(plots.plot_thresholds(*SOURCES[kind](), label=1))
+    ax = plots.plot_thresholds(*SOURCES[kind](), label=1)
     assert ax.get_title(loc="left") == "Thresholds of 1"
     assert [text.get_text() for text in ax.texts] == [f"{ev.best_thresholds('f1')[1].threshold:.3g}"]
     assert ax.lines[0].get_ydata().tolist() == ev.precision_recall_curve(1).precision[:-1].tolist()
