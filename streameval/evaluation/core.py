@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
@@ -11,7 +10,7 @@ import numpy as np
 from streameval.errors import FormatError, StreamevalError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
-from streameval.inputs import Reader, array_within, checked_weight, read_many, read_one
+from streameval.inputs import Reader, array_within, checked_weight, note_examples, read_many, read_one, undescribed
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER, IntArray, ScoreArray
 from streameval.schema.batch import Batch, Dense, Example, Ragged
@@ -133,12 +132,16 @@ class Core:
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """One example as the states read it; may run code of the user, and register labels."""
         heavy, labels, placed = checked_weight(weight), self.labels, None
-        if mask is None and self._placed and (self.table.examples < self.table.most or not self.reader.record.room):
+        is_due = self.table.examples >= self.table.most
+        if mask is None and self._placed and not (is_due and self.scored and undescribed(self.reader.record)):
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
         if placed is None:  # not of a form that the kernel reads
             reader = Reader(self.config, labels)
             return labels, read_one(y_true, y_pred, mask, heavy, reader), reader
+        if is_due:
+            sides = y_true, y_pred
+            note_examples(self.reader.record, self.config, sides, [placed[0]], labels.labels, many=False)
         if not self.scored:
             return labels, Example(placed[0], placed[1], heavy), None
         slots, key, true, ranked, scores = placed
@@ -181,12 +184,19 @@ class Core:
             before, known = known, self._register(y_true, y_pred, most)
             # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
             if (most is None or known == before) and self.fast_count_many(y_true, y_pred):
-                reader, few = self.reader, self.reader.record.room
-                strings = reader.has_strings
-                deque(self.read_many(y_true[:few], y_pred[:few], None, None), 0)  # which are noted
-                reader.has_strings |= strings
+                self.reader.note(0)
+                self._note(y_true, y_pred)
                 return True
         return False
+
+    def _note(self, *sides: list[object] | tuple[object, ...]) -> None:
+        """Note the first of examples that were counted, if some are to be noted."""
+        record, labels = self.reader.record, self.labels
+        if record.room:
+            first = zip(*(side[: undescribed(record)] for side in sides), strict=True)
+            place = self.table.place_example
+            slots = [place(labels.columns, labels.fixed, *example, self.threshold)[0] for example in first]
+            note_examples(record, self.config, sides, slots, labels.labels, many=True)
 
     def _register(self, y_true: object, y_pred: object, most: int | None) -> int:
         """How many labels there are, after registering those of the first examples."""

@@ -2,7 +2,16 @@
 
 from streameval.inputs.batching import read_many, read_one
 from streameval.inputs.columns import Reader
-from streameval.inputs.samples import InputSummary
+from streameval.inputs.samples import InputSummary, note_examples, undescribed
 from streameval.inputs.values import array_within, checked_weight
 
-__all__ = ["InputSummary", "Reader", "array_within", "checked_weight", "read_many", "read_one"]
+__all__ = [
+    "InputSummary",
+    "Reader",
+    "array_within",
+    "checked_weight",
+    "note_examples",
+    "read_many",
+    "read_one",
+    "undescribed",
+]

@@ -14,14 +14,7 @@ from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.lists import check_pairs, without_rows
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
-from streameval.inputs.samples import (
-    check_named_alike,
-    check_row_keys,
-    close_samples,
-    note_cells,
-    note_first,
-    start_samples,
-)
+from streameval.inputs.samples import check_named_alike, check_row_keys, note_first, note_one, start_samples
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
@@ -59,9 +52,8 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     fixed = reader.labels.fixed
     slots = [5 * column + min(MASK, bits) for column, bits in cells.items() if bits or column >= fixed]
     if reader.samples:
-        note_cells(arguments, [0] * len(slots), slots, [None])
-        close_samples(arguments)
-    reader.note(1)
+        note_one(arguments, slots)
+    _finish(arguments, 1)
     return Example.at(np.array(slots, np.int64), weight)
 
 
@@ -118,8 +110,7 @@ def read_many(
             if reader.samples:
                 note_first(arguments, batch)
             yield batch
-    close_samples(arguments)
-    reader.note(start)
+    _finish(arguments, start)
 
 
 def _arguments(
@@ -127,6 +118,14 @@ def _arguments(
 ) -> list[Argument]:
     roles = (TRUE, PRED) if mask is None else (TRUE, PRED, MASK)
     return [Argument(role, reader, frame, many, null) for role in roles]
+
+
+def _finish(arguments: list[Argument], examples: int) -> None:
+    """Note what the arguments of a call held, so many examples."""
+    reader = arguments[0].reader
+    for argument in arguments[:2] if reader.samples else ():
+        argument.sample.close(reader.config, argument.width, is_named=argument.frame is not None)
+    reader.note(examples)
 
 
 def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: int | None = None) -> None:

@@ -82,8 +82,7 @@ def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument)
         values = plain_array(values, argument.name)
     if argument.sample is not None:
         labels = _names(columns, argument)
-        for row in values[:FEW, :_WIDE].tolist():
-            argument.sample.add(labels, row)
+        argument.sample.add_rows(labels, values[:FEW, :_WIDE])
     if argument.reader.config.unknown == "ignore" and (columns == IGNORED).any():
         values, columns = values[:, columns != IGNORED], columns[columns != IGNORED]
     return Source(

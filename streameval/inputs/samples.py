@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
-from typing import Any
+from copy import deepcopy
+from itertools import islice
+from typing import Any, cast
 
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.columns import PRED, TRUE, Argument
+from streameval.inputs.columns import Argument
 from streameval.inputs.forms import form_of
-from streameval.schema.batch import Batch, Dense, cells_of
+from streameval.kernel.types import IntArray, Lists
+from streameval.schema.batch import Batch, Dense, cells_of, part_of
+from streameval.schema.config import Config
 from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
+from streameval.schema.record import Record
 from streameval.schema.text import number_of, quoted
 
 _LABELS = 10_000  # of one argument that are noted
@@ -46,7 +50,7 @@ class Sample:
     )  # fmt: skip
 
     def __init__(self, value: object = None, *, many: bool = False) -> None:
-        self.form, self.source, self.width = _form(value, many), "the examples", 0
+        self.form, self.source, self.width = "" if value is None else _form(value, many), "the examples", 0
         self.first: list[dict[str, Any]] = []
         self.ignored: set[Any] = set()
         self.examples = self.numbers = 0
@@ -57,14 +61,27 @@ class Sample:
     def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, single: bool = False) -> None:
         """Note an example."""
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-        numbers = [value for value in plain if type(value) in (int, float) and value == value]
+        self._add(labels, [value for value in plain if type(value) in (int, float) and value == value])
         self.examples += 1
         self.single &= single
+
+    def add_rows(self, labels: Iterable[Any], rows: np.ndarray[Any, Any]) -> None:
+        """Note the rows of a matrix."""
+        if rows.dtype.kind not in "iuf" or not len(rows):
+            for row in rows.tolist():
+                self.add(labels, row)
+            return
+        width = rows.shape[1]
+        permuted = self.permuted and bool((np.sort(rows) == np.arange(width)).all())
+        self._add(labels, rows[rows == rows].tolist())
+        self.permuted, self.single, self.examples = permuted and width > 2, False, self.examples + len(rows)
+
+    def _add(self, labels: Iterable[Any], numbers: list[Any]) -> None:
         self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
         self.numbers += len(numbers)
         self.low, self.high = min([self.low, *numbers]), max([self.high, *numbers])
         self.binary &= {*numbers} <= {0, 1}
-        self.permuted &= len(numbers) > 2 and sorted(numbers) == [*range(len(numbers))]
+        self.permuted = self.permuted and len(numbers) > 2 and sorted(numbers) == [*range(len(numbers))]
 
     def add_example(self, example: Any) -> None:
         """Note an example of a common form, and of any other that there was one."""
@@ -92,11 +109,20 @@ class Sample:
         for name in ("binary", "permuted", "single"):
             setattr(self, name, getattr(self, name) and getattr(other, name))
 
+    def close(self, config: Config, width: int = 0, *, is_named: bool = False) -> None:
+        """Note where labels come from, of so many columns if there are any, and which are ignored."""
+        self.width = self.width or width
+        if self.width:
+            unnamed = "the positions of columns" if config.labels is None else "labels=, in the order of columns"
+            self.source = "the names of columns" if is_named else unnamed
+        if config.labels is not None and config.unknown == "ignore":
+            self.ignored = self.labels.difference(config.labels)
+
     def summary(self) -> dict[str, Any]:
         """How the argument was read."""
         own = self.labels.union(*(example["labels"] for example in self.first if "labels" in example))
         content = {"form": self.form, "labels": self.width or len(own - self.ignored)}
-        content |= {"labels_from": self.source, "examples": self.first}
+        content |= {"labels_from": self.source, "examples": deepcopy(self.first)}
         return content | ({"ignored": sorted(self.ignored, key=str)} if self.ignored else {})
 
 
@@ -133,66 +159,71 @@ def _listed(values: list[Any]) -> str:
 
 def start_samples(arguments: Sequence[Argument], values: Iterable[object]) -> None:
     """Let the examples of ``y_true`` and ``y_pred`` be noted, if some are to be."""
-    for argument, value in zip(arguments, values, strict=False):
-        if argument.role in (TRUE, PRED) and argument.reader.record.room:
-            argument.sample = argument.reader.samples[argument.name] = Sample(value, many=argument.many)
+    record = arguments[0].reader.record
+    if record.room:
+        few = undescribed(record)
+        for argument, value in zip(arguments[:2], values, strict=True):
+            sample = Sample(value if few else None, many=argument.many)
+            argument.sample = argument.reader.samples[argument.name] = sample
+
+
+def note_examples(
+    record: Record, config: Config, sides: Sequence[Any], slots: Sequence[IntArray], names: list[Label], *, many: bool
+) -> None:
+    """Note examples that the kernel has read, if some are to be noted; ``slots`` are those of the first."""
+    if record.room:
+        few = undescribed(record)
+        samples = [Sample(side if few else None, many=many) for side in sides]
+        for sample, side in zip(samples, sides, strict=True):
+            for example in side[: record.room] if many else [side]:
+                sample.add_example(example)
+            sample.close(config)
+        for placed in slots[:few]:
+            _note(samples, names, placed.tolist())
+        record.take(dict(zip(("y_true", "y_pred"), samples, strict=True)), len(sides[0]) if many else 1)
+
+
+def undescribed(record: Record) -> int:
+    """How many further examples are to be noted as they are understood."""
+    sample = record.samples.get("y_true")
+    return _FIRST if sample is None else _FIRST - len(sample.first)
+
+
+def note_one(arguments: Sequence[Argument], slots: list[int]) -> None:
+    """Note how an example without scores is understood."""
+    if undescribed(arguments[0].reader.record):
+        _note([argument.sample for argument in arguments[:2]], arguments[0].reader.labels.labels, slots)
 
 
 def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
-    """Note how the first examples were understood."""
-    true, reader = arguments[0].sample, arguments[0].reader
-    if true is None or true.first or len(getattr(reader.record.samples.get("y_true"), "first", ())) >= _FIRST:
+    """Note how the first examples of a batch are understood."""
+    reader, samples = arguments[0].reader, [argument.sample for argument in arguments[:2]]
+    if samples[0].first or not (most := undescribed(reader.record)):
         return
-    few = batch.take(slice(0, min(_FIRST, batch.examples)))
+    few = batch.take(slice(0, min(most, batch.examples)))
     if isinstance(few, Dense) and max(few.true.max(initial=0), 0 if few.pred is None else few.pred.max(initial=0)) > 1:
         return  # which the kernel refuses
-    rows, slots = cells_of(few, 0)
-    note_cells(arguments, rows.tolist(), slots.tolist(), _scores(few, reader.labels.labels, reader.keeps_scores))
+    (rows, slots), names = cells_of(few, 0), reader.labels.labels
+    for row in range(few.examples):
+        _note(samples, names, slots[rows == row].tolist())
+        if reader.keeps_scores and few.scores is not None:
+            if isinstance(few, Dense):
+                places = slice(None) if few.ranked is None else few.ranked[row] != 0
+                columns, scores = few.columns[places], few.scores[row, places]
+            else:
+                part, span = part_of(cast("Lists", few.ranked), row, row + 1)
+                columns, scores = np.asarray(part.flat(), np.int64), few.scores[span]
+            numbers = zip(columns.tolist(), scores.tolist(), strict=True)
+            described = {"scores": [{"label": names[column], "score": score} for column, score in numbers]}
+            samples[1].first[-1] = (samples[1].first[-1] if reader.config.decides else {}) | described
 
 
-def note_cells(
-    arguments: Sequence[Argument], rows: list[int], slots: list[int], scored: list[list[dict[str, Any]] | None]
-) -> None:
-    """Note examples by the slots of their cells, the row of each, and the scores of each row."""
-    (true, pred), reader = (argument.sample for argument in arguments[:2]), arguments[0].reader
-    names = reader.labels.labels
-    for row, scores in enumerate(scored):
-        cells = [(names[slot // 5], slot % 5) for at, slot in zip(rows, slots, strict=True) if at == row]
-        masked = [label for label, outcome in cells if outcome == 4]
-        true.first.append({"labels": [label for label, outcome in cells if outcome in (1, 3)]})
-        true.first[-1] |= {"masked": masked} if masked else {}
-        labels = {"labels": [label for label, outcome in cells if outcome in (2, 3)]} if reader.config.decides else {}
-        pred.first.append(labels | ({} if scores is None else {"scores": scores}))
-
-
-def _scores(batch: Batch, names: Sequence[Label], kept: bool) -> list[list[dict[str, Any]] | None]:
-    """The scores of each example; None where no state keeps any."""
-    if batch.scores is None or not kept:
-        return [None] * batch.examples
-    if isinstance(batch, Dense):
-        ranked = np.ones(batch.scores.shape) if batch.ranked is None else batch.ranked
-        cells = [(batch.columns[row != 0], scores[row != 0]) for row, scores in zip(ranked, batch.scores, strict=True)]
-    else:
-        ends = batch.ranked.offsets if batch.ranked is not None else np.zeros(1, np.int64)
-        places = batch.ranked.flat() if batch.ranked is not None else ends
-        cells = [(places[a:b], batch.scores[a:b]) for a, b in pairwise(ends.tolist())]
-    pairs = (zip(columns.tolist(), scores.tolist(), strict=True) for columns, scores in cells)
-    return [[{"label": names[column], "score": score} for column, score in row] for row in pairs]
-
-
-def close_samples(arguments: Sequence[Argument]) -> None:
-    """Note where labels came from, and which were ignored."""
-    for argument in arguments:
-        sample, declared = argument.sample, argument.reader.config.labels
-        if sample is None:
-            continue
-        sample.width = sample.width or argument.width
-        if sample.width and argument.frame is not None:
-            sample.source = "the names of columns"
-        elif sample.width:
-            sample.source = "the positions of columns" if declared is None else "labels=, in the order of columns"
-        if declared is not None and argument.reader.config.unknown == "ignore":
-            sample.ignored = sample.labels.difference(declared)
+def _note(samples: Sequence[Sample], names: list[Label], slots: list[int]) -> None:
+    """Note an example by the slots of its cells."""
+    cells = [(names[slot // 5], slot % 5) for slot in slots]
+    true, pred, masked = ([label for label, outcome in cells if outcome in one_of] for one_of in ((1, 3), (2, 3), (4,)))
+    samples[0].first.append({"labels": true} | ({"masked": masked} if masked else {}))
+    samples[1].first.append({"labels": pred})
 
 
 def check_named_alike(frames: Sequence[list[Any]]) -> None:
