@@ -74,6 +74,12 @@ class Metric(Accumulator):
         """The value with bounds that contain the exact one, as `Evaluator.bounds`."""
         return certified(self.spec, self._views())
 
+    def _view(self, state: str, what: str, keep: str | None = None) -> Any:
+        try:
+            return super()._view(state, what, keep)
+        except MetricError as error:  # a metric has the state of its formula
+            raise MetricError(str(error).replace("construct with", "construct an Evaluator with")) from None
+
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:
         """The metric that bytes hold; the base class reads all of them."""

@@ -29,6 +29,9 @@ def runs_of(
         ev = Evaluator([], keep=keep) if keep else Evaluator()
         ev.update_many(source, y_pred)
         return {"": ev}
+    if not (holds(source) or hasattr(source, "evaluator")):
+        what = "an Evaluator, a metric or a window, or of y_true with y_pred or y_score"
+        raise InputError(f"a picture is drawn of {what}, not of one {type(source).__name__}")
     if hasattr(source, "slices"):
         return dict(counts_of_slices(source, by))
     if hasattr(source, "evaluators"):

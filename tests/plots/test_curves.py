@@ -129,12 +129,12 @@ def test_points_that_are_no_numbers_are_left_out():
         (lambda: plots.plot_roc_curve(Curve("a", [0, 1], [0])), "one length"),
         (lambda: plots.plot_roc_curve(Curve("a", [0, 1], [0, 1]), labels=["a"]), "labels belongs to an evaluator"),
         (lambda: plots.plot_roc_curve(scored(), SCORES), "go with y_true"),
-        (lambda: plots.plot_roc_curve(3), "must be an Evaluator"),
+        (lambda: plots.plot_roc_curve(3), "drawn of an Evaluator"),
         (
             lambda: plots.plot_roc_curve(se.Evaluator()),
             r"requires the 'curves' state; construct with keep=\['curves'\]",
         ),
-        (lambda: se.F1().plot("thresholds"), r"requires the 'curves' state; construct with keep=\['curves'\]"),
+        (lambda: se.F1().plot("thresholds"), r"the 'curves' state; construct an Evaluator with keep=\['curves'\]"),
         (lambda: plots.plot_thresholds(scored(), label="no"), "'no' is not among"),
     ],
 )
