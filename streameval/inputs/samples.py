@@ -67,7 +67,7 @@ class Sample:
 
     def add_rows(self, labels: Iterable[Any], rows: np.ndarray[Any, Any]) -> None:
         """Note the rows of a matrix."""
-        if rows.dtype.kind not in "iuf" or not len(rows):
+        if type(rows) is not np.ndarray or rows.dtype.kind not in "iuf" or not len(rows):
             for row in rows.tolist():
                 self.add(labels, row)
             return
