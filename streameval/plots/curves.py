@@ -147,10 +147,12 @@ def plot_calibration_curve(
     name
         What the points are, for the legend.
     """
+    what = "Calibration"
     if not isinstance(source, CalibrationCurve):
+        what = _of(what, label)
         source = _read(run_of(source, y_score, ["curves"]), "calibration_curve", label)
     curve = cast("CalibrationCurve", source)
-    ax = _unit_axes(ax, "", "fraction that is true", title, _of("Calibration", label))
+    ax = _unit_axes(ax, "", "fraction that is true", title, what)
     ax.plot([0, 1], [0, 1], **_GUIDE)
     text = named([name])[0] if name != "" else "_"  # which has no place in the legend
     ax.plot(curve.mean_score, curve.frequency, **line_style(0), marker="o", markersize=4.5, linewidth=1.6, label=text)
@@ -192,14 +194,16 @@ def plot_thresholds(
     beta
         Which F it is.
     """
+    what = "Thresholds"
     if not isinstance(source, PrecisionRecallCurve):
+        what = _of(what, label)
         run, average = run_of(source, y_score, ["curves"]), "micro" if label is None else "macro"
         source, goal = _read(run, "precision_recall_curve", label), f"fbeta_{average}(beta={beta!r})"
         best = run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]
         chosen = best.threshold if chosen is None and math.isfinite(best.threshold) else chosen
     curve = cast("PrecisionRecallCurve", source)
     at, sides = threshold_lines(curve.thresholds, curve.precision[:-1], curve.recall[:-1], beta=beta)
-    ax = _unit_axes(ax, "threshold", "value at the threshold", title, _of("Thresholds", label), square=False)
+    ax = _unit_axes(ax, "threshold", "value at the threshold", title, what, square=False)
     names = ("precision", "recall", f"F{short(beta) or '0'}")
     for number, (name, side) in enumerate(zip(names, sides, strict=True)):
         # From one threshold up to and with the next, predictions are those of the next.
@@ -231,7 +235,11 @@ def _lines(
     source: object, y_score: object, method: str, labels: Iterable[Label] | None
 ) -> tuple[list[Curve], list[Curve]]:
     """The curves in colour, and of one evaluator those of its labels, which stand behind that of all."""
-    parts = source if isinstance(source, Mapping) else dict(enumerate(source if isinstance(source, list) else [source]))
+    parts = (
+        source
+        if isinstance(source, Mapping)
+        else dict(enumerate(source if isinstance(source, list | tuple) else [source]))
+    )
     if y_score is None and all(isinstance(part, Curve | RocCurve | PrecisionRecallCurve) for part in parts.values()):
         if labels is not None:
             raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
@@ -245,9 +253,8 @@ def _lines(
                 lines.append(Curve.of(text, _read(run, method, label)))
         if len(lines) == 1 and labels is None:
             some, every = run.labels[:_BEHIND], len(run.labels)
-            notes = [f"{len(some)} of {every:,} labels" if len(some) < every else "each label", *[""] * every]
-            behind = zip(some, notes, strict=False)
-            return lines, [Curve.of("", _read(run, method, label), note) for label, note in behind]
+            note = f"{len(some)} of {every:,} labels" if len(some) < every else "each label"  # once, for the legend
+            return lines, [Curve.of("", _read(run, method, label), note * (label == some[0])) for label in some]
     if len(lines) > len(COLOURS):
         raise InputError(
             f"{len(lines)} curves are too many to distinguish; give at most {len(COLOURS)} and the rest as background"

@@ -13,6 +13,7 @@ from streameval.metrics.thresholds import Choice
 from streameval.report.label_table import LabelTable
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, worst_first
 from streameval.report.page.markup import escaped, label_strings, table_html
+from streameval.report.page.metrics import facts
 from streameval.report.text import SliceRow, text_report
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, printable
@@ -43,8 +44,8 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
         return text_report(report, digits=4, max_labels=0), []
     config, items = report.views.config, report.values()
     states = ["decisions"] * report.has_decisions + list(config.states)
-    threshold = "" if config.threshold is None else f"; {_threshold(config.threshold)}"
-    head = "\n".join([f"{report.headline}{threshold}; states: {', '.join(states)}", *report.warnings])
+    threshold = [f"threshold {text}" for name, text in facts(report) if name == "threshold"]
+    head = "\n".join(["; ".join([report.headline, *threshold, f"states: {', '.join(states)}"]), *report.warnings])
     tables, columns = list[Table](), dict[str, tuple[Kind, Sequence[float]]]()
     if chosen := [item for item in items if item.number is not None]:
         names = Column("metric", "label", [item.spec.key + arrow(item.spec) for item in chosen])
@@ -54,11 +55,7 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
         rows, each = report.averages(), report.label_values()
         parts = [Column(name, "fraction", [row[at] for row in rows.values()]) for at, name in enumerate(PER_LABEL)]
         tables.append(Table("averages", "Averages", [Column("average", "label", list(rows)), *parts]))
-        columns = {
-            "f1": ("bar", each["f1"]),
-            "precision": ("fraction", each["precision"]),
-            "recall": ("fraction", each["recall"]),
-        }
+        columns = {name: ("bar" if name == "f1" else "fraction", each[name]) for name in ("f1", "precision", "recall")}
     elif report.view("curves"):
         columns = {"roc_auc": ("bar", report.per_label(build_spec("roc_auc", average=None)))}
     lists = [item for item in items if isinstance(item.value, dict)]
@@ -71,10 +68,6 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
     if columns and report.labels:
         tables.append(label_table(report.labels, columns, support, spec))
     return head, tables
-
-
-def _threshold(threshold: Any) -> str:
-    return f"threshold {threshold:g}" if isinstance(threshold, int | float) else "a threshold for each label"
 
 
 def slice_table(rows: Sequence[SliceRow], total: SliceRow) -> Table:
@@ -96,7 +89,8 @@ def label_table(
 ) -> Table:
     """The labels, the worst value of the first column first; of equal ones those that are most often true."""
     rows = worst_first(next(iter(columns.values()))[1], spec, support)[:_ROWS]
-    names = Column("label", "label", [label_strings(labels)[row] for row in rows])
+    texts = label_strings(labels)
+    names = Column("label", "label", [texts[row] for row in rows])
     parts = [Column(name, kind, [values[row] for row in rows]) for name, (kind, values) in columns.items()]
     return Table("labels", _caption("Labels", len(labels)), [names, *parts])
 
