@@ -195,7 +195,8 @@ class Core:
         if record.room:
             first = zip(*(side[: undescribed(record)] for side in sides), strict=True)
             place = self.table.place_example
-            slots = [place(labels.columns, labels.fixed, *example, self.threshold)[0] for example in first]
+            placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
+            slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
             note_examples(record, self.config, sides, slots, labels.labels, many=True)
 
     def _register(self, y_true: object, y_pred: object, most: int | None) -> int:

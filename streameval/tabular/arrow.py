@@ -46,14 +46,11 @@ def read_table(batch: object, columns: Columns, sep: str | None = None) -> dict[
 
 def check_cells(table: Any, columns: Columns, sep: str | None) -> None:
     """Warn of cells with labels that are probably misread."""
-    if (between := columns.sep or sep) is not None:
-        for name, role in columns.roles:
-            if (
-                role in ("actual", "predicted", "mask")
-                and name in table.column_names
-                and cells.is_string(table.column(name).type)
-            ):
-                cells.check_cells(table.column(name), between, name, chosen=columns.sep is not None)
+    chosen, sep = columns.sep is not None, columns.sep or sep
+    labels = [name for name, role in columns.roles if role in ("actual", "predicted", "mask")]
+    for name in labels if sep is not None else ():
+        if name in table.column_names and cells.is_string(table.column(name).type):
+            cells.check_cells(table.column(name), str(sep), name, chosen=chosen)
 
 
 def without_rows(schema: Any) -> Any:

@@ -97,7 +97,7 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
     if all(isinstance(part.rows, list) for part in parts):
         truth: Any = [row for part in parts for row in part.rows]
     else:
-        truth = _concatenated([_table(part, columns.sides[1]) for part in parts])
+        truth = _table(parts, columns.sides[1])
     for block in (_checked(block, columns.sides[0]) for block in blocks):
         own = _keys_of(block, columns.key, keys, count)
         count += len(own)
@@ -162,22 +162,20 @@ def _checked(block: Block, columns: Columns) -> Block:
     return block
 
 
-def _table(block: Block, columns: Columns) -> Any:
-    """The rows of a checked block as a table."""
-    if not isinstance(block.rows, list):
-        return block.rows
-    try:
-        names = columns.check_names(block.rows[0])
-        return pa.table({name: column_of(block.rows, name, "a column") for name in names})
-    except pa.ArrowException as error:
-        raise InputError(f"{block.place(0)}: a column holds values of several types: {error}") from None
+def _table(blocks: Iterable[Block], columns: Columns) -> Any:
+    """The rows of checked blocks as one table."""
+    from streameval.tabular.arrow import table_of
 
-
-def _concatenated(tables: list[Any]) -> Any:
+    tables = list[Any]()
     try:
+        for rows in (block.rows for block in blocks):
+            if isinstance(rows, list):
+                listed = {name: column_of(rows, name, "a column") for name in columns.check_names(rows[0])}
+                rows = table_of(pa.table(listed), columns)
+            tables.append(rows)
         return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
     except pa.ArrowException as error:
-        raise InputError(f"the tables do not fit together: {error}") from None
+        raise InputError(f"a column holds values of several types: {error}") from None
 
 
 def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
@@ -185,7 +183,7 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     parts = [_checked(block, columns) for block in blocks if len(block.rows)]
     if not parts:
         return
-    table = _concatenated([_table(block, columns) for block in parts])
+    table = _table(parts, columns)
     example, label = str(columns.example), str(columns.label)
     for name in (example, label):
         if table.column(name).null_count:

@@ -129,6 +129,16 @@ def test_a_row_may_be_one_label_of_an_example(kind: str, tmp_path: Path):
         assert se.evaluate_table(source, **columns, scores="p", metrics=empty) == made
 
 
+@pytest.mark.parametrize("kind", [list, pa.Table.from_pylist])
+def test_nested_keys_are_found_in_long_tables_and_in_truths(kind: Any):
+    rows = [{"o": {"id": row["id"], "y": row["y"]}, **row} for row in long()]
+    nested = se.evaluate_table(kind(rows), example="o.id", label="name", actual="o.y", predicted="hit")
+    assert nested == se.evaluate_table(long(), example="id", label="name", actual="y", predicted="hit")
+    truth = [{"id": row["id"], "o": {"tags": row["tags"]}} for row in TRUTH]
+    made = se.evaluate_table(kind(GUESS), actual="o.tags", predicted="guess", truth=kind(truth), join="id")
+    assert made == expected([0, 1, 2, 3])
+
+
 def test_rows_of_an_example_must_agree():
     columns = {"example": "id", "label": "name", "actual": "y", "predicted": "hit"}
     with pytest.raises(se.InputError, match=r"example 'x': column 'y' has two values for label 'cat'"):
