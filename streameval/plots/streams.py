@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -37,18 +36,16 @@ def plot_lines(
     by_evaluator = len(metrics) == 1
     for (metric, evaluator), values in sorted(lines.items(), key=lambda line: metrics.index(line[0][0])):
         number = evaluators.index(evaluator) if by_evaluator else metrics.index(metric)
-        look = style.line_style(number)
+        look = style.line_style(number, marked=not by_evaluator)
         if not by_evaluator and len(evaluators) > 1:
             look["linestyle"] = style.DASHES[evaluators.index(evaluator) % len(style.DASHES)]
         name = evaluator if by_evaluator and evaluator else f"{metric} [{evaluator}]" if evaluator else metric
         ax.plot(
-            cast("Any", along), values, **look, label=name, linewidth=1.8, marker="o" if len(values) == 1 else "",
+            cast("Any", along), values, **{"marker": "o" if len(values) == 1 else ""} | look, label=name, linewidth=1.8,
         )  # fmt: skip
     style.titled(ax, along_name, metrics[0] if by_evaluator else "value", title, "Along the stream")
     style.quiet(ax, "y")
-    if span := _span([value for values in lines.values() for value in values]):
-        ax.set_ylim(*span)
-    ax.margins(x=0.01)
+    ax.margins(x=0.01, y=0.08)  # little more than the values take, so that small changes stay visible
     if along_name == "examples":
         ax.set_xlim(left=0)
         ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
@@ -62,16 +59,3 @@ def plot_lines(
     elif len(lines) > 1 or not by_evaluator:
         ax.legend(frameon=True, framealpha=0.8, edgecolor="none", loc="best")
     return ax
-
-
-def _span(values: Sequence[float]) -> tuple[float, float] | None:
-    """Between what values of [0, 1] are drawn: little more than they take, so that small changes stay visible.
-
-    None where values lie outside [0, 1] and matplotlib chooses better.
-    """
-    finite = [value for value in values if math.isfinite(value)]
-    low, high = min(finite, default=0.0), max(finite, default=1.0)
-    if low < 0.0 or high > 1.0:
-        return None
-    room = max(0.08 * (high - low), 0.005)
-    return max(low - room, -0.02), min(high + room, 1.02)

@@ -400,11 +400,10 @@ def test_a_plot_goes_along_the_moments_and_onto_passed_axes():
     axes[1].figure.canvas.draw()
 
 
-@pytest.mark.parametrize(("values", "low", "high"), [
-    ([0.62, 0.68], 0.615, 0.685), ([0.0, 0.2], 0.0, 0.216), ([0.97, 1.0], 0.965, 1.0), ([0.5], 0.495, 0.505),
-    ([math.nan], 0.0, 1.0), ([-0.4, 0.4], -0.4, 0.4), ([3.0, 5.0], 3.0, 5.0),
+@pytest.mark.parametrize("values", [
+    [0.62, 0.68], [0.0, 0.2], [0.97, 1.0], [0.5], [math.nan], [-0.4, 0.4], [3.0, 5.0],
 ])  # fmt: skip
-def test_a_plot_shows_all_values(values: list[float], low: float, high: float):
+def test_a_plot_shows_all_values_and_little_more(values: list[float]):
     class Scripted:
         said = iter([*values, values[-1]])
 
@@ -418,10 +417,9 @@ def test_a_plot_shows_all_values(values: list[float], low: float, high: float):
     for _ in values:
         trace.update((), ())
     bottom, top = trace.plot().get_ylim()
-    assert bottom <= low
-    assert top >= high
-    if min(values) >= 0 and max(values) <= 1:
-        assert (bottom, top) == pytest.approx((low, high), abs=0.02)
+    if not math.isnan(values[0]):
+        assert bottom <= min(values) <= max(values) <= top
+        assert top - bottom <= max(1.2 * (max(values) - min(values)), 0.1)
 
 
 def test_a_plot_needs_a_row_a_known_metric_and_matplotlib(monkeypatch):
