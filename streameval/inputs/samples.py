@@ -220,7 +220,7 @@ def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
 
 def _note(samples: Sequence[Sample], names: list[Label], slots: list[int]) -> None:
     """Note an example by the slots of its cells."""
-    cells = [(names[slot // 5], slot % 5) for slot in slots]
+    cells = [(names[slot // 5], slot % 5) for slot in sorted(slots)]
     true, pred, masked = ([label for label, outcome in cells if outcome in one_of] for one_of in ((1, 3), (2, 3), (4,)))
     samples[0].first.append({"labels": true} | ({"masked": masked} if masked else {}))
     samples[1].first.append({"labels": pred})
