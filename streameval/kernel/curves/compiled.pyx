@@ -46,7 +46,6 @@ cdef extern from "curves/rows.h" nogil:
     void se_compact(se_table*, se_counter*)
     void se_drop_counter(se_counter*)
     void se_discard(se_table*)
-    const se_table* se_view(se_table*, se_counter*, se_table*)
     void se_pairs(const se_table*, const se_table*, uint64_t*)
     int se_admit(se_table*, const se_table*)
     void se_disown(se_table*, const se_table*)
@@ -245,25 +244,30 @@ cdef class Bins:
                 view[position, side] = self.labels[place[position]].side[side]
         return out
 
+    cdef Py_ssize_t settle(self, const int64_t[::1] place) except -1:
+        """Put all scores of columns into bins; how many these are."""
+        cdef Py_ssize_t position, side, bins = 0
+        cdef bint enough = True
+        cdef Counter counter = Counter()
+        check_columns(place, self.width)
+        with nogil:
+            for position in range(place.shape[0]):
+                for side in range(2):
+                    enough = enough and se_settle(&self.labels[place[position]].table[side], &counter.room)
+                    bins += self.labels[place[position]].table[side].used
+        if not enough:
+            raise MemoryError
+        return bins
+
     def read(self, columns, uint32_t low=0, Py_ssize_t limit=PY_SSIZE_T_MAX):
         cdef const int64_t[::1] place = columns
-        cdef Py_ssize_t position, side, count = place.shape[0], at = 0, most = 0
+        cdef Py_ssize_t position, side, count = place.shape[0], at = 0, most
         cdef uint32_t row[2]
         cdef uint64_t bin_
         cdef se_label* label
         cdef se_table* table
         cdef se_moments* part
-        cdef bint enough = True
-        cdef Counter counter = Counter()
-        check_columns(place, self.width)
-        with nogil:
-            for position in range(count):
-                for side in range(2):
-                    enough = enough and se_settle(&self.labels[place[position]].table[side], &counter.room)
-                    most += self.labels[place[position]].table[side].used
-        if not enough:
-            raise MemoryError
-        most = min(most, limit)
+        most = min(self.settle(place), limit)
         offsets, bins = np.zeros(count + 1, np.int64), np.empty(most, np.int64)
         counts, common = np.zeros((most, 2), np.int64), np.full((most, 2), -2)
         limbs = np.zeros((most, 2, 4), np.uint64)
@@ -304,34 +308,22 @@ cdef class Bins:
 
     def pairs(self, columns):
         cdef const int64_t[::1] place = columns
-        cdef Py_ssize_t position, side
+        cdef Py_ssize_t position
         cdef se_label* label
+        cdef se_table* positive
         cdef uint32_t row
-        cdef bint enough = True
-        cdef Counter counter = Counter()
-        cdef se_table counted[2]
-        cdef const se_table* view[2]
-        check_columns(place, self.width)
-        memset(counted, 0, sizeof(counted))
+        self.settle(place)
         counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
         cdef int64_t[:, ::1] times = counts
         cdef uint64_t[:, :, ::1] limb = sums
         with nogil:
             for position in range(place.shape[0]):
                 label = self.labels + place[position]
-                for side in range(2):
-                    view[side] = se_view(&label.table[side], &counter.room, &counted[side])
-                    enough = enough and view[side] != NULL
-                if not enough:
-                    break
-                se_pairs(view[0], view[1], &limb[position, 0, 0])
-                for row in range(view[1].used):
-                    times[position, 1] += <int64_t>(se_moments_at(view[1], row).head >> 20)
+                positive = &label.table[1]
+                se_pairs(&label.table[0], positive, &limb[position, 0, 0])
+                for row in range(positive.used):
+                    times[position, 1] += <int64_t>(se_moments_at(positive, row).head >> 20)
                 times[position, 0] = label.binned - times[position, 1]
-            se_discard(&counted[0])
-            se_discard(&counted[1])
-        if not enough:
-            raise MemoryError
         return counts, sums
 
     def compact(self):

@@ -135,34 +135,21 @@ static uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
     return bins;
 }
 
-/* Copy a bin of another table behind those that a table uses. */
-static inline void se_push(se_table *to, uint32_t *used, const se_table *other, uint32_t at) {
-    to->index[*used] = (other->index[at] & ~(uint64_t)UINT32_MAX) | *used;
-    to->parts[(*used)++] = *se_moments_at(other, at);
-}
-
-/* Move what was counted, in that many bins, to the end of a table, together with the bins of another, if any. There must
-   be room if `enough`; the counter is cleared in any case. */
-static void se_take_counted(se_counter *c, const se_table *other, se_table *to, int enough) {
-    uint32_t old = 0, used = to->used;
-    const uint32_t olds = other && enough ? other->used : 0;
+/* Move what was counted, in that many bins, to the end of a table, with room if `enough`; clear the counter in any case. */
+static void se_take_counted(se_counter *c, se_table *to, int enough) {
+    uint32_t used = to->used;
     for (uint32_t block = 0; block < c->blocks; block++) {
         if (!c->occupied[block]) continue;
         for (uint32_t at = block * SE_BLOCK; enough && at < (block + 1) * SE_BLOCK; at++) {
             const uint64_t head = c->sums[at][0], sum = head & SE_KEY_LOW, square = c->sums[at][1];
-            const uint32_t bin = c->base + at;
             if (!head) continue;
-            while (old < olds && other->index[old] >> 32 < bin) se_push(to, &used, other, old++);
-            to->parts[used] = (se_moments){head >> 40 << 20 | sum >> (64 - SE_UNIT), sum << SE_UNIT,
-                                           square >> (64 - 2 * SE_UNIT), square << 2 * SE_UNIT};
-            if (old < olds && other->index[old] >> 32 == bin) se_join(to->parts + used, se_moments_at(other, old++));
-            to->index[used] = (uint64_t)bin << 32 | used;
-            used++;
+            to->index[used] = (uint64_t)(c->base + at) << 32 | used;
+            to->parts[used++] = (se_moments){head >> 40 << 20 | sum >> (64 - SE_UNIT), sum << SE_UNIT,
+                                             square >> (64 - 2 * SE_UNIT), square << 2 * SE_UNIT};
         }
         memset(c->sums + block * SE_BLOCK, 0, SE_BLOCK * sizeof *c->sums);
         c->occupied[block] = 0;
     }
-    while (old < olds) se_push(to, &used, other, old++);
     to->used = used;
 }
 
@@ -174,7 +161,7 @@ static int se_widen(se_table *t) {
         const uint32_t bin = se_bin(se_bits_of_float(t->fresh[SE_FLOATS].scores + i), &x);
         t->fresh[0].keys[t->fresh[0].used++] = se_key(bin, x);
     }
-    t->fresh[SE_FLOATS].used = t->fresh[SE_FLOATS].seen = 0;
+    t->fresh[SE_FLOATS].used = 0;
     return 1;
 }
 
@@ -185,10 +172,10 @@ static int se_settle_floats(se_table *t, se_counter *c) {
     if (!counted) return se_widen(t);
     list->used = 0;
     const int enough = se_enlarge(list, counted);
-    se_take_counted(c, NULL, list, enough);
+    se_take_counted(c, list, enough);
     if (!enough || (list != t && !se_admit_bins(t, list))) return 0;
     if (list != t) se_unite(t, list);
-    t->fresh[SE_FLOATS].used = t->fresh[SE_FLOATS].seen = 0;
+    t->fresh[SE_FLOATS].used = 0;
     return 1;
 }
 

@@ -15,7 +15,6 @@ typedef struct {
         float *scores;
     };
     size_t used, room, owed; /* owed: room for what is prepared and not yet committed */
-    size_t seen;             /* how many floats there were when they were last read without being binned */
 } se_run;
 
 enum { SE_FLOATS = 2, SE_RUNS }; /* which run is that of floats; how many there are */

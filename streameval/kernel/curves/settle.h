@@ -119,23 +119,9 @@ static inline void se_add_product(uint64_t *sum, uint64_t a, uint64_t b) {
     sum[1] += high;
 }
 
-/* A table as it would be if all its scores were in bins: itself, or `view`, in which floats are counted that stay where
-   they are. To make bins of them costs more than to count them, so that is left for the second time they are read. NULL
-   if memory ran out. */
-static const se_table *se_view(se_table *t, se_counter *c, se_table *view) {
-    se_run *floats = &t->fresh[SE_FLOATS];
-    const int settle = t->fresh[0].used || t->fresh[1].used || floats->used <= 2 * floats->seen + 8 + t->used / 32;
-    const uint32_t counted = settle ? 0 : se_count_floats(c, floats->scores, floats->used);
-    if (!counted) return se_settle(t, c) ? t : NULL;
-    floats->seen = floats->used;
-    view->used = 0;
-    const int enough = se_enlarge(view, counted + t->used);
-    se_take_counted(c, t, view, enough);
-    return enough ? view : NULL;
-}
-
 /* Twice the number of (positive, negative) pairs in which the positive has the greater score, a tie being half a pair:
-   at least, with every undecided bin as one tie, and at most. A bin is undecided where scores of a class differ. */
+   at least, with every undecided bin as one tie, and at most. A bin is undecided where scores of a class differ. All
+   scores are in bins. */
 static void se_pairs(const se_table *negative, const se_table *positive, uint64_t sums[6]) {
     uint64_t below = 0;
     uint32_t other = 0;
