@@ -160,23 +160,12 @@ static void se_add_cells(
     }
 }
 
-/* The same of row keys, for which there is room. Which places are taken nobody foresees, so they are looked through without
-   a branch; in tables of one size most keys stand at the same place. */
+/* The same of row keys, for which there is room. */
 static void se_add_rows(se_counts *c, const se_sums *rows, int by) {
-    const uint64_t *live[64];
-    for (size_t at = 0; at <= rows->mask;) {
-        size_t count = 0;
-        for (size_t end = at + 64; at < end && at <= rows->mask; at++) {
-            live[count] = se_sums_place(rows, at);
-            count += live[count][2] != 0;
-        }
-        for (size_t i = 0; i < count; i++) {
-            uint64_t *to = c->rows.places + (rows->mask == c->rows.mask ? live[i] - rows->places : 0);
-            const int64_t more = by * (int64_t)live[i][2];
-            if (to[0] == live[i][0] && to[1] == live[i][1]) to[2] += (uint64_t)more;
-            else se_sums_add(&c->rows, live[i][1], live[i][0] - 1, more);
-        }
-    }
+    uint64_t outer, inner;
+    const int64_t *times;
+    for (size_t at = 0; (times = se_sums_next(rows, &at, &outer, &inner));)
+        se_sums_add(&c->rows, outer, inner, by * times[0]);
 }
 
 static void se_add_counts(

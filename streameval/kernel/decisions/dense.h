@@ -300,19 +300,11 @@ static int se_room(const se_rows *in, int vector) {
 
 /* -- how many rows had each key ---------------------------------------------------------------------------------------- */
 
-/* In front of the histogram stand either a table of all packed keys there can be, if they are few, or the keys met last,
-   since most keys come again soon. */
-typedef struct {
-    uint64_t key;
-    int64_t count;
-} se_recent;
-
+/* In front of the histogram stands a table of all packed keys there can be, if they are few. */
 typedef struct {
     se_sums *h;
-    int bits, width;  /* of a field of a packed key, and of the whole key */
-    uint32_t *table;  /* twice, for rows of odd and even number: a counter cannot be read right after it was written */
-    se_recent *recent;
-    int places;       /* of `recent`, as a power of two */
+    int bits, width; /* of a field of a packed key, and of the whole key */
+    uint32_t *table; /* twice, for rows of odd and even number: a counter cannot be read right after it was written */
 } se_tally;
 
 static int se_tally_init(se_tally *to, const se_rows *in, se_sums *h) {
@@ -321,14 +313,9 @@ static int se_tally_init(se_tally *to, const se_rows *in, se_sums *h) {
     while (in->columns >> to->bits && to->bits < 16) to->bits++;
     to->width = to->bits * (in->masked ? 4 : 3);
     /* A table pays once there are as many rows as entries to clear and to read back. */
-    if (to->width < 20 && in->rows >= (ptrdiff_t)2 << to->width && in->rows <= UINT32_MAX) {
-        to->table = (uint32_t *)calloc((size_t)2 << to->width, sizeof(uint32_t));
-        return to->table != NULL;
-    }
-    if (in->rows < 512 || in->columns > SE_LONG) return 1;
-    for (to->places = 9; to->places < 13 && in->rows >> to->places > 1;) to->places++;
-    to->recent = (se_recent *)calloc((size_t)1 << to->places, sizeof(se_recent));
-    return to->recent != NULL;
+    if (to->width >= 20 || in->rows < (ptrdiff_t)2 << to->width || in->rows > UINT32_MAX) return 1;
+    to->table = (uint32_t *)calloc((size_t)2 << to->width, sizeof(uint32_t));
+    return to->table != NULL;
 }
 
 /* Add to the histogram, which has room. */
@@ -347,26 +334,18 @@ static int se_tally_add(se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
         return 1;
     }
     if (!se_sums_reserve(to->h, (size_t)rows)) return 0;
-    for (ptrdiff_t r = 0; !to->recent && r < rows; r++) se_unpack(to, keys[r], 1);
-    for (ptrdiff_t r = 0; to->recent && r < rows; r++) {
-        se_recent *place = to->recent + (keys[r] * 0x9E3779B97F4A7C15ull >> (64 - to->places));
-        if (place->key != keys[r]) {
-            if (place->count) se_unpack(to, place->key, place->count);
-            *place = (se_recent){keys[r], 0};
-        }
-        place->count++;
-    }
+    for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 1);
     return 1;
 }
 
-/* Move what stands in front to the histogram. 0 if memory ran out. */
+/* Move the table to the histogram. 0 if memory ran out. */
 static int se_tally_end(se_tally *to) {
-    const size_t size = to->table ? (size_t)1 << to->width : to->recent ? (size_t)1 << to->places : 0;
+    const size_t size = to->table ? (size_t)1 << to->width : 0;
     for (size_t at = 0; at < size; at++) {
-        const int64_t count = to->table ? (int64_t)to->table[at] + to->table[size + at] : to->recent[at].count;
+        const int64_t count = (int64_t)to->table[at] + to->table[size + at];
         if (!count) continue;
         if (!se_sums_reserve(to->h, 1)) return 0;
-        se_unpack(to, to->table ? at : to->recent[at].key, count);
+        se_unpack(to, at, count);
     }
     return 1;
 }
@@ -519,7 +498,6 @@ static int se_dense(
     free(bytes);
     free(bounds);
     free(tally.table);
-    free(tally.recent);
     return seen;
 }
 

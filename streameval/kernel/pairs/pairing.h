@@ -21,7 +21,6 @@ static inline uint64_t sp_outer(uint32_t row, uint32_t column) { return (uint64_
 /* -- where the pairs of an example go ---------------------------------------------------------------------------------- */
 
 #define SP_DENOMINATORS 32
-#define SP_AHEAD 16
 /* How many places the blocks of a kind may have together, at most. */
 #define SP_BLOCKS (1u << 23)
 
@@ -166,19 +165,13 @@ static void sp_drain(sp_sink *s) {
         if (!block) continue;
         const uint64_t kind = which / SP_DENOMINATORS, inner = sp_inner(kind, 1, which % SP_DENOMINATORS);
         const size_t places = s->side * s->side;
-        size_t live = 0, count = 0;
-        uint64_t waiting[SP_AHEAD][2];
+        size_t live = 0;
         for (size_t at = 0; at < places; at++) live += block[at] != 0;
         if (!se_sums_reserve(s->table, live)) s->failed = 1;
-        for (size_t at = 0; at < places + SP_AHEAD && !s->failed; at++) {
-            if (at < places && !block[at]) continue;
-            uint64_t *due = waiting[count++ % SP_AHEAD];
-            if (count > SP_AHEAD && due[1]) se_sums_add(s->table, due[0], inner, (int64_t)due[1]);
-            due[1] = at < places ? block[at] : 0;
-            if (!due[1]) continue;
-            due[0] = sp_labels(s, kind, (uint32_t)(at / s->side), (uint32_t)(at % s->side));
-            se_sums_prefetch(s->table, due[0], inner);
-        }
+        for (size_t at = 0; at < places && !s->failed; at++)
+            if (block[at])
+                se_sums_add(s->table, sp_labels(s, kind, (uint32_t)(at / s->side), (uint32_t)(at % s->side)), inner,
+                            block[at]);
         free(s->block[which]);
         s->block[which] = NULL;
     }
