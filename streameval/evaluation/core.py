@@ -193,7 +193,7 @@ class Core:
         """Note the first of examples that were counted, if some are to be noted."""
         record, labels = self.reader.record, self.labels
         if record.room:
-            first = zip(*(side[: undescribed(record)] for side in sides), strict=True)
+            first = zip(*(side[: undescribed(record)] for side in sides), strict=False)
             place = self.table.place_example
             placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
             slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
