@@ -105,7 +105,7 @@ class Sample:
             self.labels | other.labels,
         )
         self.first, self.width = (self.first + other.first)[:_FIRST], max(self.width, other.width)
-        self.ignored |= other.ignored
+        self.ignored = self.ignored | other.ignored
         for name in ("binary", "permuted", "single"):
             setattr(self, name, getattr(self, name) and getattr(other, name))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 from streameval.errors import MergeError, warn
@@ -53,7 +54,7 @@ class Record:
         twin = Record(self.warnings)
         for name in ("due", "is_read", "room", "strings", "width"):
             setattr(twin, name, getattr(self, name))
-        twin.samples = {**self.samples}
+        twin.samples = {name: copy(sample) for name, sample in self.samples.items()}
         return twin
 
     @property

@@ -90,3 +90,14 @@ def test_what_cannot_be_read_is_refused_as_by_score():
     with pytest.raises(se.InputError, match="may be indicators or the labels"):
         se.describe([[1, 0, 1]], [[1, 1, 1]])
     assert "1, 2" in repr(se.describe([[1, 2]], [[2]], metrics="f1_micro", null="empty", weights=[2.0]))
+
+
+def test_a_copy_goes_on_with_what_it_describes_alone():
+    ev = se.Evaluator(labels=["a"], unknown="ignore")
+    ev.update({"a"}, {"x"})
+    twin = ev.copy()
+    twin.update(["a"], {"y"})
+    assert [len(each.input_summary["y_true"]["examples"]) for each in (ev, twin)] == [1, 2]
+    assert [each.input_summary["y_pred"]["ignored"] for each in (ev, twin)] == [["x"], ["x", "y"]]
+    ev.input_summary["y_true"]["examples"].clear()
+    assert ev.input_summary["y_true"]["examples"] == [{"labels": ["a"]}]
