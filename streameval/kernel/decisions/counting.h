@@ -24,8 +24,8 @@ typedef struct {
 } se_pairs;
 
 SE_INLINE int se_count_pairs_of(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int grouped,
-    const se_pairs *pairs, se_sums *h) {
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
+    se_sums *h) {
     const se_lists t = *in_true, p = *in_pred;
     uint32_t *const stamps = pairs->in_true, *const predicted = pairs->in_pred;
     uint32_t *trues = pairs->true_;
@@ -38,7 +38,7 @@ SE_INLINE int se_count_pairs_of(
         if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
         uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
         if (r % 512 == 0 && !se_sums_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
-        if (grouped) {
+        if (pairs->codes) {
             group = (uint64_t)pairs->codes[r];
             if (group >= (uint64_t)pairs->groups) return -2;
             trues = pairs->true_ + group * (uint64_t)pairs->width;
@@ -99,12 +99,8 @@ static int se_count_pairs(
     const se_pairs *pairs, se_sums *h) {
     const int done = se_count_words(rows, in_true, in_pred, wide, vector, pairs, h);
     if (done != 1) return done;
-    if (pairs->codes && wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 1, pairs, h);
-    if (pairs->codes) return se_count_pairs_of(rows, in_true, in_pred, 0, 1, 1, pairs, h);
-    if (wide && repeats) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 0, pairs, h);
-    if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, pairs, h);
-    if (repeats) return se_count_pairs_of(rows, in_true, in_pred, 0, 1, 0, pairs, h);
-    return se_count_pairs_of(rows, in_true, in_pred, 0, 0, 0, pairs, h);
+    if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, repeats, pairs, h);
+    return se_count_pairs_of(rows, in_true, in_pred, 0, repeats, pairs, h);
 }
 
 /* -- exact sums of weights ---------------------------------------------------------------------------------------------- */

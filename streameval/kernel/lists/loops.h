@@ -6,7 +6,6 @@
 #include "lists/lists.h"
 
 #define SE_DAMAGED -2
-#define SE_PART ((int64_t)1 << 30)
 
 /* Whether the lists are 0 damaged, 1 distinct, 2 with repeats; -1 if memory ran out.
 
@@ -32,14 +31,9 @@ SE_INLINE int se_order_of(ptrdiff_t rows, const se_lists *in, int wide) {
         const uint32_t top = in->limit > INT32_MAX ? INT32_MAX : (uint32_t)in->limit - 1;
         int32_t beyond = 0;
         if (first < last) beyond = places[first] | (int32_t)(top - (uint32_t)places[first]);
-        for (int64_t start = first + 1; start < last; start += SE_PART) { /* counted in 32 bits, so in more lanes */
-            const int64_t end = last - start < SE_PART ? last : start + SE_PART;
-            uint32_t some = 0;
-            for (int64_t i = start; i < end; i++) {
-                beyond |= places[i] | (int32_t)(top - (uint32_t)places[i]);
-                some += places[i] <= places[i - 1];
-            }
-            falls += some;
+        for (int64_t i = first + 1; i < last; i++) {
+            beyond |= places[i] | (int32_t)(top - (uint32_t)places[i]);
+            falls += places[i] <= places[i - 1];
         }
         outside = beyond;
     }
