@@ -10,7 +10,7 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
 from streameval.states.options import Part
-from streameval.states.pairs import PairContent, Pairs
+from streameval.states.pairs import PairContent, Pairs, objects
 from streameval.states.views import Integers
 
 Made = TypeVar("Made")
@@ -55,7 +55,7 @@ def of_kind(content: PairContent, kind: int) -> tuple[IntArray, Integers]:
     start, stop = np.searchsorted(content.pairs[:, 0], [kind, kind + 1])
     weights: Integers = content.times[start:stop]
     if content.pair_weights is not None:
-        weights = _objects(content.pair_weights[start:stop])
+        weights = objects(content.pair_weights[start:stop])
     return content.pairs[start:stop], weights
 
 
@@ -63,7 +63,7 @@ def counts_of(content: PairContent) -> dict[str, Integers]:
     """How often each label is true, predicted, and both, weighted, in units."""
     cells: Integers = content.cells
     if content.cell_weights is not None:
-        cells = _objects(content.cell_weights).reshape(-1, 5)
+        cells = objects(content.cell_weights).reshape(-1, 5)
     _, missed, wrong, both, _ = cells.T
     return {"true": missed + both, "pred": wrong + both, "both": both}
 
@@ -76,7 +76,3 @@ def weight_of(content: PairContent) -> int:
 def set_weights_of(content: PairContent) -> list[int]:
     """The weight of each label set, in units."""
     return content.set_times if content.set_weights is None else content.set_weights
-
-
-def _objects(values: list[Any]) -> Integers:
-    return np.array(values, object)

@@ -166,7 +166,7 @@ class Pairs(State[Key]):
             of_cells = {**cells.at(scale).sums, **changed(cells.at(scale), change[1])}
             rows = [[of_cells.get(5 * column + part, 0) for part in range(5)] for column in range(width)]
             times = [left.get(tuple(key), 0) for key in chosen.tolist()]
-            if not pairs_fit(chosen, _objects(times), _objects(rows).reshape(-1, 5), left.get(_ALL, 0)):
+            if not pairs_fit(chosen, objects(times), objects(rows).reshape(-1, 5), left.get(_ALL, 0)):
                 raise refusal()
 
     def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
@@ -355,7 +355,8 @@ def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> 
     return bool((totals <= least).all())
 
 
-def _objects(values: list[Any]) -> Integers:
+def objects(values: list[Any]) -> Integers:
+    """Python integers as an array."""
     return np.array(values, object)
 
 
