@@ -28,5 +28,4 @@ cdef class Placing:
     cdef int begin(self, dict columns, object threshold) except -1
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2
-    cdef Py_ssize_t in_rows(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2
     cdef slots_of(self, Py_ssize_t count)

@@ -101,18 +101,14 @@ cdef class Placing:
             if slots >= 0:
                 return slots
         elif cnp.PyArray_CheckExact(y_true) and cnp.PyArray_CheckExact(y_pred):
-            return self.in_rows(columns, fixed, y_true, y_pred, totals)
+            count = row(self, columns, fixed, y_true, False, self.bytes)
+            if not count or row(self, columns, fixed, y_pred, self.scored, self.bytes + count) != count:
+                return -1
+            return se_slots(self.bytes, self.bytes + count, count, fixed, self.touched, totals)
         self.turn += 1
         if not (side(self, columns, fixed, y_true, 1, &count) and side(self, columns, fixed, y_pred, 2, &count)):
             return -1
         return outcomes_of(self, count, fixed, totals)
-
-    cdef Py_ssize_t in_rows(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2:
-        """The same of two rows."""
-        cdef Py_ssize_t count = row(self, columns, fixed, y_true, False, self.bytes)
-        if not count or row(self, columns, fixed, y_pred, self.scored, self.bytes + count) != count:
-            return -1
-        return se_slots(self.bytes, self.bytes + count, count, fixed, self.touched, totals)
 
     def place_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         cdef Py_ssize_t count
