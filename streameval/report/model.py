@@ -24,13 +24,13 @@ PER_LABEL = ("precision", "recall", "f1")
 
 AVERAGES = {
     "micro": "all labels together", "macro": "mean over labels",
-    "weighted": "mean over labels, weighed by their support", "samples": "mean over examples",
+    "weighted": "mean over labels by support", "samples": "mean over examples",
 }  # fmt: skip
 
 _LARGE = 1e15  # counts at or above it are rounded
 
 Cell: TypeAlias = str | int | float | None
-Kind: TypeAlias = Literal["label", "text", "count", "fraction", "bar", "number", "change"]
+Kind: TypeAlias = Literal["label", "text", "count", "tenths", "fraction", "bar", "number", "change"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,17 +245,20 @@ class Column:
     values: Sequence[Any]
     note: str = ""  # what the name means
     unless: tuple[str, ...] = ()  # columns: where all of them are 0 the value is 0/0
+    few: int = 0  # values below it are marked as few
+    full: float = 1.0  # the value whose bar is full
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose first column names the rows, sorted from the greatest value of another down."""
+    """A table whose first column names the rows, sorted by another."""
 
     name: str  # unique in a report
     caption: str
     columns: Sequence[Column]
     by: str = ""  # the name of the column that it is sorted by
     first: int = 100  # rows that are written at first
+    rising: bool = False  # from the least value up
 
     @property
     def size(self) -> int:
@@ -265,7 +268,9 @@ class Table:
     def order(self) -> list[int]:
         """The rows as they are sorted at first; what is undefined comes last."""
         values = next((column.values for column in self.columns if column.name == self.by), None)
-        return list(range(self.size)) if values is None else largest_first(values)
+        if values is None:
+            return list(range(self.size))
+        return largest_first([-value for value in values] if self.rising else values)
 
 
 def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[Cell]]) -> list[Column]:
@@ -282,6 +287,8 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
         return count_text(value)
     if math.isnan(value):
         return "nan"
+    if kind == "tenths":
+        return f"{value:,.1f}"
     return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}.{digits}f}"
 
 

@@ -17,10 +17,10 @@ from streameval.errors import InputError
 from streameval.report.model import Report
 from streameval.report.page.labels import label_section
 from streameval.report.page.markup import Section, escaped, safe_json, table_data
-from streameval.report.page.metrics import averages_section, heading, headline_section
+from streameval.report.page.metrics import about, averages_section, heading, headline_section, version
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.runs import change_sections
-from streameval.report.page.scores import curve_section, ranking_section
+from streameval.report.page.scores import curve_section, ranking_section, run_curves
 from streameval.report.page.stream import slice_section, stream_section, window_section
 from streameval.schema.text import check_number, printable, quoted
 
@@ -56,12 +56,14 @@ def html_page(
     if trace is not None and not callable(getattr(trace, "columns", None)):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
     course = stream_section(trace.columns()) if trace is not None else None
-    middle = slice_section(slices), window_section(windows), course
+    middle = slice_section(slices), window_section(windows and [("all examples", report), *windows]), course
     if len(runs) > 1:
-        parts = [*change_sections(runs, max_labels), *middle]
+        parts = [*change_sections(runs, max_labels), *middle, run_curves(runs)]
     else:
         first = headline_section(report), averages_section(report), label_section(report, max_labels)
         parts = [*first, *middle, pair_section(report), curve_section(report), ranking_section(report)]
+    if not any(each.tables.examples for each in reports):
+        parts = [Section("empty", "No examples", "<p>No examples were counted yet.</p>")]
     sections = [section for section in parts if section is not None]
     if inputs := "\n".join(dict.fromkeys(repr(each.input_summary) for each in reports if each.input_summary)):
         sections.append(
@@ -70,22 +72,22 @@ def html_page(
     if warnings := dict.fromkeys(text for each in reports for text in each.warnings):
         items = "".join(f"<li>{escaped(text)}</li>" for text in warnings)
         sections.insert(0, Section("warnings", "Warnings", f"<ul>{items}</ul>"))
+    tables = {part.table.name: table_data(part.table) for part in sections if part.table is not None}
     script, style = _resource("page.js"), _resource("page.css")
     fields = {
         "title": escaped(printable(title)),
         "hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "style": style,
         "script": script,
-        "facts": "".join(
-            f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in heading(runs, meta)
-        ),
+        "facts": heading(runs, meta),
+        "version": version(),
         "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
         "sections": "".join(
             f'<section id="{part.name}" aria-labelledby="{part.name}-title">'
             f'<h2 id="{part.name}-title">{escaped(part.title)}</h2>{part.html}</section>'
             for part in sections
         ),
-        "data": safe_json({part.table.name: table_data(part.table) for part in sections if part.table is not None}),
+        "data": safe_json({"about": about(runs, title, meta), "tables": tables}),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _resource("page.html"))
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.report.page.markup import MINUS, escaped
-from streameval.schema.text import cut
 
 Numbers: TypeAlias = Sequence[float] | FloatArray
 
@@ -44,17 +43,17 @@ def unit_axis(title: str) -> Axis:
     return Axis(title, 0.0, 1.0, ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1")))
 
 
-def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
+def nice_axis(title: str, low: float, high: float, *, tight: bool = False, near: bool = False) -> Axis:
     """An axis over round numbers that holds two values; from 0 on where that is near.
 
-    A tight one ends where the values end.
+    A tight one ends where the values end. One that is ``near`` shows how values differ, wherever 0 is.
     """
     if tight and high > low:
         ticks = nice_axis(title, low, high).ticks
         return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))
-    if low >= 0 and 0.5 < high <= 1:
+    if low >= 0 and 0.5 < high <= 1 and not near:
         return unit_axis(title)
-    low, high = (0.0, high) if 0 <= low < 0.7 * high else (low, high)
+    low, high = (0.0, high) if 0 <= low < 0.7 * high and not near else (low, high)
     # Values that differ by less than float64 can show between ticks count as one.
     span = max((high - low) or abs(high) or 1.0, 1e-9 * max(abs(low), abs(high)), _FINEST)
     raw = span / 4
@@ -104,6 +103,7 @@ class Chart:
     y: Axis
     shape: str = "square"
     note: str = ""
+    at: Numbers = ()  # along a stream: the values of x at which the script shows those of all lines
     _parts: list[str] = field(default_factory=list)
     _words: list[str] = field(default_factory=list)
     _legend: list[str] = field(default_factory=list)
@@ -117,13 +117,17 @@ class Chart:
         *,
         steps: bool = False,
         marks: Numbers | None = None,
-        legend: bool = True,
+        legend: str | None = None,
         points: bool = False,
+        thin: bool = True,
     ) -> None:
-        """A line; as steps where it keeps its value until the next point. The script shows ``marks`` at its points."""
+        """A line; as steps where it keeps its value until the next point. The script shows ``marks`` at its points.
+
+        The legend has its name unless it says something else, or nothing.
+        """
         defined = np.isfinite(np.asarray(x, np.float64)) & np.isfinite(np.asarray(y, np.float64))
         across, up = self.x.at(x)[defined], self.y.at(y)[defined]
-        visible = thinned(across, up)
+        visible = thinned(across, up) if thin else np.arange(len(across))
         places = list(zip(_units(across[visible]), _units(1 - up[visible]), strict=True))
         if not places:
             return
@@ -135,8 +139,8 @@ class Chart:
         self._path(f"line {tone}", drawn, data)
         if points:
             self._path(f"dots {tone}", "".join(f"M{a} {b}h0" for a, b in places))
-        if legend:
-            self._legend.append(f'<li class="{tone}"><bdi>{escaped(name)}</bdi></li>')
+        if legend != "":
+            self._legend.append(f'<li class="{tone}"><bdi>{escaped(name if legend is None else legend)}</bdi></li>')
 
     def _path(self, kind: str, drawn: str, data: str = "") -> None:
         self._parts.append(f'<path class="{kind}" d="{drawn}"{data}/>')
@@ -183,24 +187,32 @@ class Chart:
         side = f"left:{place / 10:g}%" if place < _SIZE / 2 else f"right:{100 - place / 10:g}%"
         self._words.append(f'<span class="word" style="{side};top:0">{escaped(word)}</span>')
 
-    def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str]) -> None:
-        """Names next to points, as many as find room: earlier ones first. They are left out where there is little."""
-        boxes: list[tuple[float, float, float, float]] = []
-        for across, up, word in zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True):
-            text = cut(word, 24)
-            wide = 0.011 * len(text) + 0.015
-            left = across if across + wide < 1 else across - wide
-            box = left, up - 0.03, left + wide, up + 0.03
-            if any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in boxes):
-                continue
-            boxes.append(box)
-            side = f"left:{100 * across:.1f}%" if left == across else f"right:{100 - 100 * across:.1f}%"
-            style = f"{side};bottom:{100 * up:.1f}%"
-            self._words.append(f'<span class="name" style="{style}"><bdi>{escaped(text)}</bdi></span>')
+    def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str], letter: float = 0.0105) -> None:
+        """Names next to points, as many as find room: earlier ones first; on a narrow screen fewer of them.
+
+        A ``letter`` is so wide, as a part of the picture.
+        """
+        places = [*zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True)]
+        for kind, wide, high in (("name", letter, 0.026), ("name narrow", 0.025, 0.04)):
+            boxes = [(across - wide / 2, up - high / 2, across + wide / 2, up + high / 2) for across, up, _ in places]
+            for across, up, word in places:
+                width = wide * (len(word) + 1.5)
+                for side, shift in (("right", 0.0), ("left", 0.0), ("right", 1.4 * high), ("right", -1.4 * high)):
+                    left = across + wide if side == "right" else across - width
+                    box = left, up + shift - high, left + width - wide, up + shift + high
+                    inside = box[0] >= 0 and box[2] <= 1 and box[1] >= -1.1 * high
+                    if inside and not any(
+                        box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in boxes
+                    ):
+                        boxes.append(box)
+                        place = f"left:{100 * across:.1f}%" if side == "right" else f"right:{100 - 100 * across:.1f}%"
+                        style = f"{place};bottom:{100 * (up + shift):.1f}%"
+                        self._words.append(f'<span class="{kind}" style="{style}"><bdi>{escaped(word)}</bdi></span>')
+                        break
 
     def html(self, above: str = "") -> str:
         """The figure; another picture may stand above its own."""
-        legend = f'<ul class="legend">{"".join(self._legend)}</ul>' if len(self._legend) > 1 else ""
+        legend = f'<ul class="legend">{"".join(self._legend)}</ul>' if self._legend[1:] or self.at else ""
         note = f"<p>{escaped(self.note)}</p>" if self.note else ""
         caption = f"<figcaption><strong>{escaped(self.title)}</strong>{note}</figcaption>"
         return f'<figure class="chart">{caption}{legend}<div>{above}{self.plot()}</div></figure>'
@@ -208,11 +220,12 @@ class Chart:
     def plot(self) -> str:
         """The picture with its axes, without caption."""
         grid = "".join(f"M0 {place}H{_SIZE}" for place in _units(1 - self.y.at([tick for tick, _ in self.y.ticks])))
+        at = f' data-at="{" ".join(f"{value:g}" for value in self.at)}"' if len(self.at) else ""
         return (
             f'<div class="plot {self.shape}" role="img" aria-label="{escaped(self.description)}">'
             f'<div class="up-title" aria-hidden="true">{escaped(self.y.title)}</div>'
             f'<div class="up" aria-hidden="true">{_ticks(self.y, "bottom")}</div>'
-            f'<div class="area" {_axis_data("x", self.x)} {_axis_data("y", self.y)}>'
+            f'<div class="area" {_axis_data("x", self.x)} {_axis_data("y", self.y)}{at}>'
             f'<svg viewBox="0 0 {_SIZE} {_SIZE}" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
             f'<path class="grid" d="{grid}"/>{"".join(self._parts)}</svg>{"".join(self._words)}</div>'
             f'<div class="across" aria-hidden="true">{_ticks(self.x, "left")}</div>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -12,9 +13,11 @@ from streameval.metrics.thresholds import best_thresholds
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, largest_first
 from streameval.report.page.charts import Chart, log_axis, unit_axis
 from streameval.report.page.markup import FILTER, Section, count_text, escaped, label_strings, table_html
+from streameval.schema.text import cut_distinct, number_of
 
-_NAMED = 30
+_NAMED = 24
 _WORST = 8
+_LEGEND = '<ul class="legend"><li class="b">false negatives (FN)</li><li class="a">false positives (FP)</li></ul>'
 _OUTCOMES: tuple[tuple[str, str, Kind, str, tuple[str, ...]], ...] = (
     ("f1", "F1", "bar", "harmonic mean of precision and recall", ("support", "predicted")),
     ("precision", "precision", "bar", "fraction of the predictions of the label that are true", ("predicted",)),
@@ -33,6 +36,10 @@ def label_section(report: Report, max_labels: int) -> Section | None:
     values = {**report.label_values(), **report.counts.to_dict()} if report.has_decisions else {}
     columns = [Column(head, kind, values[of], note, unless) for of, head, kind, note, unless in _OUTCOMES if values]
     columns += [*_scored(report), *_chosen(report)]
+    if isinstance(threshold := report.views.config.threshold, tuple):
+        values_of = dict(threshold)
+        used = [values_of.get(label, math.nan) for label in report.labels]
+        columns.append(Column("threshold", _thresholds(used), used, "labels scoring at or above it are predicted"))
     names = label_strings(report.labels)
     if not columns or not names:
         return None
@@ -57,14 +64,20 @@ def _scored(report: Report) -> list[Column]:
     if not report.has_decisions:
         positives = [as_float(int(tables.steps.of(place).tp[-1]) * tables.unit) for place in range(tables.size)]
         columns.append(Column("support", "count", positives, "examples in which the label is true"))
+    chosen = [each.threshold for each in best]
     area, precision = (report.per_label(build_spec(name, average=None)) for name in ("roc_auc", "average_precision"))
     return [
         *columns,
-        Column("ROC AUC", "fraction", area, "chance that a positive has a greater score than a negative"),
-        Column("avg. precision", "fraction", precision, "mean over the positives of the precision at their score"),
-        Column("best threshold", "number", [each.threshold for each in best], best_for),
+        Column("ROC AUC", "fraction", area, "probability that a random positive scores higher than a random negative"),
+        Column("average precision", "fraction", precision, "mean over the positives of the precision at their score"),
+        Column("best threshold", _thresholds(chosen), chosen, best_for),
         Column("best F1", "fraction", [each.value for each in best], "F1 at the best threshold, on these examples"),
     ]
+
+
+def _thresholds(values: Sequence[float]) -> Kind:
+    """Of probabilities all have the same digits."""
+    return "fraction" if all(0 <= value <= 1 for value in values if math.isfinite(value)) else "number"
 
 
 def _chosen(report: Report) -> list[Column]:
@@ -86,14 +99,16 @@ def _pictures(table: Table) -> str:
     if rows:
         across, up = [support[row] for row in rows], [f1[row] for row in rows]
         left = table.size - len(rows)
-        never = f" {left:,} labels that are never true are not drawn." if left else ""
+        never = f" {number_of(left, 'label')} without true examples omitted." if left else ""
         axis = log_axis("examples with the label", min(across), max(across))
-        of = f"F1 of {len(rows):,} labels against how many examples have them; the table below has the numbers."
-        note = f"Each dot is a label: further right it is more frequent, further up it is predicted better.{never}"
-        picture = Chart("Frequency against F1", of, axis, unit_axis("F1"), "wide", note)
+        of = f"F1 of {number_of(len(rows), 'label')} by how many examples have them; the table below has the numbers."
+        picture = Chart("F1 by label frequency", of, axis, unit_axis("F1"), "wide", f"Each dot is a label.{never}")
         picture.dots(across, up, "labels", rows)
-        if len(rows) <= _NAMED:
-            picture.names(across, up, [columns["label"][row] for row in rows])
+        # Of many labels those that stand out: frequent and badly predicted.
+        errors = [fp + fn for fp, fn in zip(columns["FP"], columns["FN"], strict=True)]
+        named = sorted(range(len(rows)), key=lambda at: -errors[rows[at]])[:_NAMED]
+        words = cut_distinct([columns["label"][rows[at]] for at in named], 24)
+        picture.names([across[at] for at in named], [up[at] for at in named], words)
         chart = picture.html()
     return f'<div class="side-by-side">{chart}{_worst(columns)}</div>'
 
@@ -106,12 +121,14 @@ def _worst(columns: dict[str, Any]) -> str:
         return ""
     ranked = largest_first(errors)
     count = next(at for at, half in enumerate(accumulate(errors[row] for row in ranked), 1) if half * 2 >= total)
+    texts = cut_distinct([str(columns["label"][row]) for row in ranked[:_WORST]], 40)
+    most = errors[ranked[0]]
     items = "".join(
-        f'<li style="--v:{errors[row] / errors[ranked[0]]:.3f}"><bdi>{escaped(str(columns["label"][row]))}</bdi> '
-        f"<b>{count_text(errors[row])}</b>"
-        f"<small>{count_text(columns['FN'][row])} missed, {count_text(columns['FP'][row])} wrong</small></li>"
-        for row in ranked[:_WORST]
+        f'<li style="--fn:{columns["FN"][row] / most:.3f};--fp:{columns["FP"][row] / most:.3f}">'
+        f'<bdi title="{escaped(str(columns["label"][row]))}">{escaped(text)}</bdi> <b>{count_text(errors[row])}</b> '
+        f"<small>{count_text(columns['FN'][row])} FN, {count_text(columns['FP'][row])} FP</small></li>"
+        for row, text in zip(ranked, texts, strict=False)
         if errors[row]
     )
-    half = f"Half of all {count_text(total)} errors fall on {count:,} label{'s' * (count != 1)}."
-    return f'<div class="worst"><h3>Most errors</h3><p>{half}</p><ol>{items}</ol></div>'
+    half = f"Half of all {count_text(total)} errors fall on {number_of(count, 'label')}."
+    return f'<div class="worst"><h3>Most errors</h3><p>{half}</p>{_LEGEND}<ol>{items}</ol></div>'

@@ -7,19 +7,21 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from streameval.metrics.averaging import as_float
-from streameval.report.model import Kind, Table, cell_text
+from streameval.report.model import Column, Kind, Table, cell_text
 from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
-from streameval.schema.text import cut
+from streameval.schema.text import cut, cut_distinct
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
 """Stands where a value is undefined."""
 
 LONGEST = 200
-_LONG = 48  # what is longer may be cut in its cell
+_LONG = 40  # what is longer is cut in its cell
+_STRINGS = ("label", "text")
 
 
 FILTER = (
@@ -82,15 +84,17 @@ def table_html(table: Table) -> str:
     """A table, complete up to a number of rows that a page can bear; the script shows more."""
     heads = body = ""
     for column in table.columns:
-        sort = ' aria-sort="descending"' if column.name == table.by else ""
+        sort = f' aria-sort="{"as" if table.rising else "des"}cending"' if column.name == table.by else ""
         note = f' title="{escaped(column.note)}"' if column.note else ""
         heads += f'<th scope="col" class="{column.kind}"{sort}{note}>{escaped(column.name)}</th>'
+    short = [_short(column) or column.values for column in table.columns]
     for row in table.order()[: table.first]:
-        body += f"<tr>{''.join(_cell(table, place, row) for place in range(len(table.columns)))}</tr>"
+        body += f"<tr>{''.join(_cell(table, place, row, short[place][row]) for place in range(len(short)))}</tr>"
     omitted = max(0, table.size - table.first)
     rest = f'<p class="rest" data-rest="{table.name}">{omitted:,} more rows are omitted.</p>' if omitted else ""
+    size = next((name for most, name in ((4, "small"), (5, "narrow"), (8, "medium")) if len(short) <= most), "wide")
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{table.name}-caption">'
+        f'<div class="scroll {size}" role="region" tabindex="0" aria-labelledby="{table.name}-caption">'
         f'<table data-table="{table.name}"><caption id="{table.name}-caption">{escaped(table.caption)}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>{rest}"
     )
@@ -101,33 +105,44 @@ def table_data(table: Table) -> dict[str, object]:
     names = [column.name for column in table.columns]
     return {
         "first": table.first,
+        "names": names,
         "kinds": [column.kind for column in table.columns],
+        "few": [column.few for column in table.columns],
+        "short": [_short(column) for column in table.columns],
+        "full": [column.full for column in table.columns],
         "unless": [[names.index(name) for name in column.unless] for column in table.columns],
         "values": [
-            [str(value) if column.kind in ("label", "text") else _json_number(value) for value in column.values]
+            [str(value) if column.kind in _STRINGS else json_number(value) for value in column.values]
             for column in table.columns
         ],
     }
 
 
-def _cell(table: Table, place: int, row: int) -> str:
+def _short(column: Column) -> list[str] | None:
+    """The names of a column without the middle of long ones; None where all are short."""
+    names = [str(value) for value in column.values] if column.kind in _STRINGS else []
+    return cut_distinct(names, _LONG) if any(len(name) > _LONG for name in names) else None
+
+
+def _cell(table: Table, place: int, row: int, text: Any) -> str:
     column = table.columns[place]
     value = column.values[row]
-    if column.kind in ("label", "text"):
-        text = escaped(str(value))
+    if column.kind in _STRINGS:
         tag, end = ('th scope="row"', "th") if place == 0 else ("td", "td")
-        title = f' title="{text}"' if len(str(value)) > _LONG else ""
-        return f'<{tag} class="{column.kind}"{title}><bdi>{text}</bdi></{end}>'
+        title = f' title="{escaped(value)}"' if len(str(value)) > _LONG else ""
+        return f'<{tag} class="{column.kind}"{title}><bdi>{escaped(str(text))}</bdi></{end}>'
     void = [other.values[row] == 0 for other in table.columns if other.name in column.unless]
     marks, style = str(column.kind), ""
-    if column.kind == "bar" and not math.isnan(value):
-        style = f' style="--v:{min(1.0, max(0.0, value)):.3f}"'
+    if column.kind in ("bar", "change") and not math.isnan(value):
+        style = f' style="--v:{min(1.0, max(-1.0, value / column.full)):.3f}"'
     if void and all(void):
         marks, style = marks + " void", style + ' title="0/0, counted as 0"'
+    if column.few and value < column.few:
+        marks, style = marks + " few", f' title="fewer than {column.few}"'
     return f'<td class="{marks}"{style}>{number_text(as_float(value), column.kind)}</td>'
 
 
-def _json_number(value: float) -> float | int | str | None:
+def json_number(value: float) -> float | int | str | None:
     """A number as JSON knows it."""
     if isinstance(value, int) or math.isfinite(value):
         return value

@@ -4,22 +4,50 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import AVERAGES, PER_LABEL, Column, MetricValue, Report, Table
-from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text, table_html
-from streameval.schema.text import printable
+from streameval.report.page.markup import (
+    LONGEST,
+    NOTHING,
+    Section,
+    count_text,
+    escaped,
+    json_number,
+    number_text,
+    table_html,
+)
+from streameval.schema.text import cut, printable
 
 _ARROWS = {True: "↑", False: "↓", None: ""}
 
 
-def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> list[tuple[str, str]]:
-    """What stands below the title: what the user says of it, when it was written and by what, and how much it is."""
-    about = {"date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"} | dict(meta)
+def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> str:
+    """What stands below the title: what the user says of it, when and by what it was written, how much, and how."""
+    about = dict(meta) | {"date": meta.get("date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")}
     pairs = [(printable(name), printable(value)) for name, value in about.items() if value is not None]
-    return [*pairs, ("streameval", version()), *(facts(runs[0][1]) if len(runs) == 1 else ())]
+    report = runs[0][1]
+    html = _pairs("about", [*pairs, ("streameval", version())])
+    if len(runs) == 1:
+        html += _pairs("facts", facts(report))
+    different = len({each.views.config for _, each in runs}) > 1
+    which = f" of {cut(runs[0][0], LONGEST)}" if different else ""
+    return f"{html}<details><summary>Configuration{escaped(which)}</summary>{_pairs('about', _how(report))}</details>"
+
+
+def about(runs: Sequence[tuple[str, Report]], title: str, meta: Mapping[str, object]) -> dict[str, object]:
+    """What stands above the tables where the page is downloaded as JSON; undefined values are null."""
+
+    def values(report: Report) -> dict[str, object]:
+        values_of = {item.spec.key: item.number for item in report.single() if report.tables.examples}
+        metrics = {key: None if value is None else json_number(value) for key, value in values_of.items()}
+        return {"examples": report.tables.examples, "weight": json_number(report.weight), "metrics": metrics}
+
+    meta_of = {printable(name): printable(value) for name, value in meta.items()}
+    head = {"schema": 1, "streameval": version(), "title": printable(title), "meta": meta_of}
+    return head | (values(runs[0][1]) if len(runs) == 1 else {"runs": {name: values(report) for name, report in runs}})
 
 
 def version() -> str:
@@ -27,30 +55,71 @@ def version() -> str:
     return str(sys.modules["streameval"].__version__)
 
 
+def _pairs(kind: str, pairs: Iterable[tuple[str, str]]) -> str:
+    items = "".join(f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in pairs)
+    return f'<dl class="{kind}">{items}</dl>'
+
+
+def _how(report: Report) -> list[tuple[str, str]]:
+    """How examples were read, and what is counted of them, in the words of the arguments."""
+    config = report.views.config
+    pairs = [
+        ("metrics", ", ".join(spec.key for spec in report.specs) or "none"),
+        ("threshold", threshold_text(report) or ("none; predictions are binary" if config.decides else "none")),
+        ("labels", "those of the stream" if config.labels is None else f"{len(config.labels):,} declared"),
+        ("keep", ", ".join(name for options in config.options for name in options.keep()) or "none"),
+    ]
+    if config.labels is not None:
+        pairs.append(("unknown", config.unknown))
+    if config.scored or config.threshold is not None:
+        pairs.append(("nan", config.nan))
+    arguments = {name: value for options in config.options for name, value in options.arguments().items()}
+    return pairs + [(name, cut(printable(value), LONGEST)) for name, value in arguments.items()]
+
+
+def threshold_text(report: Report) -> str:
+    """The threshold, or between what those of labels are; nothing where there is none."""
+    threshold = report.views.config.threshold
+    if not isinstance(threshold, tuple):
+        return "" if threshold is None else number_text(threshold)
+    values = [value for _, value in threshold] or [math.nan]
+    return f"{number_text(min(values))} to {number_text(max(values))}, one per label"
+
+
 def facts(report: Report) -> list[tuple[str, str]]:
-    """How much was evaluated, and how it was read."""
-    tables, threshold = report.tables, report.views.config.threshold
+    """How much was evaluated, and the threshold."""
+    tables = report.tables
     pairs = [("examples", f"{tables.examples:,}"), ("labels", f"{len(report.labels):,}")]
     if tables.weighted:
         pairs.append(("total weight", count_text(report.weight)))
     if report.has_decisions and tables.examples:
         for name, word in (("label_cardinality", "true"), ("predicted_cardinality", "predicted")):
-            pairs.append((f"labels {word} per example", number_text(report.value(name).value)))
-    if threshold is not None:
-        pairs.append(("threshold", number_text(threshold) if isinstance(threshold, float) else "one per label"))
+            pairs.append((f"labels {word} per example", f"{report.value(name).value:.2f}"))
+    if text := threshold_text(report):
+        pairs.append(("threshold", text.partition(",")[0]))
     return pairs
 
 
 def headline_section(report: Report) -> Section | None:
-    """The metrics that were chosen, each with what it means."""
-    cards = "".join(_card(report, item) for item in report.single())
-    return Section("metrics", "Metrics", f'<ul class="cards">{cards}</ul>') if cards else None
+    """The metrics that were chosen, and what each means."""
+    items = report.single()
+    if not items:
+        return None
+    cards = "".join(_card(report, item) for item in items)
+    wide = min((5, 4, 3), key=lambda wide: -len(items) % wide) if len(items) > 5 else max(3, len(items))
+    meanings = "".join(
+        f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>"
+        for name, text in {item.spec.name: item.entry.summary for item in items}.items()
+    )
+    html = f'<ul class="cards" style="--wide:{wide}">{cards}</ul><dl class="meanings">{meanings}</dl>'
+    return Section("metrics", "Metrics", html)
 
 
 def _card(report: Report, item: MetricValue) -> str:
     name, number, direction, bounds = _parts(report, item)
     below = f'<p class="bounds">{bounds}</p>' if bounds else ""
-    return f'<li><h3>{name}</h3>{number}<p class="better">{direction}</p>{below}<p>{escaped(item.meaning)}</p></li>'
+    average = AVERAGES.get(item.spec.average or "", "") if len(item.entry.averages) > 1 else ""
+    return f'<li><h3>{name}</h3>{number}<p class="better">{direction}</p>{below}<p>{average}</p></li>'
 
 
 def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
@@ -65,13 +134,13 @@ def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
 
 
 def bounds_text(bounds: Bounds) -> str:
-    """The guaranteed bounds of a value that was read from bins, rounded outwards."""
+    """The guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
     if math.isnan(bounds.value):
         return "not defined"
-    if bounds.exact or math.isinf(bounds.high):
-        return "exact"
-    low, high = math.floor(bounds.low * 1e5) / 1e5, math.ceil(bounds.high * 1e5) / 1e5
-    return f"between {low:.5f} and {high:.5f} (guaranteed)"
+    if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.4f}" == f"{bounds.high:.4f}":
+        return ""
+    low, high = math.floor(bounds.low * 1e4) / 1e4, math.ceil(bounds.high * 1e4) / 1e4
+    return f"between {low:.4f} and {high:.4f} (guaranteed)"
 
 
 def metric_list(report: Report, state: str) -> str:

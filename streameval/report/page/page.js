@@ -1,7 +1,7 @@
 "use strict";
 // Sorting, filtering and tooltips. Text reaches the page through textContent, never as HTML.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { about, tables: data } = JSON.parse(document.getElementById("data").textContent);
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const make = (tag, name, text) => {
     const element = document.createElement(tag);
@@ -18,17 +18,19 @@
   const grouped = count => count.toLocaleString("en-US");
   const isText = kind => kind === "label" || kind === "text";
   const minus = text => text.replace(/^-/, "−");
-  const fixed = value => {
-    const scaled = value * 1e4, below = Math.floor(scaled);
-    if (scaled - below === 0.5 && Number.isInteger(value * 32)) return ((below + Math.abs(below % 2)) / 1e4).toFixed(4);
-    return value.toFixed(4);
+  const fixed = (value, digits) => {
+    const scale = 10 ** digits, scaled = value * scale, below = Math.floor(scaled);
+    const tie = scaled - below === 0.5 && Number.isInteger(value * 2 ** (digits + 1));
+    return (tie ? (below + Math.abs(below % 2)) / scale : value).toFixed(digits);
   };
   const short = value => String(Number(value.toPrecision(4)));
   const written = (value, kind) => {
     if (value === null) return "–";
     if (value === "inf") return "∞";
     if (value === "-inf") return "−∞";
-    if (kind === "fraction" || kind === "bar") return minus(fixed(value));
+    if (kind === "fraction" || kind === "bar") return minus(fixed(value, 4));
+    if (kind === "change") return (value < 0 ? "" : "+") + minus(fixed(value, 4));
+    if (kind === "tenths") return minus(fixed(value, 1)).replace(/\B(?=(\d{3})+\.)/g, ",");
     if (kind === "count" && Math.abs(value) < 1e15 && (Number.isInteger(value) || Math.abs(value) >= 1000)) {
       const digits = Number.isInteger(value) ? 0 : 1;
       return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -36,6 +38,13 @@
     return minus(short(value));
   };
   const number = value => value === null ? NaN : Number(value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
+  const download = (name, type, text) => {
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
   const tables = {};
   for (const element of document.querySelectorAll("table[data-table]")) {
     tables[element.dataset.table] = new class {
@@ -48,7 +57,10 @@
         this.rest = document.querySelector(`[data-rest="${this.name}"]`) || make("p", "rest");
         element.parentNode.after(this.rest);
         this.by = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
-        this.down = true;
+        this.down = this.by < 0 || this.heads[this.by].getAttribute("aria-sort") === "descending";
+        const save = button("CSV", () => download(`${this.name}.csv`, "text/csv", this.csv()));
+        save.title = "Download this table as CSV";
+        element.caption.append(save);
         this.heads.forEach((head, column) => head.replaceChildren(button(head.textContent, () => this.sort(column))));
         this.filter(() => true);
       }
@@ -86,6 +98,23 @@
         } else if (!rows.length) this.rest.append(make("span", "", "No row fits."));
         return rows.length;
       }
+      keys() {
+        const keys = this.names.map(name => name.toLowerCase().replaceAll(" ", "_"));
+        return keys.map((key, column) => keys.indexOf(key) < column ? `${key}_${column}` : key);
+      }
+      records() {
+        const keys = this.keys();
+        return this.rows.map(row => Object.fromEntries(keys.map((key, column) => [key, this.values[column][row]])));
+      }
+      csv() {
+        const cell = (value, kind) => {
+          let text = value === null ? "" : String(value);
+          if (isText(kind) && /^[=+\-@\t\r']/.test(text)) text = `'${text}`;
+          return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+        };
+        const lines = this.order().map(row => this.kinds.map((kind, column) => cell(this.values[column][row], kind)));
+        return [this.keys().map(key => cell(key, "count")), ...lines].map(line => line.join(",") + "\r\n").join("");
+      }
       row(row) {
         const line = make("tr");
         this.kinds.forEach((kind, column) => {
@@ -93,11 +122,16 @@
           const cell = make(isText(kind) && column === 0 ? "th" : "td", kind);
           if (isText(kind)) {
             if (column === 0) cell.scope = "row";
-            cell.append(make("bdi", "", value));
-            if (value.length > 48) cell.title = value;
+            cell.append(make("bdi", "", this.short[column]?.[row] ?? value));
+            if (value.length > 40) cell.title = value;
           } else {
             cell.textContent = written(value, kind);
-            if (kind === "bar" && value !== null) cell.style.setProperty("--v", Math.min(1, Math.max(0, value)).toFixed(3));
+            if ((kind === "bar" || kind === "change") && value !== null)
+              cell.style.setProperty("--v", Math.min(1, Math.max(-1, number(value) / this.full[column])).toFixed(3));
+            if (this.few[column] && number(value) < this.few[column]) {
+              cell.classList.add("few");
+              cell.title = `fewer than ${this.few[column]}`;
+            }
             const unless = this.unless[column];
             if (unless.length && unless.every(other => this.values[other][row] === 0)) {
               cell.classList.add("void");
@@ -111,11 +145,17 @@
     }();
   }
 
+  const json = button("Download as JSON", () => {
+    const records = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table.records()]));
+    download("report.json", "application/json", JSON.stringify({ ...about, ...records }, null, 1));
+  });
+  document.querySelector("footer").append(json);
+
   for (const form of document.querySelectorAll("form[data-filter]")) {
     const table = tables[form.dataset.filter];
     if (!table) continue;
     const output = form.querySelector("output"), least = form.elements.least;
-    const support = table.heads.findIndex(head => head.textContent === "support");
+    const support = table.names.indexOf("support");
     if (support < 0) least.parentNode.remove();
     const words = table.values[0].map(name => name.toLocaleLowerCase());
     const apply = () => {
@@ -150,7 +190,8 @@
     for (const path of paths) {
       path.points ??= vertices(path);
       path.points.forEach(([x, y], index) => {
-        const far = Math.hypot(x * width - left, y * height - top) + (path.classList.contains("faint") ? 6 : 0);
+        const up = "at" in area.dataset ? 0 : y * height - top;  // along a stream wherever the pointer is
+        const far = Math.hypot(x * width - left, up) + (path.classList.contains("faint") ? 6 : 0);
         if (far < 36 && (!best || far < best.far)) best = { far, path, index, x, y };
       });
     }
@@ -160,9 +201,19 @@
     const { path, index, x, y } = hit;
     if (path.dataset.of) {
       const row = Number((path.rows ??= path.dataset.rows.split(" "))[index]), table = tables[path.dataset.of];
-      const parts = table.heads.slice(1, 6).map((head, at) =>
-        `${head.textContent} ${written(table.values[at + 1][row], table.kinds[at + 1])}`);
+      const parts = table.names.slice(1, 6).map((head, at) =>
+        `${head} ${written(table.values[at + 1][row], table.kinds[at + 1])}`);
       return [table.values[0][row], parts.join(", ")];
+    }
+    if (area.dataset.at) {
+      const at = area.dataset.at.split(" ").map(Number), place = axisValue(area, "x", x / 1000);
+      const nearest = at.reduce((best, one) => Math.abs(one - place) < Math.abs(best - place) ? one : best);
+      const values = [...area.querySelectorAll("path[data-marks]")].map(line => {
+        const points = line.points ??= vertices(line);
+        const closest = points.reduce((best, point, at) => Math.abs(point[0] - x) < Math.abs(points[best][0] - x) ? at : best, 0);
+        return `${line.dataset.name} ${minus(line.dataset.marks.split(" ")[closest])}`;
+      });
+      return [`${grouped(nearest)} ${area.dataset.x}`, values.join(", ")];
     }
     const parts = [["x", x / 1000], ["y", 1 - y / 1000]].map(([side, place]) =>
       `${area.dataset[side]} ${minus(short(Number(axisValue(area, side, place).toPrecision(3))))}`.trim());

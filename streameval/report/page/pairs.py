@@ -9,16 +9,18 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import as_float
 from streameval.metrics.pairs import Matrix, confusion_matrix
-from streameval.report.model import Column, Report, Table
+from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_html
+from streameval.schema.text import cut_distinct
 
 _SIDE = 16
 _PAIRS = 200
 _LEAST = 0.005
-_DEEP = 0.55  # at or above it a cell is so dark that its number must be light
+_NAME = 26
+_DEEP = 0.4  # at or above it a cell is so dark that its number must be light
 _MEANING = (
-    "<p>A label that is missed was taken for the labels that are wrongly predicted in the same example, in equal "
-    "parts, or for no label if there are none. Correct predictions are on the diagonal.</p>"
+    "<p>Each false negative is distributed equally over the false positives of the same example, hence the fractions "
+    "of examples, or counted under “no label” where there is none. Correct predictions are on the diagonal.</p>"
 )
 
 
@@ -31,8 +33,11 @@ def pair_section(report: Report) -> Section | None:
     names = label_strings(matrix.labels)
     values, parts = _sums(matrix), matrix.values("true")
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
-    table = _table(matrix, names, values, parts, wrong)
-    heat = _heat(matrix, names, values, parts, wrong)
+    drawn, few = _drawn(matrix, values, wrong)
+    texts = cut_distinct([names[at] for at in drawn], _NAME)
+    cell = min(3.0, max(1.75, 30 / len(drawn)))
+    table = _table(matrix, names, values, parts, wrong, max(6, len(drawn) + 3))
+    heat = _heat(matrix, names, values, parts, drawn, texts, f"--cell:{cell:.2f}rem", few)
     pictures = f'<div class="side-by-side pairs">{heat}<div>{table_html(table)}</div></div>'
     return Section("confusion", "Confusion", _MEANING + pictures, table)
 
@@ -45,28 +50,45 @@ def _sums(matrix: Matrix) -> FloatArray:
         return np.array([as_float(Fraction(value, matrix.den)) for value in matrix.num.tolist()], np.float64)
 
 
-def _table(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, wrong: IntArray) -> Table:
+def _table(
+    matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, wrong: IntArray, first: int
+) -> Table:
     """The pairs of different labels that are confused most often."""
     top = wrong[np.lexsort((matrix.column[wrong], matrix.row[wrong], -values[wrong]))[:_PAIRS]]
     few = f", the first {_PAIRS} of {len(wrong):,}" if len(wrong) > _PAIRS else ""
+    kind: Kind = "count" if (values[top] == values[top].round()).all() or not values[top].max() < 1e15 else "tenths"
+    largest = max((part for part in parts[top].tolist() if 0 < part < np.inf), default=1.0)
     columns = [
         Column("true label", "label", [names[row] for row in matrix.row[top].tolist()]),
         Column("taken for", "text", [names[column] for column in matrix.column[top].tolist()]),
-        Column("examples", "count", values[top].tolist(), "each divided over what it was taken for"),
-        Column("fraction", "bar", parts[top].tolist(), "of the examples with the true label"),
+        Column("examples", kind, values[top].tolist(), "each divided over what it was taken for"),
+        Column("fraction", "bar", parts[top].tolist(), "of the examples with the true label", full=largest),
     ]
-    return Table("confusions", f"The most frequent confusions{few}", columns, by="examples", first=_SIDE)
+    return Table("confusions", f"The most frequent confusions{few}", columns, by="examples", first=first)
 
 
-def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, wrong: IntArray) -> str:
-    """The matrix of the labels most often mistaken, and of no label."""
-    none = len(names) - 1
-    mistaken = np.zeros(len(names))
+def _drawn(matrix: Matrix, values: FloatArray, wrong: IntArray) -> tuple[list[int], str]:
+    """The labels most often mistaken, then no label, and what to say where these are not all."""
+    none = len(matrix.labels) - 1
+    mistaken = np.zeros(none + 1)
     for side in (matrix.row, matrix.column):
         with np.errstate(over="ignore"):  # weights may add up to more than any float
             np.add.at(mistaken, side[wrong], values[wrong])
-    chosen = np.sort(np.argsort(-mistaken[:none], kind="stable")[:_SIDE])
-    drawn = [*chosen.tolist(), none]
+    chosen = np.sort(np.argsort(-mistaken[:none], kind="stable")[:_SIDE]).tolist()
+    return [*chosen, none], "" if len(chosen) == none else f", for the {len(chosen)} labels most often mistaken"
+
+
+def _heat(
+    matrix: Matrix,
+    names: list[str],
+    values: FloatArray,
+    parts: FloatArray,
+    drawn: list[int],
+    texts: list[str],
+    style: str,
+    few: str,
+) -> str:
+    """The matrix of some labels. Colours are by the root of the fraction, so that small ones can be seen too."""
     within = np.flatnonzero(np.isin(matrix.row, drawn) & np.isin(matrix.column, drawn)).tolist()
     cells = {(int(matrix.row[at]), int(matrix.column[at])): at for at in within}
 
@@ -76,17 +98,19 @@ def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArra
         title = f' title="{escaped(f"{names[row]} → {names[column]}: {count_text(many)}")}"' if many else ""
         marks = ("hit" if row == column else "miss") + (" deep" if fraction > _DEEP else "")
         text = f"{100 * fraction:.0f}" if fraction >= _LEAST else ""
-        return f'<td class="{marks}" style="--v:{fraction:.3f}"{title}>{text}</td>'
+        return f'<td class="{marks}" style="--v:{fraction**0.5:.3f}"{title}>{text}</td>'
 
-    texts = {at: escaped(names[at]) for at in drawn}
-    heads = "".join(f'<th scope="col" title="{text}"><span><bdi>{text}</bdi></span></th>' for text in texts.values())
-    body = "".join(
-        f'<tr><th scope="row" title="{text}"><bdi>{text}</bdi></th>{"".join(cell(row, each) for each in drawn)}</tr>'
-        for row, text in texts.items()
-    )
-    few = "" if len(chosen) == none else f", for the {len(chosen)} labels most often mistaken"
+    heads = body = ""
+    for row, text in zip(drawn, texts, strict=True):
+        title, name = escaped(names[row]), f"<bdi>{escaped(text)}</bdi>"
+        heads += f'<th scope="col" title="{title}"><span>{name}</span></th>'
+        body += f'<tr><th scope="row" title="{title}">{name}</th>{"".join(cell(row, each) for each in drawn)}</tr>'
+    size = "medium" if len(drawn) > 10 else "narrow" if len(drawn) > 6 else "small"
+    scale = "".join(f'<span style="--v:{(number / 100) ** 0.5:.3f}">{number}</span>' for number in (0, 5, 20, 50, 100))
     return (
-        '<div class="scroll" role="region" tabindex="0" aria-labelledby="matrix-caption"><table class="matrix">'
+        f'<div class="scroll {size}" role="region" tabindex="0" aria-labelledby="matrix-caption">'
+        f'<table class="matrix" style="{style}">'
         f'<caption id="matrix-caption">What became of each true label, in per cent of its row{few}</caption>'
-        f'<thead><tr><th scope="col">true ↓ predicted →</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<thead><tr><th scope="col">true ↓ predicted →</th>{heads}</tr></thead><tbody>{body}</tbody></table>'
+        f'<p class="scale">correct <b class="hit">{scale}</b> wrong <b class="miss">{scale}</b> %</p></div>'
     )

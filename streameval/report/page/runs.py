@@ -11,9 +11,12 @@ from streameval.report.page.charts import Chart, unit_axis
 from streameval.report.page.markup import FILTER, LONGEST, Section, label_strings, table_html
 from streameval.report.page.metrics import facts
 from streameval.schema.labels import Label
-from streameval.schema.text import cut
+from streameval.schema.text import cut, cut_distinct, number_of
 
 Runs = Sequence[tuple[str, Report]]
+
+_NAME = 40
+_NAMED = 12  # labels with their names in the picture
 
 
 def change_sections(runs: Runs, max_labels: int) -> list[Section | None]:
@@ -34,9 +37,10 @@ def _side_by_side(runs: Runs, values: Sequence[Sequence[float]], of: str = "") -
     """A column of values for each run, one of the change to each later run, and the rows from the largest change."""
     changes = [[new - old for old, new in zip(values[0], later, strict=True)] for later in values[1:]]
     columns = [Column(f"{of}{name}", "fraction", column) for (name, _), column in zip(runs, values, strict=True)]
+    full = max((abs(one) for column in changes for one in column if math.isfinite(one)), default=0.0) or 1.0
     heads = ["change"] if len(runs) == 2 else [f"change to {name}" for name, _ in runs[1:]]
     columns += [
-        Column(head, "change", column, f"{name} minus {runs[0][0]}")
+        Column(head, "change", column, f"{name} minus {runs[0][0]}", full=full)
         for head, column, (name, _) in zip(heads, changes, runs[1:], strict=True)
     ]
     sizes = [max((abs(one) for one in row if not math.isnan(one)), default=-1.0) for row in zip(*changes, strict=True)]
@@ -44,18 +48,21 @@ def _side_by_side(runs: Runs, values: Sequence[Sequence[float]], of: str = "") -
 
 
 def _arranged(name: str, caption: str, columns: Sequence[Column], rows: Sequence[int]) -> Table:
-    taken = [Column(c.name, c.kind, [c.values[row] for row in rows], c.note, c.unless) for c in columns]
+    taken = [Column(c.name, c.kind, [c.values[row] for row in rows], c.note, c.unless, c.few, c.full) for c in columns]
     return Table(name, caption, taken)
 
 
 def _metrics(runs: Runs) -> Section | None:
-    items = [report.single() for _, report in runs]
-    if not items[0]:
+    items = runs[0][1].single()
+    if not items:
         return None
-    values = [[math.nan if item.number is None else item.number for item in column] for column in items]
+    values: list[list[float]] = []
+    for _, report in runs:
+        numbers = [report.value(item.spec).number for item in items]
+        values.append([math.nan if one is None or not report.tables.examples else one for one in numbers])
     columns, rows = _side_by_side(runs, values)
-    keys = Column("metric", "label", [item.spec.key for item in items[0]])
-    better = Column("better", "text", [item.direction.removesuffix(" is better") for item in items[0]])
+    keys = Column("metric", "label", [item.spec.key for item in items])
+    better = Column("better", "text", [item.direction.removesuffix(" is better") for item in items])
     table = _arranged("changes", "Metrics of the runs, the largest change first", [keys, *columns, better], rows)
     return Section("metrics", "Metrics", table_html(table), table)
 
@@ -67,9 +74,11 @@ def _labels(runs: Runs, max_labels: int) -> Section | None:
     if not decided and not all(report.view("curves") for report in reports):
         return None
     spec, word = build_spec("f1" if decided else "roc_auc", average=None), "F1" if decided else "ROC AUC"
-    found = [dict(zip(report.labels, report.per_label(spec), strict=True)) for report in reports]
-    every: list[Label] = [*dict.fromkeys(label for each in found for label in each)]
-    values = [[each.get(label, math.nan) for label in every] for each in found]
+    by_label = [dict(zip(report.labels, report.per_label(spec), strict=True)) for report in reports]
+    every: list[Label] = [*dict.fromkeys(label for each in by_label for label in each)]
+    if not every:
+        return None
+    values = [[each.get(label, math.nan) for label in every] for each in by_label]
     columns, rows = _side_by_side(runs, values)
     rows = rows[:max_labels]
     names = Column("label", "label", label_strings(every))
@@ -80,18 +89,22 @@ def _labels(runs: Runs, max_labels: int) -> Section | None:
         supports = [Column("support", "count", [support.get(label, 0) for label in every], f"in {runs[0][0]}")]
     caption = f"{word} of each label, the largest change first{left}"
     table = _arranged("labels", caption, [names, *supports, *columns], rows)
-    chart = _scatter(runs, table, word) if len(runs) == 2 else ""
-    return Section("labels", "Labels", chart + FILTER + table_html(table), table)
+    html = FILTER + table_html(table)
+    if len(runs) == 2:
+        html = f'<div class="side-by-side even">{_scatter(runs, columns, rows, table, word)}<div>{html}</div></div>'
+    return Section("labels", "Labels", html, table)
 
 
-def _scatter(runs: Runs, table: Table, word: str) -> str:
-    old, new = (next(c.values for c in table.columns if c.name == name) for name, _ in runs)
+def _scatter(runs: Runs, columns: Sequence[Column], order: Sequence[int], table: Table, word: str) -> str:
+    """The labels of the table, by their values in both runs; those that changed most have their names."""
+    old, new = ([column.values[row] for row in order] for column in columns[:2])
     rows = [row for row in range(table.size) if math.isfinite(old[row]) and math.isfinite(new[row])]
-    chart = Chart(
-        f"{word} of each label", f"{word} of {len(rows):,} labels in both runs.",
-        unit_axis(runs[0][0]), unit_axis(runs[1][0]),
-        note=f"Above the line {runs[1][0]} is greater.",
-    )  # fmt: skip
+    first, second = (unit_axis(cut(name, _NAME)) for name, _ in runs)
+    chart = Chart(f"{word} of each label", f"{word} of {number_of(len(rows), 'label')} in both runs.", first, second)
+    chart.note = f"Each dot is a label. Above the line {second.title} is greater."
     chart.diagonal()
-    chart.dots([old[row] for row in rows], [new[row] for row in rows], "labels", rows)
-    return f'<div class="charts">{chart.html()}</div>'
+    across, up = [old[row] for row in rows], [new[row] for row in rows]
+    chart.dots(across, up, "labels", rows)
+    names = cut_distinct([str(table.columns[0].values[row]) for row in rows[:_NAMED]], 20)
+    chart.names(across[:_NAMED], up[:_NAMED], names, 0.018)
+    return chart.html()

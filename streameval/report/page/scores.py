@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from streameval.errors import MetricError
 from streameval.metrics.calibration import calibration_curve
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
-from streameval.metrics.lines import curve_line, threshold_lines
+from streameval.metrics.lines import Line, curve_line, threshold_lines
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import Axis, Chart, nice_axis, unit_axis
@@ -19,9 +20,11 @@ from streameval.report.page.markup import Section, count_text, escaped, label_st
 from streameval.report.page.metrics import bounds_text, metric_list
 from streameval.states.curve_view import CurveTables
 
+_RUNS = 8
 _DRAWN = 40  # labels whose curves stand behind that of all labels
 _MEANING = (
-    "<p>Scores are binned. The exact value is guaranteed to lie within the bounds; a value without bounds is exact.</p>"
+    "<p>Scores are binned. The exact value is guaranteed to lie within the bounds; without bounds it has the digits "
+    "that are written.</p>"
 )
 _ALL = "all labels together"
 
@@ -56,25 +59,33 @@ def _curves(report: Report, tables: CurveTables, drawn: list[tuple[str, int]], *
     else:
         area, metric, steps = "average precision", "average_precision", True
         chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
-        chart.note = " The dotted line is what guessing reaches."
+        chart.note = " Dotted: predicting at random."
         cells = tables.pooled.of(0)
         if positives := int(cells.tp[-1]):
             chart.level(positives / (positives + int(cells.fp[-1])))
     bounds, areas = report.bounds(report.value(f"{metric}_micro")), report.per_label(build_spec(metric, average=None))
     value = "not defined"
     if bounds is not None and not math.isnan(bounds.value):
-        value = f"{number_text(bounds.value, 'fraction')} ({bounds_text(bounds)})"
+        value = f"{number_text(bounds.value, 'fraction')}, {bounds_text(bounds)}".removesuffix(", ")
     chart.description += f" of {_ALL}, {area} {value}."
     chart.note = f"{area.capitalize()} of {_ALL} {value}.{chart.note}"
     for name, place in drawn:
-        line = curve_line(read(tables, tables.labels[place]))
+        line = _from_zero(curve_line(read(tables, tables.labels[place])))
         name = f"{name}, {area} {number_text(areas[place], 'fraction')}"
-        chart.line(name, line.x, line.y, f"faint of{place}", steps=steps, legend=False)
-    pooled = curve_line(read(tables))
+        chart.line(name, line.x, line.y, f"faint of{place}", steps=steps, legend="")
+    pooled = _from_zero(curve_line(read(tables)))
     if pooled.band is not None:
         chart.band(*pooled.band)
     chart.line(_ALL, pooled.x, pooled.y, "a", steps=steps, marks=pooled.thresholds)
     return chart.html()
+
+
+def _from_zero(line: Line) -> Line:
+    """A curve with its end at 0: down to recall 0 precision is that of the least recall."""
+    if not len(line.x) or line.x[0] <= line.x[-1]:
+        return line
+    x, y, thresholds = np.append(line.x, 0.0), *(np.append(side, side[-1]) for side in (line.y, line.thresholds))
+    return Line(x, y, thresholds, line.band)
 
 
 def _thresholds(tables: CurveTables) -> str:
@@ -91,10 +102,11 @@ def _thresholds(tables: CurveTables) -> str:
     chart = Chart("Thresholds", description, axis, unit_axis(""), note=note)
     if math.isfinite(best.threshold):
         chart.mark(best.threshold, "best")
-    # From one threshold up to and with the next, predictions are those of the next.
-    across = np.stack([np.append(low, at[:-1]), at], axis=1).reshape(-1)
+    # From one threshold up to and with the next, predictions are those of the next. At the least all is predicted.
+    first = min(1, len(at) - 1)
+    across = np.stack([np.append(low, at[:-1]), at], axis=1)[first:].reshape(-1)
     for name, side, tone in zip(("precision", "recall", "F1"), values, "abc", strict=True):
-        chart.line(name, across, np.repeat(side, 2), tone)
+        chart.line(name, across, np.repeat(side[first:], 2), tone)
     return chart.html()
 
 
@@ -105,17 +117,50 @@ def _reliability(tables: CurveTables) -> str:
         return ""
     if not len(bins.weight):
         return ""
-    description = "Fraction of labels that are true, against their mean score."
+    description = "Fraction of labels that are true, by their mean score."
     chart = Chart("Reliability", description, unit_axis("mean score"), unit_axis("fraction that is true"))
-    chart.note = "On the dotted line scores are probabilities; below it they are too high."
+    top = float(bins.weight.max())
+    chart.note = (
+        "Dotted: perfect calibration. Below it the model is overconfident. Bars: scores per bucket, "
+        f"{count_text(top)} at most (logarithmic)."
+    )
     chart.diagonal()
     chart.line(_ALL, bins.mean_score, bins.frequency, "a", points=True)
-    top = float(bins.weight.max())
-    tall = Axis("scores", 0.0, math.log10(top + 1) or 1.0, ((math.log10(top + 1), count_text(top)),))
-    held = f"How many scores each bucket holds, {count_text(top)} at most."
-    strip = Chart("", held, unit_axis("mean score"), tall, "strip")
+    strip = Chart(
+        "", "Scores per bucket.", unit_axis("mean score"), Axis("", 0.0, math.log10(top + 1) or 1.0, ()), "strip"
+    )
     strip.bars(bins.low, bins.high, np.log10(bins.weight + 1))
     return chart.html(strip.plot())
+
+
+def run_curves(runs: Sequence[tuple[str, Report]]) -> Section | None:
+    """The curves of all labels together of several runs, in the same pictures."""
+    views: list[tuple[str, Report, Any]] = [(name, report, report.view("curves")) for name, report in runs[:_RUNS]]
+    if any(view is None for _, _, view in views):
+        return None
+    roc = Chart("ROC", "ROC curves of the runs.", unit_axis("false positive rate"), unit_axis("true positive rate"))
+    recall = Chart("Precision and recall", "Precision-recall curves.", unit_axis("recall"), unit_axis("precision"))
+    f1 = Chart("Thresholds", "Micro F1 over the threshold.", unit_axis("threshold"), unit_axis("micro F1"))
+    right = Chart("Reliability", "Fraction that is true.", unit_axis("mean score"), unit_axis("fraction that is true"))
+    for chart in (roc, right):
+        chart.diagonal()
+    probabilities = True
+    for (name, report, view), tone in zip(views, "abcdefgh", strict=False):
+        tables: CurveTables = view
+        for chart, metric, read in ((roc, "roc_auc", roc_curve), (recall, "average_precision", precision_recall_curve)):
+            line, area = _from_zero(curve_line(read(tables))), report.value(f"{metric}_micro").number
+            legend = f"{name}: area {number_text(math.nan if area is None else area, 'fraction')}"
+            chart.line(name, line.x, line.y, tone, steps=chart is recall, marks=line.thresholds, legend=legend)
+        curve = precision_recall_curve(tables)
+        at, (_, _, values) = threshold_lines(curve.thresholds, curve.precision[:-1], curve.recall[:-1])
+        f1.line(name, at[1:], values[1:], tone)
+        try:
+            bins = calibration_curve(tables)
+            right.line(name, bins.mean_score, bins.frequency, tone, points=True)
+        except MetricError:  # scores that are no probabilities
+            probabilities = False
+    charts = "".join(chart.html() for chart in ((roc, recall, f1, right) if probabilities else (roc, recall)))
+    return Section("curves", "Curves", f'<p>Of all labels together.</p><div class="charts four">{charts}</div>')
 
 
 def ranking_section(report: Report) -> Section | None:
@@ -124,12 +169,10 @@ def ranking_section(report: Report) -> Section | None:
         return None
     last = min(10, len(report.labels))
     ends = range(1, max(last, 2) + 1)
-    axis = Axis("labels looked at (k)", 1.0, float(ends[-1]), tuple((k, str(k)) for k in ends))
-    description = f"Precision, recall and nDCG among the first 1 to {last} labels."
-    chart = Chart("The first k labels", description, axis, unit_axis(""))
-    chart.note = (
-        "Of the labels with the greatest scores, how many are true, and how many of the true ones are among them."
-    )
+    axis = Axis("k", 1.0, float(ends[-1]), tuple((k, str(k)) for k in ends))
+    description = f"Precision, recall and nDCG of the first 1 to {last} labels."
+    chart = Chart("Top k labels", description, axis, unit_axis(""))
+    chart.note = "Precision, recall and nDCG of the k labels with the highest scores."
     for name, word, tone in (("precision_at", "precision", "a"), ("recall_at", "recall", "b"), ("ndcg", "nDCG", "c")):
         items = report.values(f"{name}(k={k})" for k in range(1, last + 1))
         chart.line(word, range(1, last + 1), [item.value for item in items], tone, points=True)

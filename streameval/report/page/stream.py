@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from streameval.report.model import Column, Report, Table
+from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.charts import Chart, nice_axis
-from streameval.report.page.markup import LONGEST, Section, escaped, label_string, table_html
+from streameval.report.page.markup import LONGEST, Section, escaped, label_string, number_text, table_html
 from streameval.schema.text import cut
 
 _TONES = "abcdefgh"
 _POINTS = 600
 _CHARTS = 24
+_FEW = 30  # examples below which the metrics of a slice say little
 
 
 def slice_section(slices: Sequence[tuple[str, Report]]) -> Section | None:
@@ -28,15 +29,26 @@ def window_section(windows: Sequence[tuple[str, Report]]) -> Section | None:
 def _parts(name: str, title: str, what: str, caption: str, parts: Sequence[tuple[str, Report]]) -> Section | None:
     if not parts:
         return None
+    sizes = [report.tables.examples for _, report in parts]
     columns = [
         Column(what, "label", [cut(part, LONGEST) for part, _ in parts]),
-        Column("examples", "count", [report.tables.examples for _, report in parts]),
+        Column("examples", "count", sizes, few=_FEW if name == "slices" else 0),
     ]
+    by, rising = "", False
     for items in zip(*(report.values() for _, report in parts), strict=True):
-        values = [math.nan if item.number is None else item.number for item in items]
+        entry = items[0].entry
+        # Of no examples there is no value.
+        values = [
+            math.nan if one.number is None or not size else one.number for one, size in zip(items, sizes, strict=True)
+        ]
         if any(not math.isnan(value) for value in values):
-            columns.append(Column(items[0].spec.key, "fraction", values))
-    table = Table(name, caption, columns, by="examples")
+            kind: Kind = "bar" if (entry.low, entry.high) == (0, 1) else "fraction"
+            columns.append(Column(items[0].spec.key, kind, values, items[0].direction))
+            if name == "slices" and not by and entry.bigger_is_better is not None:
+                by, rising = items[0].spec.key, entry.bigger_is_better
+    caption += f", the worst {by} first" if by else ""
+    caption += f"; * has fewer than {_FEW} examples" if columns[1].few and min(sizes) < _FEW else ""
+    table = Table(name, caption, columns, by, rising=rising)
     return Section(name, title, table_html(table), table)
 
 
@@ -60,17 +72,17 @@ def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
         finite = [value for _, values in lines for value in values if math.isfinite(value)]
         if not finite:
             continue
-        left = f" {len(lines) - len(_TONES)} more lines are not drawn." if len(lines) > len(_TONES) else ""
-        last = [value for value in lines[0][1] if math.isfinite(value)][-1:]
-        end = f" At the end {last[0]:.4f}." if len(lines) == 1 and last else ""
-        chart = Chart(metric, f"{metric} along the stream.{end}", axis, nice_axis("", min(finite), max(finite)))
-        chart.note = f"{end}{left}".strip()
+        up = nice_axis("", min(finite), max(finite), near=True)
+        chart = Chart(metric, f"{metric} along the stream.", axis, up, "wide", at=across)
+        chart.note = f"{len(lines) - len(_TONES)} more lines are not drawn." if len(lines) > len(_TONES) else ""
         for (name, values), tone in zip(lines, _TONES, strict=False):
-            chart.line(name or metric, across, [values[row] for row in rows], tone)
+            drawn = [values[row] for row in rows]
+            last = f"{name}: {number_text(drawn[-1], 'fraction')} at the end".removeprefix(": ")
+            chart.line(name or metric, across, drawn, tone, marks=drawn, legend=last, thin=False)
         charts += chart.html()
     more = len(groups) - _CHARTS
     rest = f"<p>{escaped(f'{more} more metrics are not drawn.')}</p>" if more > 0 else ""
-    return Section("course", "Along the stream", f'<div class="charts">{charts}</div>{rest}')
+    return Section("course", "Along the stream", f'<div class="charts stream">{charts}</div>{rest}')
 
 
 def _named(column: str) -> tuple[str, str]:
