@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
@@ -12,14 +13,15 @@ import typer
 
 import streameval
 import streameval.cli.arguments as arg
+from streameval.cli.checks import checks_of, status_of
 from streameval.cli.counting import count
 from streameval.cli.demo import demonstrate, write_sample
-from streameval.cli.options import counting_of, names_of, specs_of, with_columns
-from streameval.cli.outputs import check_outputs, identity, write_output
+from streameval.cli.options import counting_of, names_of, renamed, specs_of, threshold_of, with_columns
+from streameval.cli.outputs import CATALOGUE, THRESHOLDS, check_outputs, format_of, identity, write_output, written_to
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError, sources_of
-from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
-from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
+from streameval.cli.render import json_bytes, show, show_tables, write_rows
+from streameval.cli.results import Result, comparison, load_state, merged, write_results
 from streameval.cli.settings import note
 from streameval.cli.usage import Group, command
 from streameval.errors import DataWarning
@@ -28,6 +30,7 @@ from streameval.kernel import BACKEND
 from streameval.metrics.catalogue import MetricInfo, catalogue, entry_of, parse_spec
 from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
+from streameval.schema.text import number_of
 from streameval.tabular.blocks import Counting
 
 app = typer.Typer(
@@ -60,12 +63,14 @@ def _main(
 @command(app)
 def evaluate(
     files: arg.Files,
-    how: arg.How = Format.table,
+    how: arg.How = None,
+    output: arg.Output = None,
     raw: arg.Raw = False,
     top: arg.Top = 20,
     save: arg.Save = None,
     report: arg.Report = None,
     force: arg.Force = False,
+    fail_if: arg.FailIf = None,
     **options: Unpack[arg.Asking],
 ) -> int:
     """Compute metrics from the rows of files or of a stream, however large.
@@ -75,12 +80,12 @@ def evaluate(
     streameval evaluate 'part-*.parquet' -a true -p predicted --by region --save today.state --report today.html
     cat demo/photos.jsonl | streameval evaluate - -a true -p predicted -m f1_micro,hamming_loss --window 1000
     """
-    sources = sources_of(files)
+    how, checks, sources = format_of(output, how), checks_of(fail_if), sources_of(files)
     inputs = [file for source in sources for file in source.files]
-    check_outputs(
-        {"--save": save, "--report": report}, [*inputs, *filter(None, [options["threshold"], options["truth"]])], force
-    )
-    counting = counting_of(with_columns(options, sources))
+    inputs += [path for path in (options["threshold"], options["truth"]) if path]
+    check_outputs({"--save": save, "--report": report, "--output": output}, inputs, force)
+    chosen = with_columns(options, sources)
+    counting = counting_of(chosen, checks=checks)
     if len(sources) > 1 and (options["example"] or options["truth"]):
         raise UserError("rows that belong together must be in one source; give one file, folder or pattern")
     state = counting.state
@@ -89,14 +94,22 @@ def evaluate(
         return Result.of(state, (), counting.window, zero_division=options["zero_division"])
 
     stopped = _count(sources, counting, result, options)
-    extra: dict[str, object] = {"skipped": counting.skipped} if counting.skip else {}
+    names, size = names_of(options["metrics"]), options["window"]
+    notes = renamed(names)
+    if size is not None and state.examples <= size:
+        notes.append(f"--window {size} is left out: there are no more than {number_of(state.examples, 'row')}")
+    columns = ("actual", "predicted", "scores", "weight", "mask")
+    source = {"files": files, **{name: chosen[name] for name in columns if chosen[name]}}
+    source |= {"skipped": counting.skipped} if counting.skip is not None else {}
+    document = result().document(source | ({"interrupted": True} if stopped else {}), names, notes)
     try:
         write_results(state, result(), save, report)
     finally:  # what was counted is not lost with a disk that has become full
-        show(result(), how, top=top, raw=raw, extra=extra | ({"interrupted": True} if stopped else {}))
+        with written_to(output):
+            show(document, how, top=top, raw=raw)
     if stopped:
         sys.stderr.write("interrupted: this is what was counted until then\n")
-    return 130 if stopped else 0
+    return 130 if stopped else status_of(checks, document.parts)
 
 
 def _count(sources: list[Source], counting: Counting, result: Callable[[], Result], options: Mapping[str, Any]) -> bool:
@@ -127,10 +140,12 @@ def merge(
     save: arg.Save = None,
     report: arg.Report = None,
     force: arg.Force = False,
-    how: arg.How = Format.table,
+    how: arg.How = None,
+    output: arg.Output = None,
     raw: arg.Raw = False,
     top: arg.Top = 20,
-) -> None:
+    fail_if: arg.FailIf = None,
+) -> int:
     """Merge saved states, in any order, into the state of all their rows.
 
     streameval merge monday.state tuesday.state
@@ -138,15 +153,18 @@ def merge(
     streameval merge monday.state tuesday.state --report both.html
     streameval merge *day.state --format json
     """
+    how, checks = format_of(output, how), checks_of(fail_if)
     read = [path for path in states if save is None or identity(path) != identity(save)]
-    check_outputs({"--save": save, "--report": report}, read, force)
+    check_outputs({"--save": save, "--report": report, "--output": output}, read, force)
     total = merged(states)
     total._look()
-    result = Result.of(total)
+    result = Result.of(total).with_checks(checks)
     write_results(total, result, save, report)
-    if len(read) < len(states):
-        sys.stderr.write(f"{save} was one of the merged states, and now holds their sum\n")
-    show(result, how, top=top, raw=raw)
+    notes = [f"{save} was one of the merged states, and now holds their sum"] if len(read) < len(states) else []
+    document = result.document({"files": [*map(str, states)]}, notes=notes)
+    with written_to(output):
+        show(document, how, top=top, raw=raw)
+    return status_of(checks, document.parts)
 
 
 @command(app, "show")
@@ -154,13 +172,16 @@ def show_state(
     state: arg.State,
     metrics: arg.Metrics = None,
     beta: arg.Beta = None,
+    threshold: arg.Threshold = None,
     zero_division: arg.ZeroDivision = None,
     report: arg.Report = None,
     force: arg.Force = False,
-    how: arg.How = Format.table,
+    how: arg.How = None,
+    output: arg.Output = None,
     raw: arg.Raw = False,
     top: arg.Top = 20,
-) -> None:
+    fail_if: arg.FailIf = None,
+) -> int:
     """Print metrics from a saved state, including metrics not named when it was saved.
 
     streameval show today.state
@@ -168,18 +189,22 @@ def show_state(
     streameval show today.state --metrics fbeta_micro --beta 2
     streameval show today.state --report today.html
     """
-    check_outputs({"--report": report}, [state], force)
+    how, checks = format_of(output, how), checks_of(fail_if)
+    check_outputs({"--report": report, "--output": output}, [state, *([threshold] if threshold else [])], force)
     loaded = load_state(state)
     loaded._look()
-    saved, names = Result.of(loaded), names_of(metrics)
-    specs = specs_of(names or tuple(spec.key for spec in saved.specs), beta, zero_division)
-    for spec in specs if names else ():
-        if not isinstance(saved.counts, Evaluator):
-            raise UserError(f"{state} holds a single metric, {saved.specs[0].key}; leave --metrics out")
-        saved.counts.get(spec)  # raises for what cannot be read
-    result = Result.of(loaded, specs, zero_division=zero_division)
+    saved, names = Result.of(loaded, thresholds=threshold_of(threshold)), names_of(metrics)
+    if names and not isinstance(saved.counts, Evaluator):
+        raise UserError(f"{state} holds a single metric, {saved.specs[0].key}; leave --metrics out")
+    own = tuple(spec.key for spec in (saved.specs if threshold is None else saved.judged_specs))
+    specs = specs_of(names or own, beta, zero_division)
+    saved.report.values(specs if names else (), strict=True)  # raises for what cannot be read
+    result = replace(saved, specs=tuple(specs), zero_division=zero_division).with_checks(checks)
     write_results(loaded, result, None, report)
-    show(result, how, top=top, raw=raw)
+    document = result.document({"files": [str(state)]}, names, renamed(names))
+    with written_to(output):
+        show(document, how, top=top, raw=raw)
+    return status_of(checks, document.parts)
 
 
 @command(app)
@@ -187,37 +212,38 @@ def compare(
     first: arg.StateA,
     second: arg.StateB,
     metrics: arg.Metrics = None,
-    how: arg.How = Format.table,
+    how: arg.How = None,
+    output: arg.Output = None,
     raw: arg.Raw = False,
     top: arg.Top = 10,
-) -> None:
-    """Compare two saved states: which metrics changed, and which labels most.
+    force: arg.Force = False,
+    fail_if: arg.FailIfChange = None,
+) -> int:
+    """Compare two saved states: how much metrics changed, and which labels most.
 
     streameval compare old.state new.state
     streameval compare old.state new.state --metrics f1_micro,f1_macro
     streameval compare old.state new.state --top 50
     streameval compare old.state new.state --format csv
     """
-    results = [Result.of(load_state(path)) for path in (first, second)]
+    how, checks, paths = format_of(output, how), checks_of(fail_if, change=True), (first, second)
+    check_outputs({"--output": output}, paths, force)
+    results = [Result.of(load_state(path)) for path in paths]
     names = names_of(metrics)
     specs = specs_of(names, None, None) if names else [spec for spec in results[0].specs if spec in results[1].specs]
-    if not specs:
+    if not specs and not checks:
         raise UserError("these states were saved with different metrics; name some with --metrics")
-    old, new = (Result(each.counts, tuple(specs)) for each in results)
-    taken, choices = ("metric", "kind", "label"), ((first.stem, second.stem), (str(first), str(second)))
-    heads = next((heads for heads in choices if len({*taken, *heads}) == len(taken) + 2), ("first", "second"))
-    pairs = list(zip(old.report.values(), new.report.values(), strict=True))
-    if how is Format.csv:
-        values = [(one.spec.key, one.by_label, other.by_label) for one, other in pairs]
-        rows = [(key, label, a.get(label), b.get(label)) for key, a, b in values for label in a | b]
-        write_rows(("metric", "label", *heads), rows, how, raw=raw)
-    elif not write_rows(("metric", *heads), ((one.spec.key, one.plain, other.plain) for one, other in pairs), how):
-        headline = f"{old.report.headline}; {new.report.headline}"
-        show_tables(difference_tables(old, new, heads, top=top), headline, how)
+    old, new = (replace(each, specs=tuple(specs)).with_checks(checks) for each in results)
+    document = comparison(old, new, paths, renamed(names))
+    with written_to(output):
+        show(document, how, top=top, raw=raw)
+    return status_of(checks, document.parts)
 
 
 @command(app, "metrics")
-def list_metrics(words: arg.Words = None, how: arg.How = Format.table) -> None:
+def list_metrics(
+    words: arg.Words = None, how: arg.How = None, output: arg.Output = None, force: arg.Force = False
+) -> None:
     """List the metrics of the catalogue, or those that mention some words.
 
     streameval metrics
@@ -225,19 +251,22 @@ def list_metrics(words: arg.Words = None, how: arg.How = Format.table) -> None:
     streameval metrics f1_micro
     streameval metrics ndcg@3
     """
+    how = format_of(output, how)
+    check_outputs({"--output": output}, (), force)
     entries = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
     if not entries and len(words or ()) > 1:
         raise UserError(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
     entries = entries or [entry_of(parse_spec(name).name) for name in words or ()]
     values = ((e.name, ",".join(_averages(e)), e.state, e.summary, e.formula, e.source) for e in entries)
-    if write_rows(("name", "averages", "from", "summary", "formula", "source"), values, how):
-        return
-    if len(entries) == 1:
-        columns = listed(("", entries[0].name), ("label", "text"), _details(entries[0]))
-    else:
-        rows = ((each.name, each.state, each.summary) for each in entries)
-        columns = listed(("metric", "from", ""), ("label", "text", "text"), rows)
-    show_tables([Table("metrics", "", columns)], "", how)
+    with written_to(output):
+        if write_rows("metrics", CATALOGUE, values, how):
+            return
+        if len(entries) == 1:
+            columns = listed(("", entries[0].name), ("label", "text"), _details(entries[0]))
+        else:
+            rows = ((each.name, each.state, each.summary) for each in entries)
+            columns = listed(("metric", "from", ""), ("label", "text", "text"), rows)
+        show_tables([Table("metrics", "", columns)], "", how)
 
 
 def _text(entry: MetricInfo) -> str:
@@ -262,7 +291,8 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
 def thresholds(
     files: arg.FilesOrState,
     beta: arg.Maximised = 1.0,
-    how: arg.How = Format.table,
+    how: arg.How = None,
+    output: arg.Output = None,
     raw: arg.Raw = False,
     save: arg.SaveThresholds = None,
     force: arg.Force = False,
@@ -277,9 +307,12 @@ def thresholds(
     """
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
+    how = format_of(output, how)
     of_rows = options["actual"] or options["scores"]
     sources = sources_of(files) if of_rows else []
-    check_outputs({"--save": save}, [file for source in sources for file in source.files] or files, force)
+    check_outputs(
+        {"--save": save, "--output": output}, [file for source in sources for file in source.files] or files, force
+    )
     stopped = False
     if of_rows:
         counting = counting_of(with_columns(options, sources), ("roc_auc_micro",))
@@ -290,32 +323,35 @@ def thresholds(
     else:
         state = Result.of(load_state(Path(files[0]))).counts
     best = state.best_thresholds(FScore(beta))
-    if save is not None:
-        records = [{"label": label, "threshold": choice.threshold} for label, choice in best.items()]
-        write_output(save, json_bytes({"streameval": "thresholds", "thresholds": records}))
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
-    if not write_rows(("label", "threshold", name, "bound"), choices, how, raw=raw):
-        table_rows = [
-            (label, threshold, value, "" if best[label].exact else f"at most {bound:.4f}")
-            for label, threshold, value, bound in choices
-        ]
-        columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), table_rows)
-        show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline, how)
+    if save is not None:
+        records = [dict(zip(THRESHOLDS, choice, strict=True)) for choice in choices]
+        write_output(save, json_bytes({"metric": name, "thresholds": records}))
+    with written_to(output):
+        if not write_rows("thresholds", THRESHOLDS, choices, how, raw=raw, metric=name):
+            texts = [(*row[:3], "" if best[row[0]].exact else f"at most {row[3]:.4f}") for row in choices]
+            columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), texts)
+            show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline, how)
     return 130 if stopped else 0
 
 
 @command(app)
 def demo(
-    rows: arg.DemoRows = 3000, write: arg.Write = None, report: arg.Report = None, force: arg.Force = False
+    rows: arg.DemoRows = 3000,
+    write: arg.Write = None,
+    report: arg.Report = None,
+    force: arg.Force = False,
+    how: arg.How = None,
+    output: arg.Output = None,
 ) -> None:
     """Evaluate a synthetic stream of tagged posts, by region and over the last rows.
 
     streameval demo
-    streameval demo --rows 500
+    streameval demo --rows 1000
     streameval demo --write demo
     streameval demo --report demo.html
     """
     if write is not None:
         return write_sample(write, force)
-    return demonstrate(rows, report, force)
+    return demonstrate(rows, report, force, how, output)

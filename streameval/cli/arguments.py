@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 import typer
 
 from streameval.cli.completion import column_names, metric_names
-from streameval.cli.render import Format
+from streameval.cli.outputs import Format
 from streameval.cli.settings import Color
 
 _WORDS = """
@@ -55,6 +55,9 @@ Metrics
 
 Output
 --format -f FORMAT   table, json, csv or markdown. [default: table]
+--output -o FILE     Write the results to a file: .json, .csv, .md or .txt.
+--fail-if CHECK      Exit with status 1 if this holds, e.g. 'f1_micro < 0.7' or 'f1_micro[region] < 0.6'. Repeatable.
+--fail-if CHANGE     Exit with status 1 if this holds, e.g. 'change(f1_micro) < -0.01'. Repeatable.
 --raw                Write labels to CSV unescaped, with every cell in quotes.
 --top N              Number of labels to show. [default: 20; compare: 10]
 --save STATE         Save the state, for the commands merge, show and compare.
@@ -151,7 +154,10 @@ class Asking(Reading):
     window: LastRows
 
 
-How = Annotated[Format, _of("--format")]
+How = Annotated[Format | None, _of("--format")]
+Output = Annotated[Path | None, _of("--output")]
+FailIf = Annotated[list[str] | None, _of("--fail-if CHECK")]
+FailIfChange = Annotated[list[str] | None, _of("--fail-if CHANGE")]
 Raw = Annotated[bool, _of("--raw")]
 Top = Annotated[int, _of("--top", min=0)]
 Save = Annotated[Path | None, _of("--save")]

@@ -11,18 +11,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.outputs import check_outputs, write_output
+from streameval.cli.outputs import Format, check_outputs, format_of, write_output, written_to
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError
-from streameval.cli.render import Format, console_of, show
+from streameval.cli.render import console_of, show
 from streameval.cli.results import Result, write_results
+from streameval.cli.settings import note
 from streameval.evaluation.evaluator import Evaluator
+from streameval.schema.text import number_of
 from streameval.slices import Sliced
 from streameval.windows.sliding import Rolling
 
 _TAGS = {"travel": 0.4, "food": 0.35, "music": 0.3, "sports": 0.25, "politics": 0.15, "science": 0.1, "chess": 0.04}
 _METRICS = ("f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ranking_loss")
 _STEP = 100
+_WINDOW = 500
 _SECONDS = 3.0
 _SAMPLE = files("streameval.cli") / "sample"
 
@@ -59,12 +62,12 @@ def write_sample(folder: Path, force: bool) -> None:
     )
 
 
-def demonstrate(number: int, report: Path | None, force: bool) -> None:
+def demonstrate(number: int, report: Path | None, force: bool, how: Format | None, output: Path | None) -> None:
     """Count the stream, slowly on a terminal, then print the result and what to try next."""
-    rows = list(_rows(number))
-    check_outputs({"--report": report}, (), force)
+    how, rows = format_of(output, how), list(_rows(number))
+    check_outputs({"--report": report, "--output": output}, (), force)
     empty = Evaluator(_METRICS, threshold=0.5)
-    state, window = Sliced(empty, by="region"), Rolling(empty, size=500)
+    state, window = Sliced(empty, by="region"), Rolling(empty, size=_WINDOW)
     pause = _SECONDS / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
     with watched([Source("demo", (), None)], lambda: Result.of(state, (), window)) as advance:
         for start in range(0, len(rows), _STEP):
@@ -75,6 +78,10 @@ def demonstrate(number: int, report: Path | None, force: bool) -> None:
             advance(0)
             time.sleep(min(pause, 0.2))
     result = Result.of(state, (), window)
+    if result.window is None:
+        note(f"the last {_WINDOW} rows are left out, as there are no more than {number_of(number, 'row')}")
     write_results(state, result, None, report)
-    show(result, Format.table, top=20)
-    console_of(sys.stdout).print("\nNext:\n  streameval demo --write demo", markup=False)
+    with written_to(output):
+        show(result.document({"files": []}), how, top=20)
+    if how is Format.table and output is None:
+        console_of(sys.stdout).print("\nNext:\n  streameval demo --write demo", markup=False)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from streameval.cli.checks import Check
 from streameval.cli.reading import Source, UserError, columns_of, sources_of
 from streameval.cli.settings import note
 from streameval.errors import MetricError
@@ -45,6 +46,11 @@ def names_of(options: list[str] | None) -> tuple[str, ...]:
     return tuple(name for text in options or () for part in COMMA.split(text) if (name := part.strip()))
 
 
+def renamed(names: tuple[str, ...]) -> list[str]:
+    """What to say of names that stand for a metric with another one."""
+    return [f"{name} -> {key}" for name in names if (key := parse_spec(name).key) != name.lower()]
+
+
 def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | None) -> list[MetricSpec]:
     """The metrics that were asked for; ``beta`` and ``zero_division`` are for those that do not say it themselves."""
     specs = [parse_spec(name) for name in names]
@@ -60,8 +66,8 @@ def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | 
     return list(dict.fromkeys(specs))
 
 
-def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
-    """A number, or a file of JSON: an object label: number, or what ``thresholds --save`` writes."""
+def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
+    """A number, or a file of JSON: an object label: number, or what ``thresholds`` writes."""
     if text is None:
         return None
     with contextlib.suppress(ValueError):
@@ -144,8 +150,8 @@ def with_columns(options: Mapping[str, Any], sources: list[Source]) -> dict[str,
     return chosen
 
 
-def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = ()) -> Counting:
-    """What counts rows as options say, whose columns are known, and the last of them."""
+def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), checks: Iterable[Check] = ()) -> Counting:
+    """What counts rows as options say, whose columns are known, and the last of them, for the metrics of checks too."""
     read = {name: getattr(options[name], "value", options[name]) for name in _READ if options[name] not in (None, [])}
     read |= {"by": names_of(options["by"]), "labels": labels_of(options["labels"])}
     beta, threshold, size = options.get("beta"), options.get("threshold"), options.get("window")
@@ -161,10 +167,11 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = ()) -> Co
             raise UserError("--beta is for binary predictions; give --threshold, to make them of scores")
         metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
     specs = specs_of(metrics, beta, options.get("zero_division"))
+    specs += [check.metric for check in checks if check.metric not in specs]
     for spec in () if scored else specs:
         if reads_scores(entry_of(spec.name)):
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
-    read["threshold"] = _threshold(threshold)
+    read["threshold"] = threshold_of(threshold)
     of_all: Any = Job.of(specs, **read | {"by": ()}).fresh()
     window = None if size is None else Rolling(of_all, size=size)
     job, truth, join = Job.of(specs, **read), options["truth"], options["join"]

@@ -1,21 +1,73 @@
-"""The files that options name to be written: checked before the work, and written after it."""
+"""What commands write: in which format, to which file. Files are checked before the work, and written after it."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from enum import StrEnum
 from pathlib import Path
 
 from streameval.cli.reading import STDIN, UserError
 from streameval.wire.envelope import MAGIC
 from streameval.wire.files import check_writable, write_file
 
+Format = StrEnum("Format", ["table", "json", "csv", "markdown"])  # how results are written
+
+SUFFIXES = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, ".txt": Format.table}
+"""The formats of files that ``--output`` names."""
+
+_PAGES = ("--report", "--output of report")
+
+NUMBERS = ("scope", "label", "metric", "value", "bound_low", "bound_high")
+CHANGES = ("scope", "label", "metric", "a", "b", "change", "bound_low", "bound_high")
+CATALOGUE = ("name", "averages", "from", "summary", "formula", "source")
+THRESHOLDS = ("label", "threshold", "value", "bound")
+"""The columns of what commands write as CSV and Markdown."""
+
 _OURS = re.compile(
-    rb'\Z|%s|\s*\{\s*"streameval"|<!doctype html>.*<meta name="generator" content="streameval">' % re.escape(MAGIC),
+    rb'\Z|%s|\s*\{\s*("schema":\s*\d+,\s*)?"streameval":|<!doctype html>.*<meta name="generator" content="streameval">'
+    rb"|(no|[\d,]+) examples?\b[^\n]*\n\n" % re.escape(MAGIC),
     re.DOTALL,
 )
-"""How files begin that are empty or that commands wrote: states, JSON, pages."""
+"""How files begin that are empty or that commands wrote: states, JSON, pages, tables."""
+
+_HEADERS = {
+    line.format(between.join(names)).encode()
+    for names in (NUMBERS, CHANGES, CATALOGUE, THRESHOLDS)
+    for line, between in (("{}", ","), ('"{}"', '","'), ("| {} |", " | "))
+}
+
+
+def _is_ours(first: bytes) -> bool:
+    line = re.sub(rb" +", b" ", first.partition(b"\n")[0])
+    return line in _HEADERS or _OURS.match(first) is not None
+
+
+def format_of(output: Path | None, how: Format | None) -> Format:
+    """The format that a file is written in: that of its suffix, which ``--format`` does not contradict."""
+    suffix = "" if output is None else output.suffix.lower()
+    if suffix in SUFFIXES:
+        if how not in (None, SUFFIXES[suffix]):
+            raise UserError(f"--output {output} is {SUFFIXES[suffix]}, but --format is {how}; leave one of them out")
+        return SUFFIXES[suffix]
+    if output is None or is_device(output) or (how is not None and not suffix):
+        return how or Format.table
+    page = "; for a page give --report FILE.html" if suffix == ".html" else ""
+    raise UserError(f"--output {output} must end in {', '.join(SUFFIXES)}{page}")
+
+
+@contextmanager
+def written_to(output: Path | None) -> Iterator[None]:
+    """Let what is printed go to a file, if one is named."""
+    if output is None:
+        yield
+        return
+    with redirect_stdout(io.StringIO()) as text:
+        yield
+    write_output(output, text.getvalue().encode("utf-8", "backslashreplace"))
 
 
 def check_outputs(
@@ -34,6 +86,8 @@ def check_outputs(
                 raise UserError(f"{option} {path} {used[name]}; name another")
             used[name] = f"is the file of {option}"
             check_writable(path)
+            if option in _PAGES and path.suffix.lower() not in (".html", ".htm"):
+                raise UserError(f"{option} {path} must end in .html, as a page is written")
             first = b""
             if path.exists() and not force:
                 with path.open("rb") as file:
@@ -41,7 +95,7 @@ def check_outputs(
         except OSError as error:
             cannot = "" if isinstance(error, FileExistsError) else "cannot be written: "
             raise UserError(f"{option} {path} {cannot}{error.strerror}") from None
-        if not (_OURS.match(first) or (start and first.startswith(start))):
+        if not (_is_ours(first) or (start and first.startswith(start))):
             raise UserError(f"{option} {path} is a file that streameval did not write; name another, or give --force")
 
 

@@ -14,8 +14,9 @@ from rich.table import Column
 
 from streameval.cli.reading import STDIN, Source, arrives
 from streameval.cli.render import console_of, drawn
-from streameval.cli.results import Result, tables_of
+from streameval.cli.results import Result
 from streameval.cli.settings import QUIET
+from streameval.cli.tables import tables_of
 
 Advance: TypeAlias = Callable[[int], None]
 
@@ -74,7 +75,8 @@ def _live(result: Callable[[], Result], *, reads_stdin: bool) -> Iterator[Advanc
             now = result()
             rate = now.counts.examples / max(start - began, 1e-9)
             headline = f"{now.report.headline}, {rate:,.0f} a second; Ctrl-C ends"
-            live.update(drawn(tables_of(now, top=max(5, console.height - 22)), headline, console), refresh=True)
+            tables = tables_of(now.document({}), top=max(5, console.height - 22))
+            live.update(drawn(tables, headline, console), refresh=True)
             end = time.monotonic()
             after = end + (end - start) * _SHARE
 

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import csv
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 from rich import box
 from rich.bar import Bar
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from streameval.cli.results import Counts, Result, tables_of
-from streameval.evaluation.pages import report_of
-from streameval.report.model import Column, Report, Table, cell_text
+import streameval
+from streameval.cli.outputs import CHANGES, NUMBERS, Format
+from streameval.cli.parts import COUNTS, Document, Number, Numbers, Part
+from streameval.cli.settings import note
+from streameval.cli.tables import by_support, omitted_labels, tables_of
+from streameval.report.model import Column, Kind, Table, cell_text, outwards
 from streameval.schema.escaping import csv_cell, label_text, markdown_cell, visible_json
+from streameval.schema.labels import Label
 from streameval.schema.text import printable
 from streameval.slices.values import OTHER
 
 _BAR = 12
-_PIPED = 160
+_PIPED = 1_000_000  # a pipe has no width, and cutting or breaking lines there would lose what they hold
 _NAMES = 48
-_VERDICTS = {"better": "green", "worse": "red"}
-_KINDS = {str: "string", int: "integer", type(None): ""}  # of labels
+_WORDS = 32  # columns that sentences need
 
+_KINDS: dict[str, Kind] = {"change": "change"}
 
-Format = StrEnum("Format", ["table", "json", "csv", "markdown"])  # how results are written
+Row: TypeAlias = tuple[str, Label | None, str, Number]
 
 
 class _Console(Console):
@@ -42,100 +45,131 @@ class _Console(Console):
 
 def console_of(stream: Any) -> Console:
     """A console that neither colours nor cuts what is no terminal's."""
-    # A pipe has no width, and cutting names there would lose them.
     return _Console(file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False)
 
 
-def show(result: Result, how: Format, *, top: int, raw: bool = False, extra: dict[str, object] | None = None) -> None:
-    """Write a result to standard output."""
+def show(document: Document, how: Format, *, top: int, raw: bool = False) -> None:
+    """Write what a command says to standard output."""
+    parts = document.parts
+    for text in document.notes:
+        note(text)
     if how is Format.json:
-        sys.stdout.write(json_bytes(_json(result) | (extra or {})).decode())
-    elif how is Format.csv:
-        by = result.sliced.by if result.sliced is not None else ()
-        names = "part", "examples", "metric", "kind", "label", "value", *(f"by_{name}" for name in by)
-        _write_csv(names, _numbers(result, by, raw), raw)
+        _write_json(_content(document))
+    elif how is Format.table:
+        show_tables(tables_of(document, top=top), document.headline, how)
     else:
-        show_tables(tables_of(result, top=top), result.report.headline, how)
+        names = CHANGES if document.names else NUMBERS
+        if how is Format.csv:
+            _write_csv(names, _cells_of(_rows(parts), raw=raw), raw)
+        else:
+            labels = set(by_support(parts[0], top))
+            rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
+            sys.stdout.write(_markdown([(names, 3, _texts_of(rows), omitted_labels(parts[0], top))]))
+        for metric, reasons in _numbers(parts[0])["undefined"].items():
+            note(
+                f"{metric} is undefined: {reasons}"
+                if isinstance(reasons, str)
+                else f"{metric} is undefined for some labels"
+            )
 
 
 def show_tables(tables: list[Table], headline: str, how: Format) -> None:
     """Write tables to standard output, for people."""
     if how is Format.markdown:
-        sys.stdout.write(_markdown(tables, headline))
+        sys.stdout.write(_markdown(map(_texts, tables)))
     else:
         console = console_of(sys.stdout)
         console.print(drawn(tables, headline, console))
 
 
-def write_rows(names: Sequence[str], rows: Iterable[Sequence[object]], how: Format, *, raw: bool = False) -> bool:
-    """Write rows to standard output, if the format is one for programs; whether it is."""
+def write_rows(what: str, names: Sequence[str], rows: Iterable[Sequence[object]], how: Format, **more: object) -> bool:
+    """Write rows of ``what`` to standard output, if the format is one for programs; whether it is."""
+    raw = more.pop("raw", False) is True
     if how is Format.json:
-        sys.stdout.write(json_bytes([dict(zip(names, row, strict=True)) for row in rows]).decode())
+        _write_json({what: [dict(zip(names, row, strict=True)) for row in rows]} | more)
     elif how is Format.csv:
-        if "label" in names:
-            at = names.index("label")
-            names = [*names[:at], "kind", *names[at:]]
-            rows = ([*row[:at], _KINDS[type(row[at])], *row[at:]] for row in rows)
-        _write_csv(names, ([csv_cell(cell, raw=raw) for cell in row] for row in rows), raw)
+        rows = list(rows)
+        mixed = any(not isinstance(row[0], str) for row in rows)
+        _write_csv(names, ([csv_cell(cell, raw=raw, typed=mixed) for cell in row] for row in rows), raw)
     return how in (Format.json, Format.csv)
 
 
 def _write_csv(names: Iterable[str], rows: Iterable[Sequence[object]], raw: bool) -> None:
     """Write rows of cells; all in quotes if one may hold a carriage return, which the module does not quote."""
     writer = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL if raw else csv.QUOTE_MINIMAL)
-    writer.writerow([csv_cell(name, raw=raw) for name in names])
+    writer.writerow(names)
     writer.writerows(rows)
+
+
+# -- for people --------------------------------------------------------------------------------------------------------
+
+
+class _Trimmed:
+    """What is drawn, without blanks at the ends of lines."""
+
+    def __init__(self, drawing: RenderableType) -> None:
+        self._drawing = drawing
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self._drawing, options, pad=False):
+            while line and not line[-1].text.strip(" "):
+                line.pop()
+            if line:
+                text, style, control = line.pop()
+                line.append(Segment(text.rstrip(" "), style, control))
+            yield from (*line, Segment.line())
 
 
 def drawn(tables: Iterable[Table], headline: str, console: Console) -> Group:
     """All tables below each other."""
     parts: list[RenderableType] = [Text(headline, style="bold")] if headline else []
     for table in tables:
-        parts += [*([Text()] if parts else []), _drawn(table, console)]
+        for drawing in _drawn(table, console):
+            parts += [*([Text()] if parts else []), _Trimmed(drawing)]
         if table.caption:
             parts.append(Text(f"  {table.caption}", style="dim"))
     return Group(*parts)
 
 
-def _drawn(table: Table, console: Console) -> RichTable:
-    """A table, with as many columns as there is room for."""
+def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
+    """A table; where it is too wide its columns stand in several below each other, each with the names of the rows."""
     fancy = console.is_terminal and not console.options.ascii_only
     columns, cells = table.columns, [_cells(column) for column in table.columns]
-    widths = [max(map(len, strings)) for strings in cells]
-    labels = [at for at, column in enumerate(columns) if column.kind == "label"]
-    for at in labels:
-        widths[at] = min(widths[at], _NAMES)
-    room, needed = console.width, [width + (3 if fancy else 2) for width in widths]
-    main = [at for at, column in enumerate(columns) if at and column.kind == "bar"]
-    chosen: list[int] = []
-    for at in dict.fromkeys([*labels, *main, *range(len(widths))]):  # what has a bar matters most
-        if room < needed[at] and len(chosen) >= 2:
-            break
-        room -= needed[at]
-        chosen.append(at)
-    omitted = len(widths) - len(chosen)
-    bars = fancy and room >= _BAR + 3 and not omitted
-    drawing = RichTable(
-        box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold"
-    )
-    rows: list[list[RenderableType]] = []
-    for at in sorted(chosen):
-        words, name = _is_left(columns[at]), at in labels
-        drawing.add_column(
-            Text(cells[at][0]), justify="left" if words else "right", no_wrap=True, overflow="ellipsis",
-            style="cyan" if name else "dim" if words else None, max_width=_NAMES if name else None,
-        )  # fmt: skip
-        rows.append([Text(text, "" if name else _VERDICTS.get(text, "") if words else "") for text in cells[at][1:]])
-        if bars and columns[at].kind == "bar":
-            drawing.add_column("", no_wrap=True, width=_BAR)
-            fractions = (cell if isinstance(cell, float) and 0 <= cell <= 1 else 0.0 for cell in columns[at].values)
-            rows.append([Bar(1.0, 0.0, fraction, width=_BAR, color="blue") for fraction in fractions])
-    for row in zip(*rows, strict=True):
-        drawing.add_row(*row)
-    if omitted:
-        text = f"{' ' * fancy}{omitted} more column{'s' * (omitted > 1)} in a wider terminal"
-        drawing.caption, drawing.caption_justify = Text(text, style="dim"), "left"
-    return drawing
+    widths = [max(map(len, strings)) + (3 if fancy else 2) for strings in cells]
+    names = [at for at, column in enumerate(columns) if column.kind == "label"]
+    for at, column in enumerate(columns):
+        widths[at] = min(widths[at], {"label": _NAMES, "text": _WORDS}.get(column.kind, _PIPED) if fancy else _PIPED)
+    blocks: list[list[int]] = [[]]
+    room = console.width - sum(widths[at] for at in names)
+    left = room
+    for at in range(len(columns)):
+        if at not in names:
+            if blocks[-1] and widths[at] > left:
+                blocks.append([])
+                left = room
+            left -= widths[at]
+            blocks[-1].append(at)
+    bars = fancy and left >= _BAR + 3 and len(blocks) == 1
+    for block in blocks:
+        drawing = RichTable(
+            box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold"
+        )
+        rows: list[list[RenderableType]] = []
+        for at in [*names, *block]:
+            kind = columns[at].kind
+            drawing.add_column(
+                Text(cells[at][0]), justify="left" if _is_left(columns[at]) else "right", overflow="fold",
+                no_wrap=not _is_left(columns[at]), max_width=_NAMES if fancy and kind == "label" else None,
+                style={"label": "cyan", "text": "dim"}.get(kind),
+            )  # fmt: skip
+            rows.append([Text(text) for text in cells[at][1:]])
+            if bars and kind == "bar":
+                drawing.add_column("", no_wrap=True, width=_BAR)
+                fractions = (cell if isinstance(cell, float) and 0 <= cell <= 1 else 0.0 for cell in columns[at].values)
+                rows.append([Bar(1.0, 0.0, fraction, width=_BAR, color="blue") for fraction in fractions])
+        for row in zip(*rows, strict=True):
+            drawing.add_row(*row)
+        yield drawing
 
 
 def _cells(column: Column, text_of: Callable[[object], str] = printable) -> list[str]:
@@ -146,71 +180,117 @@ def _cells(column: Column, text_of: Callable[[object], str] = printable) -> list
 
 def _is_left(column: Column) -> bool:
     """Whether a column holds words that stand to the left: names, and what explains the other columns."""
-    return column.kind == "label" or column.name == ""
+    return column.kind in ("label", "text")
 
 
-def _markdown(tables: Iterable[Table], headline: str) -> str:
-    lines = [headline] if headline else []
-    for table in tables:
+def _texts(table: Table) -> tuple[Sequence[str], int, Iterable[Sequence[str]], str]:
+    """The names of the columns, how many stand to the left, the rows, and what is said below."""
+    columns = [
+        _cells(column, partial(label_text, mixed=any(not isinstance(each, str) for each in column.values)))
+        for column in table.columns
+    ]
+    names, *rows = zip(*columns, strict=True)
+    return names, sum(map(_is_left, table.columns)), rows, table.caption
+
+
+def _markdown(tables: Iterable[tuple[Sequence[str], int, Iterable[Sequence[str]], str]]) -> str:
+    lines: list[str] = []
+    for names, lefts, rows, caption in tables:
         columns = []
-        for column in table.columns:
-            mixed = any(not isinstance(each, str) for each in column.values)
-            name, *cells = map(markdown_cell, _cells(column, partial(label_text, mixed=mixed)))
-            width, left = max(3, len(name), *map(len, cells)), _is_left(column)
+        for at, cells in enumerate(zip(names, *rows, strict=True)):
+            name, *texts = map(markdown_cell, cells)
+            width, left = max(3, len(name), *map(len, texts)) if texts else max(3, len(name)), at < lefts
             rule = "-" * width if left else "-" * (width - 1) + ":"
-            columns.append([text.ljust(width) if left else text.rjust(width) for text in (name, rule, *cells)])
+            columns.append([text.ljust(width) if left else text.rjust(width) for text in (name, rule, *texts)])
         lines += ["", *(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))]
-        lines += ["", table.caption] if table.caption else []
+        lines += ["", caption] if caption else []
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
-def _numbers(result: Result, by: Sequence[str], raw: bool) -> Iterator[list[str]]:
-    """A row for each number: of what part of the examples, which metric, which label; of a slice also its values."""
-    parts: list[tuple[str, Counts, Mapping[str, object]]] = [("all", result.counts, {})]
-    parts += [(name, window, {}) for name, window in result.windows.items()]
-    parts += [("slice", counts, where) for where, counts in result.slices()]
-    for part, counts, where in parts:
-        values = [csv_cell(where[name], raw=raw, typed=True) if name in where else "" for name in by]
-        for item in report_of(counts, result.specs).values():
-            for label, number in item.by_label.items():
-                row = part, counts.examples, item.spec.key, _KINDS[type(label)], label, number
-                yield [*(csv_cell(cell, raw=raw) for cell in row), *values]
+# -- one schema --------------------------------------------------------------------------------------------------------
 
 
-def _json(result: Result) -> dict[str, object]:
-    def part(counts: Counts) -> dict[str, object]:
-        return {"examples": counts.examples, **_values(report_of(counts, result.specs))}
+def _rows(parts: Iterable[Part]) -> Iterator[Row]:
+    """A row for each number: of which part, which label, which metric."""
+    for part in parts:
+        yield from ((part.scope, None, name, number) for name, number in part.sizes.items())
+        for metric, numbers in part.metrics.items():
+            yield from ((part.scope, label, metric, number) for label, number in numbers.items())
+        for label, each in part.labels.items():
+            yield from ((part.scope, label, name, number) for name, number in each.items())
 
-    content: dict[str, object] = {
-        "examples": result.counts.examples, "weight": result.counts.weight, "labels_seen": len(result.counts.labels),
-        **_values(result.report),
-    }  # fmt: skip
-    for name, window in result.windows.items():
-        content["window"] = {"name": name, **part(window)}
-    if result.sliced is not None:
-        # no value stands for all others, which have no slice of their own
-        content["slices"] = [
-            {"by": [*where], "where": None if OTHER in where.values() else where, **part(counts)}
-            for where, counts in result.slices()
+
+def _cells_of(rows: Iterable[Row], *, raw: bool) -> Iterator[list[str]]:
+    rows = list(rows)
+    mixed = any(isinstance(label, int) for _, label, _, _ in rows)
+    for scope, label, metric, number in rows:
+        cell = csv_cell(label, raw=raw, typed=label is not None and (mixed or label == ""))
+        values = (*number.cells.values(), *(number.bounds or (None, None)))
+        yield [csv_cell(scope, raw=raw), cell, metric, *map(csv_cell, values)]
+
+
+def _texts_of(rows: Sequence[Row]) -> Iterator[list[str]]:
+    mixed = any(isinstance(label, int) for _, label, _, _ in rows)
+    for scope, label, metric, number in rows:
+        text = "" if label is None else label_text(label, mixed=mixed)
+        values = [
+            cell_text(value, "count" if metric in COUNTS else _KINDS.get(name, "fraction"))
+            for name, value in number.cells.items()
         ]
-    if result.has_labels:
-        details = report_of(result.counts, ()).to_dict()
-        content |= {key: details[key] for key in ("averages", "labels")}
-    content |= {"input": result.counts.input_summary} if result.counts.input_summary else {}
-    return content | ({"warnings": [*result.counts.warnings]} if result.counts.warnings else {})
+        yield [printable(scope), text, metric, *values, *(outwards(*number.bounds) if number.bounds else ("", ""))]
 
 
-def _values(report: Report) -> dict[str, object]:
-    """The value of each metric by name, and why some have none."""
-    items = report.values()
-    none = (item for item in items if item.error or (item.number is not None and math.isnan(item.number)))
-    reasons = {item.spec.key: str(item.error or "it is 0/0") for item in none}
-    return {"metrics": {item.spec.key: item.plain for item in items}, **({"errors": reasons} if reasons else {})}
+def _content(document: Document) -> dict[str, object]:
+    """All of it for JSON; see docs/cli.md."""
+    every, *rest = document.parts
+    content = {"input": document.source, **_numbers(every)}
+    content["labels"] = [
+        {"label": label, **{name: _plain_number(number) for name, number in numbers.items()}}
+        for label, numbers in every.labels.items()
+    ]
+    content["windows"] = [{"scope": part.scope, **_numbers(part)} for part in rest if part.where is None]
+    content["slices"] = [{**_where(part.where), **_numbers(part)} for part in rest if part.where is not None]
+    return content | {"warnings": [*document.warnings]}
 
 
-def json_bytes(value: object) -> bytes:
-    """JSON, in which what is no number is null, as orjson writes it."""
-    text = orjson.dumps(_plain(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+def _where(where: Mapping[str, object]) -> dict[str, object]:
+    """The values of a slice; none stands for all others, which have no slice of their own."""
+    plain = {name: None if value is OTHER else value for name, value in where.items()}
+    return {"by": plain, **({"other": True} if OTHER in where.values() else {})}
+
+
+def _numbers(part: Part) -> dict[str, Any]:
+    bounds = {metric: _shaped(numbers, lambda each: each.bounds) for metric, numbers in part.metrics.items()}
+    reasons = {metric: _shaped(numbers, lambda each: each.reason) for metric, numbers in part.metrics.items()}
+    return {
+        **{name: _plain_number(number) for name, number in part.sizes.items()},
+        "metrics": {metric: _shaped(numbers, _plain_number, every=True) for metric, numbers in part.metrics.items()},
+        "bounds": {metric: value for metric, value in bounds.items() if value},
+        "undefined": {metric: value for metric, value in reasons.items() if value},
+    }
+
+
+def _plain_number(number: Number) -> object:
+    return number.value if number.sides is None else number.cells
+
+
+def _shaped(numbers: Numbers, of: Callable[[Number], Any], *, every: bool = False) -> object:
+    """What there is to say of a metric: of all labels together, or a record for each, since 7 is not "7"."""
+    if None in numbers:
+        return of(numbers[None])
+    values = ((label, of(number)) for label, number in numbers.items())
+    return [{"label": label, **(value if isinstance(value, dict) else {"value": value})} for label, value in values
+            if every or value]  # fmt: skip
+
+
+def _write_json(content: dict[str, object]) -> None:
+    sys.stdout.write(json_bytes(content).decode())
+
+
+def json_bytes(content: dict[str, object]) -> bytes:
+    """A file of JSON, in which what is no number is null, as orjson writes it."""
+    content = {"schema": 1, "streameval": streameval.__version__, **content}
+    text = orjson.dumps(_plain(content), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
     return visible_json(text).encode()
 
 

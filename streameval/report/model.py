@@ -140,8 +140,14 @@ class Report:
 
     def bounds(self, item: MetricValue) -> Bounds | None:
         """Between what the exact value of a single metric lies where scores were binned."""
-        bounds = None if item.entry.certify is None or item.number is None else certified(item.spec, self.views)
-        return bounds if isinstance(bounds, Bounds) else None
+        return self.bounds_by_label(item).get(None)
+
+    def bounds_by_label(self, item: MetricValue) -> Mapping[Label | None, Bounds]:
+        """The bounds of a metric where scores were binned: by label, or, under None, of all labels together."""
+        if item.entry.certify is None or item.value is None:
+            return {}
+        bounds = certified(item.spec, self.views)
+        return dict(bounds.items()) if isinstance(bounds, dict) else {None: bounds}
 
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
         """Precision, recall and F1 by average."""
@@ -290,6 +296,11 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
     if kind == "tenths":
         return f"{value:,.1f}"
     return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}.{digits}f}"
+
+
+def outwards(low: float, high: float) -> tuple[str, str]:
+    """Bounds with five decimals, rounded outwards."""
+    return f"{math.floor(low * 1e5) / 1e5:.5f}", f"{math.ceil(high * 1e5) / 1e5:.5f}"
 
 
 def count_text(value: float) -> str:

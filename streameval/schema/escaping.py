@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from html import escape
 
 from streameval.schema.text import printable
@@ -39,9 +40,26 @@ def label_text(value: object, *, mixed: bool = False) -> str:
     return f"'{text}'" if text[:1] in ("", "'") or (mixed and _is_alike(value)) else text
 
 
+def scope_text(where: Mapping[str, object], *, mixed: bool) -> str:
+    """The values of a slice, such as ``region=us``; strings that could be taken for more stand within ``'``.
+
+    So do those that look like another kind of value where some values of these names are no strings (``mixed``).
+    """
+
+    def word(value: object) -> str:
+        if not isinstance(value, str):
+            return printable(value)
+        plain = (
+            value.strip() == value != "" and not re.search("[=,'\\[\\]]", value) and not (mixed and _is_alike(value))
+        )
+        return value if plain else "'" + value.replace("'", "''") + "'"
+
+    return ",".join(f"{word(name)}={word(value)}" for name, value in where.items())
+
+
 def markdown_cell(text: str) -> str:
     """A cell of a table in Markdown that shows a text: no markup, no HTML, and spaces at its ends."""
-    text = re.sub(r"[\\`*_\[\]|~$]", r"\\\g<0>", escape(text, quote=False))
+    text = re.sub(r"[\\`*\[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])", r"\\\g<0>", escape(text, quote=False))
     return re.sub("^ | $", "&#32;", text)
 
 

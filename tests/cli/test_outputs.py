@@ -77,16 +77,19 @@ def test_two_results_need_two_files(run, folder, args, names):
     ("evaluate", "d.jsonl", *COLUMNS, "--save"), ("evaluate", "d.jsonl", *COLUMNS, "--report"),
     ("merge", "one", "two", "--save"), ("show", "one", "--report"),
     ("demo", "--rows", "9", "--report"), ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save"),
+    ("show", "one", "-o"), ("metrics", "-o"),
 ])  # fmt: skip
 def test_a_file_of_somebody_else_is_replaced_by_force_and_ours_without(run, folder, args):
-    path = Path("thesis.tex")
+    name = "thesis.html" if args[-1] == "--report" else "thesis.json" if args[-1] == "-o" else "thesis.tex"
+    path = Path(name)
     path.write_bytes(b"x")
-    refused(run(*args, "thesis.tex"), f"{args[-1]} thesis.tex is a file that streameval did not write", "--force")
+    option = "--output" if args[-1] == "-o" else args[-1]
+    refused(run(*args, name), f"{option} {name} is a file that streameval did not write", "--force")
     assert path.read_bytes() == b"x"
-    assert run(*args, "thesis.tex", "--force").code == 0
+    assert run(*args, name, "--force").code == 0
     ours = path.read_bytes()
     assert ours != b"x"
-    assert run(*args, "thesis.tex").code == 0
+    assert run(*args, name).code == 0
     assert path.read_bytes() == ours
 
 
@@ -132,7 +135,8 @@ def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):
 @pytest.mark.parametrize("name", ["n" * 256, "absent/state", "d.jsonl/state"])
 def test_what_cannot_be_written_is_told_before_a_row_is_read(run, folder, name):
     Path("bad.jsonl").write_bytes(b"{")
-    for option in ("--save", "--report"):
+    for option in ("--save", "--report", "--output"):
+        name += ".json" * (option == "--output")
         refused(run("evaluate", "bad.jsonl", *COLUMNS, option, name), f"{option} {name} cannot be written: ")
 
 

@@ -141,7 +141,7 @@ def test_ctrl_c_ends_a_stream_that_is_open_with_what_was_counted(tmp_path):
         process.send_signal(signal.SIGINT)
         told = json.loads(process.stdout.read())
         assert process.wait(PATIENCE) == 130
-    assert (told["examples"], told["interrupted"]) == (3, True)
+    assert (told["examples"], told["input"]["interrupted"]) == (3, True)
     assert screen.rest().rstrip().endswith("interrupted: this is what was counted until then")
     assert se.load(tmp_path / "state") == library()
 
@@ -177,7 +177,7 @@ def test_files_have_a_bar_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
         process.send_signal(signal.SIGINT)
         told = json.loads(process.stdout.read())
         assert process.wait(PATIENCE) == 130
-    assert told["interrupted"]
+    assert told["input"]["interrupted"]
     assert 0 < told["examples"] < 2000 * 60_000
     assert se.load(tmp_path / "state").examples == told["examples"]
     assert screen.rest().rstrip().endswith("interrupted: this is what was counted until then")

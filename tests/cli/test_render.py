@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import streameval as se
+from streameval.cli.render import drawn
+from streameval.report.model import Column, Table
 
 LABELS = [
     7,
@@ -53,23 +57,20 @@ def test_each_label_has_a_row_in_csv(run, hostile):
     assert out.replace("\n", "").isprintable()
     rows = [row for row in cells(out) if row["metric"] == "recall_per_label"]
     assert [float(row["value"]) for row in rows] == list(hostile.values())
-    assert [(row["kind"], row["label"]) for row in rows] == [
-        ("integer", "7"), ("string", "7"), ("string", ""), ("string", "'=cmd"), ("string", "''=cmd"), ("string", "'+1"),
-        ("string", "'-1"), ("string", "'@x"), ("string", "'\\tx"), ("string", "'\\rx"), ("string", r"\x1b]0;x\x07"),
-        ("string", r"a\nb"), ("string", r"a\\nb"), ("string", r"C:\\"), ("string", "a,b"), ("string", '"'),
-        ("integer", str(2**70)), ("string", str(2**70)),
+    assert [row["label"] for row in rows] == [
+        "7", "'7", "'", "'=cmd", "''=cmd", "'+1", "'-1", "'@x", "'\\tx", "'\\rx", r"\x1b]0;x\x07", r"a\nb", r"a\\nb",
+        r"C:\\", "a,b", '"', str(2**70), f"'{2**70}",
     ]  # fmt: skip
     (micro,) = [row for row in cells(out) if row["metric"] == "f1_micro"]
-    assert (micro["part"], micro["kind"], micro["label"]) == ("all", "", "")
-    header = "part,examples,metric,kind,label,value"
-    assert out.splitlines()[0] == header
+    assert (micro["scope"], micro["label"]) == ("all", "")
+    assert out.splitlines()[0] == "scope,label,metric,value,bound_low,bound_high"
 
 
 def test_raw_leaves_labels_as_they_are(run):
     labels = [label for label in LABELS if "\x1b" not in str(label)]  # `run` forbids it in what is written
     se.Evaluator(["f1_per_label"], labels=labels).save("state")
     rows = cells(run("show", "state", "-f", "csv", "--raw").out)
-    assert [row["label"] for row in rows] == [str(label) for label in labels]
+    assert [row["label"] for row in rows if row["metric"] == "f1_per_label"] == [str(label) for label in labels]
 
 
 def test_each_label_has_a_record_in_json(run, hostile):
@@ -83,8 +84,8 @@ def test_each_label_has_a_record_in_json(run, hostile):
 
 def test_each_label_has_a_cell_in_markdown(run, hostile):
     out = run("show", "state", "-f", "markdown", "--top", "100").out
-    table = out[out.index("| label") :].splitlines()[2:]
-    assert len({line.split(" | ")[0] for line in table}) == len(table) == len(LABELS)
+    table = [line.split(" | ") for line in out.splitlines() if "| recall_per_label " in line]
+    assert len({line[1] for line in table}) == len(table) == len(LABELS)
     assert r"| '\\x1b\]0;x\\x07' " not in out
     assert r"| \\x1b\]0;x\\x07 " in out
 
@@ -98,16 +99,17 @@ def test_each_slice_has_cells_and_records_and_a_place_in_the_page(run, tmp_path)
         sliced.update({"x"}, {"x"}, where={"a": value, "b": "z"})
     sliced.save("state")
     out = run("show", "state", "-f", "csv", "--report", "r.html").out
-    rows = [(row["by_a"], row["by_b"]) for row in cells(out) if row["part"] == "slice"]
-    first = ["None", "True", "1", "'1", "'True", "'None", "'OTHER", "'", "''", "'=x", "x, b=y", "OTHER"]
-    assert rows[: len(first)] == [(cell, "") for cell in first]
-    assert len(set(rows)) == len(rows) == 2 * len(first) + 1
+    scopes = list(dict.fromkeys(row["scope"] for row in cells(out) if row["scope"] != "all"))
+    first = ["None", "True", "1", "'1'", "'True'", "'None'", "'OTHER'", "''", "''''", "'=x'", "'x, b=y'", "OTHER"]
+    assert scopes[: len(first)] == [f"a={cell}" for cell in first]
+    assert len(scopes) == 2 * len(first) + 1
     parts = json.loads(run("show", "state", "-f", "json").out)["slices"]
-    assert [part["where"] for part in parts[: len(first)]] == [*({"a": value} for value in SLICES), None]
+    assert [part["by"] for part in parts[: len(first)]] == [*({"a": value} for value in SLICES), {"a": None}]
+    assert next(part["by"] for part in parts if "other" in part) == {"a": None}
     assert {tuple(part["by"]) for part in parts} == {("a",), ("b",), ("a", "b")}
-    assert len({json.dumps([part["by"], part["where"]]) for part in parts}) == len(parts)
-    table = run("show", "state", "-f", "markdown").out.split("\n\n")[2].splitlines()[2:]
-    assert len({line.split(" | ")[0] for line in table}) == len(table) == len(first)
+    assert len({json.dumps([part["by"], part.get("other")]) for part in parts}) == len(parts)
+    rows = [line.split(" | ") for line in run("show", "state", "-f", "markdown").out.splitlines()]
+    assert len({row[0] for row in rows if row[2:3] and row[2].strip() == "f1_micro"}) == 1 + len(scopes)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     quoted = (f"&#x27;{name}&#x27;" for name in ("1", "None", "True", "OTHER"))
     assert all(f">a = {name}<" in page for name in ("1", "None", *quoted))
@@ -118,12 +120,13 @@ def test_thresholds_of_labels_that_look_alike_are_read_back(run, tmp_path):
     (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert run("thresholds", "s.jsonl", "-a", "t", "-s", "s", "--save", "t.json").code == 0
     saved = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
-    assert saved["thresholds"] == [{"label": 7, "threshold": 0.9}, {"label": "7", "threshold": 0.2}]
+    assert [(row["label"], row["threshold"]) for row in saved["thresholds"]] == [(7, 0.9), ("7", 0.2)]
     ran = run("evaluate", "s.jsonl", "-a", "t", "-s", "s", "-t", "t.json", "-m", "precision_per_label", "-f", "json")
     assert json.loads(ran.out)["metrics"]["precision_per_label"] == [
         {"label": 7, "value": 1.0}, {"label": "7", "value": 0.5},
     ]  # fmt: skip
-    assert run("thresholds", "s.jsonl", "-a", "t", "-s", "s", "-f", "csv").out.splitlines()[1].startswith("integer,7,")
+    rows = cells(run("thresholds", "s.jsonl", "-a", "t", "-s", "s", "-f", "csv").out)
+    assert [row["label"] for row in rows] == ["7", "'7"]
 
 
 @pytest.mark.parametrize(
@@ -136,27 +139,160 @@ def test_thresholds_of_another_form_are_refused(run, tmp_path, content):
 
 
 def test_comparisons_have_a_row_for_each_label(run):
-    for name in ("metric", "label"):
+    for name, guess in (("metric", {7}), ("label", {7, "7"})):
         ev = se.Evaluator(["f1_per_label", "f1_micro"])
-        ev.update({7, "7"}, {7})
+        ev.update({7, "7"}, guess)
         ev.save(name)
     rows = cells(run("compare", "metric", "label", "-f", "csv").out)
-    assert rows[:2] == [
-        {"metric": "f1_per_label", "kind": "integer", "label": "7", "first": "1.0", "second": "1.0"},
-        {"metric": "f1_per_label", "kind": "string", "label": "7", "first": "0.0", "second": "0.0"},
+    assert [tuple(row.values()) for row in rows if row["metric"] == "f1_per_label"] == [
+        ("all", "7", "f1_per_label", "1.0", "1.0", "0.0", "", ""),
+        ("all", "'7", "f1_per_label", "0.0", "1.0", "1.0", "", ""),
     ]
-    printed = json.loads(run("compare", "metric", "label", "-f", "json").out)
-    assert printed[0]["first"] == [{"label": 7, "value": 1.0}, {"label": "7", "value": 0.0}]
+    content = json.loads(run("compare", "metric", "label", "-f", "json").out)
+    assert content["metrics"]["f1_per_label"][1] == {"label": "7", "a": 0.0, "b": 1.0, "change": 1.0}
+    assert content["metrics"]["f1_micro"] == {"a": 2 / 3, "b": 1.0, "change": 1 - 2 / 3}
+    assert content["labels"][1]["tp"] == {"a": 0, "b": 1, "change": 1}
+
+
+def scored(*scores: dict[str, float], metrics=("roc_auc_micro", "roc_auc_per_label")) -> se.Evaluator:
+    ev = se.Evaluator(metrics)
+    for each in scores:
+        ev.update({"a"}, each)
+    return ev
 
 
 def test_json_says_why_a_metric_has_no_value(run):
-    ev = se.Evaluator(["roc_auc_micro"])
-    ev.update({"a"}, {"a": 0.5})
-    ev.save("state")
+    scored({"a": 0.5}).save("state")
     content = json.loads(run("show", "state", "-f", "json").out)
-    assert content["metrics"] == {"roc_auc_micro": None}
-    assert content["errors"] == {"roc_auc_micro": "it is 0/0"}
-    ev = se.Evaluator(["log_loss_macro"])
-    ev.update({"a"}, {"a": 7.0})
-    ev.save("state")
-    assert "needs probabilities" in json.loads(run("show", "state", "-f", "json").out)["errors"]["log_loss_macro"]
+    assert content["metrics"] == {"roc_auc_micro": None, "roc_auc_per_label": [{"label": "a", "value": None}]}
+    assert content["undefined"] == {"roc_auc_micro": "0/0", "roc_auc_per_label": [{"label": "a", "value": "0/0"}]}
+    ran = run("show", "state", "-f", "csv")
+    assert "all,,roc_auc_micro,,,\n" in ran.out
+    assert ran.err.startswith("roc_auc_micro is undefined: 0/0\n")
+    assert "roc_auc_micro ↑      -\n  roc_auc_micro: 0/0\n" in run("show", "state").out
+    scored({"a": 7.0}, metrics=["log_loss_macro"]).save("state")
+    assert "needs probabilities" in json.loads(run("show", "state", "-f", "json").out)["undefined"]["log_loss_macro"]
+
+
+def numbers_of(scope: str, part: dict):
+    """The numbers of a part of a file of JSON as rows of CSV, with bounds."""
+    yield from ((scope, None, name, part[name], None) for name in ("examples", "weight"))
+    for metric, value in part["metrics"].items():
+        bounds = part["bounds"].get(metric)
+        if isinstance(value, list):
+            pairs = {row["label"]: row["value"] for row in bounds or ()}
+            yield from ((scope, row["label"], metric, row["value"], pairs.get(row["label"])) for row in value)
+        else:
+            yield scope, None, metric, value, bounds
+    for row in part.get("labels", ()):
+        yield from ((scope, row["label"], name, value, None) for name, value in row.items() if name != "label")
+
+
+def test_every_format_has_the_same_numbers_and_replaces_its_own_files(run, tmp_path):
+    rng = np.random.default_rng(4)
+    scores = rng.normal(0.5, 0.2, (400, 3))
+    lines = [
+        {"t": [label for label, score in zip("abc", row, strict=True) if rng.random() < score],
+         "s": dict(zip("abc", row, strict=True)), "region": "eu" if at % 3 else "us"}
+        for at, row in enumerate(scores.tolist())
+    ]  # fmt: skip
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    names = "f1_micro,roc_auc_micro,roc_auc_per_label,hamming_loss"
+    options = ("s.jsonl", "-a", "t", "-s", "s", "-t", "0.5", "--by", "region", "--window", "100", "-m", names)
+    for suffix in ("json", "csv", "md", "txt"):
+        for _ in range(2):
+            assert run("evaluate", *options, "-o", f"r.{suffix}").code == 0
+    content = json.loads((tmp_path / "r.json").read_text())
+    assert set(content) == {
+        "schema", "streameval", "input", "examples", "weight", "metrics", "bounds", "undefined", "labels", "windows",
+        "slices", "warnings",
+    }  # fmt: skip
+    assert (content["schema"], content["streameval"]) == (1, se.__version__)
+    wanted = [*numbers_of("all", content)]
+    wanted += [row for part in content["windows"] for row in numbers_of(part["scope"], part)]
+    wanted += [row for part in content["slices"] for row in numbers_of(f"region={part['by']['region']}", part)]
+    assert {scope for scope, *_ in wanted} == {"all", "last 100", "region=eu", "region=us"}
+    assert any(bounds for *_, bounds in wanted)
+    rows = cells((tmp_path / "r.csv").read_text())
+    assert [tuple(row.values()) for row in rows] == [
+        (scope, label or "", metric, str(value), *map(str, bounds or ("", "")))
+        for scope, label, metric, value, bounds in wanted
+    ]
+    table = [re.split(r" *\| *", line)[1:-1] for line in (tmp_path / "r.md").read_text().splitlines()[2:]]
+    assert [row[:3] for row in table] == [[row["scope"], row["label"], row["metric"]] for row in rows]
+    text = (tmp_path / "r.txt").read_text()
+    assert re.search(r"roc_auc_micro ↑ +0\.\d{4} +0\.\d{4} +0\.\d{5} to 0\.\d{5}\n", text)
+    assert " \n" not in text
+
+
+@pytest.mark.parametrize("width", [30, 60])
+def test_tables_wrap_in_a_narrow_terminal_and_lose_nothing(width):
+    names = [f"metric_{at}" for at in range(6)]
+    text = "Sentences of several words stand below each other where there is little room for them."
+    numbers = Table(
+        "t", "", [Column("label", "label", ["cat", "x" * 60]), *(Column(n, "count", [12, 3]) for n in names)]
+    )
+    words = Table("w", "", [Column("metric", "label", ["f1"]), Column("", "text", [text])])
+    for table, needed in ((numbers, [*names, "cat"]), (words, text.split())):
+        console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+        console.print(drawn([table], "", console))
+        lines = console.file.getvalue().splitlines()
+        assert max(map(len, lines)) <= width
+        assert all(line == line.rstrip() for line in lines)
+        assert not set(needed) - set(" ".join(lines).split())
+
+
+def test_a_pipe_has_every_word(run):
+    out = run("metrics").out
+    assert all(entry.summary in out for entry in se.catalogue())
+
+
+def test_slices_have_few_metrics_with_the_worst_first(run):
+    sliced = se.Sliced(se.Evaluator(), by="region")
+    for region, guess in (("eu", "a"), ("us", "b"), ("us", "b"), ("asia", "b"), ("asia", "a")):
+        sliced.update({"a"}, {guess}, where={"region": region})
+    sliced.save("state")
+    out = run("show", "state").out
+    rows = [line.split() for line in out[out.index("region") : out.index("worst f1_micro first")].splitlines()]
+    assert rows[0] == ["region", "examples", "f1_micro", "↑", "f1_macro", "↑", "subset_accuracy", "↑"]
+    assert [row[0] for row in rows[1:4]] == ["us", "asia", "eu"]
+    out = run("show", "state", "-m", "hamming_loss,f1,f1_micro,jaccard").out
+    rows = [line.split() for line in out[out.index("\nregion") + 1 :].splitlines()]
+    assert (len(rows[0]), [row[0] for row in rows[1:4]]) == (10, ["us", "asia", "eu"])
+
+
+def test_a_window_of_all_rows_is_left_out_and_names_that_stand_for_others_are_explained(run):
+    ran = run("evaluate", "-", "-a", "a", "-p", "p", "-w", "5", "-m", "F1", stdin=b'{"a":["x"],"p":["x"]}\n')
+    assert ran.err == "F1 -> f1_macro\n--window 5 is left out: there are no more than 1 row\n"
+    assert "last" not in ran.out
+
+
+def test_empty_states_say_so_with_status_0(run):
+    se.Evaluator(["f1_micro"]).save("one")
+    for command in (("show", "one"), ("merge", "one", "one")):
+        assert run(*command) == run("show", "one")
+        assert run(*command).out == "no examples\n"
+        content = json.loads(run(*command, "-f", "json").out)
+        assert (content["examples"], content["metrics"]["f1_micro"]) == (0, None)
+        assert content["undefined"] == {"f1_micro": "no examples"}
+        ran = run(*command, "--fail-if", "f1_micro < 0.5")
+        assert (ran.code, "f1_micro is undefined (no examples)" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.37, 0.0, 2.0])
+def test_show_makes_predictions_of_saved_scores(run, threshold):
+    rng = np.random.default_rng(7)
+    truth, scores = rng.random((300, 4)) < 0.4, rng.normal(0.5, 0.2, (300, 4))
+    names = ["f1_micro", "f1_macro", "recall_per_label", "mcc_macro", "predicted_cardinality"]
+    for weights in (None, rng.integers(1, 4, 300) / 4):
+        later, now = se.Evaluator(["roc_auc_macro"]), se.Evaluator(names, threshold=threshold)
+        for ev in (later, now):
+            ev.update_many(truth, scores, weights=weights)
+        later.save("state")
+        ran = run("show", "state", "-t", threshold, "-m", ",".join(names[:-1]), "-f", "json")
+        content, wanted = json.loads(ran.out), now.to_dict()
+        assert content["labels"] == wanted["labels"]
+        for name in names[:-1]:
+            low, high = content["bounds"].get(name, [content["metrics"][name]] * 2)
+            assert low == high == wanted["metrics"][name]
+    assert "requires the predictions of each example" in run("show", "state", "-t", "0.5", "-m", "f1_samples").err

@@ -1,0 +1,132 @@
+"""What results say in every format: of some rows a number for each metric, and for each label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from streameval.metrics.bounds import Bounds
+from streameval.report.model import Report
+from streameval.schema.labels import Label
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A value, or why there is none; its guaranteed bounds where it is not exact.
+
+    ``sides`` are the values of two results whose change it is.
+    """
+
+    value: int | float | None
+    bounds: tuple[float, float] | None = None
+    reason: str = ""
+    sides: tuple[float | None, float | None] | None = None
+
+    @property
+    def cells(self) -> dict[str, float | None]:
+        """What formats write of it, by name."""
+        return (
+            {"value": self.value}
+            if self.sides is None
+            else dict(zip("ab", self.sides, strict=True)) | {"change": self.value}
+        )
+
+
+Numbers: TypeAlias = Mapping[Label | None, Number]
+"""Of a metric: by label, or, under None, of all labels together."""
+
+COUNTS = frozenset(("examples", "weight", "tp", "fp", "fn", "tn", "support", "predicted"))
+"""What is counted, or is a sum of weights; everything else is a metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What some rows come to: all of them, the last ones, or a slice, whose values are ``where``."""
+
+    scope: str
+    sizes: Mapping[str, Number]
+    metrics: Mapping[str, Numbers]
+    labels: Mapping[Label, Mapping[str, Number]]
+    where: Mapping[str, object] | None = None
+
+
+def part_of(
+    report: Report,
+    scope: str = "all",
+    where: Mapping[str, object] | None = None,
+    zero_division: float | None = None,
+    *,
+    labelled: bool = False,
+) -> Part:
+    """What a report says, with the counts of each label where ``labelled``."""
+    empty = "" if report.tables.examples else "no examples"
+    metrics: dict[str, Numbers] = {}
+    for item in report.values():
+        reason, bounds = empty or str(item.error or ""), report.bounds_by_label(item)
+        metrics[item.spec.key] = {
+            label: _number(value, bounds.get(label), reason) for label, value in item.by_label.items()
+        }
+    columns: dict[str, list[float]] = {}
+    if labelled and report.has_decisions:
+        columns = report.counts.to_dict() | report.label_values(zero_division)  # type: ignore[assignment]
+        del columns["label"]
+    labels = {
+        label: {name: _number(values[at], None, empty) for name, values in columns.items()}
+        for at, label in enumerate(report.labels if labelled else ())
+    }
+    sizes = {"examples": Number(report.tables.examples), "weight": Number(report.weight)}
+    return Part(scope, sizes, metrics, labels, where)
+
+
+def _number(value: float | None, bounds: Bounds | None, reason: str) -> Number:
+    if value is None or reason or math.isnan(value):
+        return Number(None, None, reason or "0/0")
+    inexact = bounds is not None and not bounds.exact
+    return Number(value, (bounds.low, bounds.high) if bounds and inexact else None, "infinite" * math.isinf(value))
+
+
+def differences(first: Sequence[Part], second: Sequence[Part]) -> list[Part]:
+    """How the parts that two results have in common differ."""
+    scopes = {part.scope: part for part in second}
+    return [_difference(part, scopes[part.scope]) for part in first if part.scope in scopes]
+
+
+def _difference(a: Part, b: Part) -> Part:
+    metrics = {key: _changes(a.metrics[key], b.metrics[key]) for key in a.metrics if key in b.metrics}
+    labels = {label: _changes(a.labels.get(label, {}), b.labels.get(label, {})) for label in {**a.labels, **b.labels}}
+    return Part(a.scope, _changes(a.sizes, b.sizes), metrics, labels, a.where)
+
+
+def _changes(a: Mapping[Any, Number], b: Mapping[Any, Number]) -> dict[Any, Number]:
+    absent = Number(None, None, "absent")
+    return {key: _change(a.get(key, absent), b.get(key, absent)) for key in {**a, **b}}
+
+
+def _change(a: Number, b: Number) -> Number:
+    reasons = [f"{name}: {side.reason}" for name, side in (("a", a), ("b", b)) if side.reason]
+    if a.value is None or b.value is None or reasons:
+        return Number(None, None, ", ".join(reasons), (a.value, b.value))
+    bounds = None
+    if a.bounds or b.bounds:
+        old, new = a.bounds or (a.value, a.value), b.bounds or (b.value, b.value)
+        bounds = math.nextafter(new[0] - old[1], -math.inf), math.nextafter(new[1] - old[0], math.inf)
+    return Number(b.value - a.value, bounds, "", (a.value, b.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All that a command says: the parts, of which the first has all rows, and where they come from.
+
+    ``names`` are those of two results whose difference it is. Tables have all metrics of slices where ``chosen``.
+    ``notes`` are for standard error.
+    """
+
+    parts: Sequence[Part]
+    headline: str
+    source: Mapping[str, object]
+    warnings: Sequence[str] = ()
+    names: Sequence[str] = ()
+    chosen: bool = False
+    notes: Sequence[str] = ()

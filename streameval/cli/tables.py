@@ -1,0 +1,138 @@
+"""Parts of results as tables for people: the metrics, the slices with the worst first, the labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from streameval.cli.parts import Document, Number, Part
+from streameval.metrics.catalogue import entry_of, parse_spec
+from streameval.report.model import Column, Kind, Table, largest_first, outwards
+
+_ARROWS = {True: " ↑", False: " ↓", None: ""}
+_FIRST = ("f1_micro", "f1_macro")
+"""Metrics of slices that come first where nobody chose any."""
+
+_TOP = 3
+_OF_LABELS = ("precision", "recall", "f1")
+
+
+def tables_of(document: Document, *, top: int) -> list[Table]:
+    """The metrics, then the slices, then the first labels."""
+    every, *rest = document.parts
+    if not any(every.sizes["examples"].cells.values()):
+        return []
+    tables = _metrics(every, [part for part in rest if part.where is None], document.names)
+    slices = [part for part in rest if part.where is not None]
+    for axis, group in groupby(slices, lambda part: tuple(part.where or ())):
+        tables.append(_slices(axis, list(group), chosen=document.chosen))
+    return tables + (_changed(every, top, document.names) if document.names else _labels(every, top))
+
+
+def _arrow(metric: str) -> str:
+    return metric + _ARROWS[_better(metric)]
+
+
+def _better(metric: str) -> bool | None:
+    return entry_of(parse_spec(metric).name).bigger_is_better
+
+
+def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Table]:
+    single = {metric: numbers[None] for metric, numbers in every.metrics.items() if None in numbers}
+    columns = [Column("metric", "label", [*map(_arrow, single)])]
+    columns += _values(list(single.values()), names, "all" if windows else "value")
+    for part in windows:
+        columns.append(Column(part.scope, "fraction", [part.metrics[metric][None].value for metric in single]))
+    if any(number.bounds for number in single.values()):
+        columns.append(Column("guaranteed", "text", [bounds_text(number) for number in single.values()]))
+    reasons = [f"{metric}: {number.reason}" for metric, number in single.items() if number.reason]
+    return [Table("metrics", "; ".join(reasons), columns)] if single else []
+
+
+def _values(numbers: Sequence[Number], names: Sequence[str], name: str = "value") -> list[Column]:
+    """The columns of some numbers: their value, or that of both sides, called by ``names``, and the change."""
+    if not names:
+        return [Column(name, "bar", [number.value for number in numbers])]
+    kinds: tuple[Kind, ...] = ("fraction", "fraction", "change")
+    cells = zip(*(number.cells.values() for number in numbers), strict=True)
+    return [Column(*each) for each in zip((*names, "change"), kinds, cells, strict=True)]
+
+
+def bounds_text(number: Number) -> str:
+    """Between what a value lies for certain; nothing where it is exact."""
+    return "" if number.bounds is None else "{} to {}".format(*outwards(*number.bounds))
+
+
+def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
+    """The slices by some names, the one with the least value, or the greatest loss, first."""
+    every = [metric for metric, numbers in parts[0].metrics.items() if None in numbers]
+    metrics = every if chosen else sorted(every, key=lambda metric: metric not in _FIRST)[:_TOP]
+    note, sign = "", -1.0
+    if metrics:
+        first = [part.metrics[metrics[0]][None].value for part in parts]
+        sign = 1.0 if _better(metrics[0]) is False else -1.0
+        parts = [parts[at] for at in largest_first([math.nan if value is None else sign * value for value in first])]
+        note = f"worst {metrics[0]} first"
+    if len(every) > len(metrics):
+        note += f"; --metrics shows others, such as {next(metric for metric in every if metric not in metrics)}"
+    sides = parts[0].sizes["examples"].cells
+    columns = [Column(name, "label", [(part.where or {})[name] for part in parts]) for name in axis]
+    for side in [side for side in sides if side != "change"]:
+        sizes = [part.sizes["examples"].cells[side] for part in parts]
+        columns.append(Column("examples" if len(sides) == 1 else f"examples {side}", "count", sizes))
+    for metric in metrics:
+        kind: Kind = "change" if len(sides) > 1 else "bar" if metric == metrics[0] else "fraction"
+        name = f"{metric} change" if len(sides) > 1 else _arrow(metric)
+        columns.append(Column(name, kind, [part.metrics[metric][None].value for part in parts]))
+    return Table("slices", note, columns)
+
+
+def by_support(part: Part, top: int) -> list[Any]:
+    """The labels of a part: of more than ``top`` those with the largest support."""
+    labels = list(part.labels)
+    if len(labels) > top and all("support" in part.labels[label] for label in labels):
+        support = [part.labels[label]["support"] for label in labels]
+        labels = [labels[at] for at in largest_first([float(number.value or 0) for number in support])]
+    return labels[:top]
+
+
+def omitted_labels(part: Part, top: int) -> str:
+    """What to say where only so many labels are shown."""
+    omitted = len(part.labels) - top
+    return f"{omitted:,} more labels; --top {len(part.labels)} shows all" if omitted > 0 else ""
+
+
+def _labels(part: Part, top: int) -> list[Table]:
+    counts = [name for name in ("support", "predicted") if any(name in each for each in part.labels.values())]
+    columns = {metric: numbers for metric, numbers in part.metrics.items() if None not in numbers and numbers}
+    chosen = by_support(part, top)
+    if counts and not columns:
+        columns = {name: {label: part.labels[label][name] for label in chosen} for name in _OF_LABELS}
+    if not chosen or not columns:
+        return []
+    table = [Column("label", "label", chosen)]
+    table += [Column(name, "count", [part.labels[label][name].value for label in chosen]) for name in counts]
+    for name, numbers in columns.items():
+        kind: Kind = "bar" if name == next(reversed(columns)) else "fraction"
+        values = [numbers[label].value if label in numbers else None for label in chosen]
+        table.append(Column(name.replace("_per_label", "", 1), kind, values))
+    return [Table("labels", omitted_labels(part, top), table)]
+
+
+def _changed(part: Part, top: int, names: Sequence[str]) -> list[Table]:
+    """The labels of which a metric changed most: the metrics of labels that were asked for, or F1."""
+    tables, columns = [], {metric: numbers for metric, numbers in part.metrics.items() if None not in numbers}
+    if not columns:
+        columns = {"f1": {label: numbers["f1"] for label, numbers in part.labels.items() if "f1" in numbers}}
+    for metric, numbers in columns.items():
+        changed = [(label, number) for label, number in numbers.items() if number.value or number.reason]
+        changed.sort(key=lambda pair: -abs(pair[1].value or 0.0))
+        if changed and top:
+            note = f"{len(changed) - top:,} more labels differ" if len(changed) > top else ""
+            title = f"{metric.replace('_per_label', '', 1)} by label"
+            labels = [label for label, _ in changed[:top]]
+            values = _values([number for _, number in changed[:top]], names)
+            tables.append(Table("labels", note, [Column(title, "label", labels), *values]))
+    return tables

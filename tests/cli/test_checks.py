@@ -1,0 +1,75 @@
+"""Checks end a command with status 1 where they fail, and with status 2 where they cannot be made."""
+
+from __future__ import annotations
+
+import pytest
+
+import streameval as se
+from tests.cli.test_run import refused
+
+ROWS = b"".join(
+    b'{"a":["%s"],"p":["%s"],"by":"%s"}\n' % row
+    for row in ((b"x", b"x", b"eu"), (b"x", b"y", b"us"), (b"y", b"y", b"eu"))
+)
+COMMAND = "evaluate", "-", "-a", "a", "-p", "p", "--by", "by"
+
+
+@pytest.mark.parametrize(("check", "line"), [
+    ("f1_micro < 0.7", "failed: f1_micro < 0.7 (0.6666666667)"),
+    ("f1_micro<.6", ""), ("F1 micro >= 6e-1", "failed: F1 micro >= 6e-1 (0.6666666667)"), ("hamming_loss > 1", ""),
+    ("fbeta_micro(beta=2, zero_division=1) <= 1", "failed: fbeta_micro(beta=2, zero_division=1) <= 1 (0.6666666667)"),
+    ("f1_micro[by=us] < 0.5", "failed: f1_micro[by=us] < 0.5 (by=us: 0)"), ("f1_micro[ by = eu ] < 0.5", ""),
+    ("f1_micro[by] < 0.7", "failed: f1_micro[by] < 0.7 (by=us: 0; 1 of 2 fail)"),
+    ("recall_per_label < 0.7", "failed: recall_per_label < 0.7 (label x: 0.5; 1 of 2 fail)"),
+    ("recall_per_label[by] < 1", "failed: recall_per_label[by] < 1 (by=us, label x: 0; 2 of 4 fail)"),
+])  # fmt: skip
+def test_a_check_that_fails_is_status_1_and_a_line(run, check, line):
+    ran = run(*COMMAND, "--fail-if", check, "--save", "state", stdin=ROWS)
+    assert (ran.code, ran.err) == (int(bool(line)), line and line + "\n")
+    assert "f1_micro" in ran.out
+    assert se.load("state").total().examples == 3
+    assert run("show", "state", "--fail-if", check).code == ran.code
+    assert run("merge", "state", "state", "--fail-if", check).code == ran.code
+
+
+def test_each_check_has_its_line(run):
+    checks = ("--fail-if", "f1_micro < 0.7", "--fail-if", "f1_micro < 0.6", "--fail-if", "mcc_macro < 1")
+    ran = run(*COMMAND, *checks, "-m", "f1_micro", stdin=ROWS)
+    assert (ran.code, [line.split()[1] for line in ran.err.splitlines()]) == (1, ["f1_micro", "mcc_macro"])
+
+
+@pytest.mark.parametrize(("check", "message"), [
+    ("f1_micro", "is not a check; write 'f1_micro < 0.7' or 'f1_micro[region=us] < 0.6'"), ("f1_micro = 1", "is not a"),
+    ("f1_micro < high", "is not a check"), ("f1_micro << 1", "is not a check"), ("f1_micro < 1 < 2", "is not a check"),
+    ("f1_micro < nan", "is not a check"), ("change(f1_micro) < 0", "is not a check"), ("", "is not a check"),
+    ("f1_micr < 1", "there is no metric 'f1_micr'; did you mean"), ("accuracy < 1", "has more than one meaning"),
+    ("roc_auc < 1", "roc_auc_macro requires scores"), ("ndcg(k=0) < 1", "k of ndcg must be"),
+])  # fmt: skip
+def test_what_is_no_check_is_refused_before_a_row_is_read(run, check, message):
+    refused(run(*COMMAND, "--fail-if", check, stdin=b"{"), message)
+
+
+def test_checks_of_rows_that_are_not_there_and_of_what_is_undefined_are_status_2(run):
+    ran = run(*COMMAND, "--fail-if", "f1_micro[by=mars] < 1", stdin=ROWS)
+    assert (ran.code, "no rows [by=mars]; there are all, by=eu, by=us" in ran.err) == (2, True)
+    ran = run(*COMMAND, "--fail-if", "recall_per_label(zero_division=nan)[by] < 0", stdin=ROWS)
+    assert (ran.code, "was not checked for by=us, label y: 0/0" in ran.err) == (0, True)
+    ev = se.Evaluator(["roc_auc_macro"])
+    ev.update({"a"}, {"a": 0.5})
+    ev.save("one")
+    ran = run("show", "one", "--fail-if", "roc_auc_macro < 1")
+    assert (ran.code, "roc_auc_macro is undefined (0/0)" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(("check", "line"), [
+    ("change(f1_micro) < -0.01", "failed: change(f1_micro) < -0.01 (-0.5)"), ("change(f1_micro) < -0.5", ""),
+    ("change( f1_per_label ) < 0", "failed: change( f1_per_label ) < 0 (label y: -1; 2 of 2 fail)"),
+])  # fmt: skip
+def test_changes_are_checked_where_states_are_compared(run, check, line):
+    for name, guess in (("old", "y"), ("new", "x")):
+        ev = se.Evaluator(["f1_micro"])
+        ev.update_many([["x"], ["y"]], [["x"], [guess]])
+        ev.save(name)
+    ran = run("compare", "old", "new", "--fail-if", check)
+    assert (ran.code, ran.err) == (int(bool(line)), line and line + "\n")
+    refused(run("compare", "old", "new", "--fail-if", "f1_micro < 1"), "write 'change(f1_micro) < -0.01'")
