@@ -26,6 +26,7 @@ from streameval.cli.settings import note
 from streameval.cli.usage import Group, command
 from streameval.errors import DataWarning
 from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.pages import to_html
 from streameval.kernel import BACKEND
 from streameval.metrics.catalogue import MetricInfo, catalogue, entry_of, parse_spec
 from streameval.metrics.thresholds import FScore
@@ -205,6 +206,34 @@ def show_state(
     with written_to(output):
         show(document, how, top=top, raw=raw)
     return status_of(checks, document.parts)
+
+
+@command(app)
+def report(
+    states: arg.States,
+    output: arg.Page,
+    title: arg.Title = None,
+    meta: arg.Meta = None,
+    force: arg.Force = False,
+) -> None:
+    """Write a page about a saved state, or one that compares several with the first.
+
+    streameval report today.state --output today.html
+    streameval report old.state new.state --output change.html
+    streameval report today.state --output today.html --title 'Photos' --meta model=v7
+    streameval report monday.state tuesday.state --output days.html --meta 'data=the first days'
+    """
+    check_outputs({"--output of a page": output}, states, force)
+    if wrong := [fact for fact in meta or () if "=" not in fact]:
+        raise UserError(f"--meta {wrong[0]!r} must be NAME=VALUE, such as 'model=v7'")
+    names = [path.stem for path in states]
+    names = names if len({*names}) == len(names) else [*map(str, states)]
+    runs = dict(zip(names, map(load_state, states), strict=True))
+    if len(runs) < len(states):
+        raise UserError("a state is named twice; name each once")
+    facts = dict(fact.split("=", 1) for fact in meta or ())
+    page = to_html(runs if len(runs) > 1 else runs[names[0]], title=title, meta=facts)
+    write_output(output, page.encode())
 
 
 @command(app)

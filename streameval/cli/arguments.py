@@ -56,6 +56,9 @@ Metrics
 Output
 --format -f FORMAT   table, json, csv or markdown. [default: table]
 --output -o FILE     Write the results to a file: .json, .csv, .md or .txt.
+--output -o FILE.html  The file that the page is written to.
+--title TEXT         Heading of the page.
+--meta NAME=VALUE    Line at the top of the page, e.g. 'model=v7'. Repeatable.
 --fail-if CHECK      Exit with status 1 if this holds, e.g. 'f1_micro < 0.7' or 'f1_micro[region] < 0.6'. Repeatable.
 --fail-if CHANGE     Exit with status 1 if this holds, e.g. 'change(f1_micro) < -0.01'. Repeatable.
 --raw                Write labels to CSV unescaped, with every cell in quotes.
@@ -162,6 +165,9 @@ Raw = Annotated[bool, _of("--raw")]
 Top = Annotated[int, _of("--top", min=0)]
 Save = Annotated[Path | None, _of("--save")]
 SaveThresholds = Annotated[Path | None, _of("--save FILE.json")]
+Page = Annotated[Path, _of("--output -o FILE.html")]
+Title = Annotated[str | None, _of("--title")]
+Meta = Annotated[list[str] | None, _of("--meta")]
 Report = Annotated[Path | None, _of("--report")]
 Force = Annotated[bool, _of("--force")]
 DemoRows = Annotated[int, _of("--rows N", min=1)]

@@ -19,8 +19,6 @@ Format = StrEnum("Format", ["table", "json", "csv", "markdown"])  # how results 
 SUFFIXES = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, ".txt": Format.table}
 """The formats of files that ``--output`` names."""
 
-_PAGES = ("--report", "--output of report")
-
 NUMBERS = ("scope", "label", "metric", "value", "bound_low", "bound_high")
 CHANGES = ("scope", "label", "metric", "a", "b", "change", "bound_low", "bound_high")
 CATALOGUE = ("name", "averages", "from", "summary", "formula", "source")
@@ -78,7 +76,8 @@ def check_outputs(
     Files that begin with ``start`` are ours too.
     """
     used = {identity(path): "is a file that is read" for path in inputs}
-    for option, path in outputs.items():
+    for purpose, path in outputs.items():
+        option = purpose.split()[0]
         try:
             if path is None or is_device(path):
                 continue
@@ -86,7 +85,7 @@ def check_outputs(
                 raise UserError(f"{option} {path} {used[name]}; name another")
             used[name] = f"is the file of {option}"
             check_writable(path)
-            if option in _PAGES and path.suffix.lower() not in (".html", ".htm"):
+            if purpose in ("--report", "--output of a page") and path.suffix.lower() not in (".html", ".htm"):
                 raise UserError(f"{option} {path} must end in .html, as a page is written")
             first = b""
             if path.exists() and not force:

@@ -138,7 +138,8 @@ def usage_error(error: Any) -> str:
             said = re.sub(theirs, ours, said)
         return f"{max(param.opts, key=len)} {said}"
     if param is not None:
-        return f"{param.metavar} is missing; see {path} --help"
+        name = f"{max(param.opts, key=len)} {param.metavar}" if param.param_type_name == "option" else param.metavar
+        return f"{name} is missing; see {path} --help"
     if (name := re.match("No such command '(.*?)'", text)) and error.ctx is not None:
         hint = suggestion(name[1], error.ctx.command.commands) or "; see streameval --help"
         return f"there is no command {name[1]!r}{hint}"

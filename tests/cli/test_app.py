@@ -18,7 +18,7 @@ import streameval as se
 from streameval import cli, kernel
 from streameval.cli.app import app
 
-COMMANDS = ("evaluate", "merge", "show", "compare", "metrics", "thresholds", "demo")
+COMMANDS = ("evaluate", "merge", "show", "report", "compare", "metrics", "thresholds", "demo")
 DAYS = ("monday.state", "tuesday.state")
 
 
@@ -134,7 +134,27 @@ def test_four_examples_of_every_help_page_run(run, tmp_path, command):
         ]
         ran = run(*words, stdin=Path(first.split()[1]).read_bytes() if piped else None)
         assert (ran.code, re.sub(r"--window 1000 is left out.*\n", "", ran.err)) == (0, ""), line
-        assert ran.out
+        assert ran.out or command == "report"
+
+
+def test_a_page_is_of_one_state_or_compares_several(run):
+    for name, guess in (("old.state", "a"), ("new.state", "b")):
+        saved(name, ({"a"}, {guess}))
+    assert run("report", "old.state", "-o", "one.html", "--title", "<Tags>", "--meta", "model=v7=x").code == 0
+    page = Path("one.html").read_text()
+    assert "<h1>&lt;Tags&gt;</h1>" in page
+    assert "v7=x" in page
+    assert run("report", "old.state", "new.state", "-o", "one.html").code == 0
+    assert Path("one.html").read_text() != page
+    for options, error in (
+        (["old.state"], "--output FILE.html is missing"),
+        (["old.state", "-o", "x.pdf"], "--output x.pdf must end in .html"),
+        (["old.state", "-o", "old.state"], "--output old.state is a file that is read"),
+        (["old.state", "old.state", "-o", "x.html"], "named twice"),
+        (["old.state", "-o", "x.html", "--meta", "v7"], "--meta 'v7' must be NAME=VALUE"),
+    ):
+        ran = run("report", *options)
+        assert (ran.code, error in ran.err) == (2, True), ran.err
 
 
 def test_every_command_is_named_here():
