@@ -26,6 +26,8 @@ def reference() -> str:
     lines = [
         "# Metrics",
         "",
+        'You have an evaluator. You want a metric. You write its name: `ev.get("f1_macro")`.',
+        "",
         "Every metric of the catalogue. `tp`, `fp`, `fn`, `tn` are the outcomes of a label (`macro`, `weighted`,",
         "`per_label`), pooled over labels (`micro`), or of an example (`samples`); see [conventions](conventions.md).",
         "The first average is the default. A metric is asked for by name and average (`f1_macro`), where the default",

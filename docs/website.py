@@ -241,7 +241,7 @@ def engine_list() -> str:
     """The pages of engines, each with its first sentence."""
     lines = []
     for path in sorted((DOCS / "engines").glob("*.md")):
-        title, text = path.read_text(encoding="utf-8").removeprefix("# ").split("\n\n")[:2]
+        title, text = path.read_text(encoding="utf-8").removeprefix("# ").split("\n\n")[:3:2]
         lines.append(f"- [{title}](engines/{path.name}): {re.split(r'(?<=[.]) ', ' '.join(text.split()))[0]}")
     return "\n".join(lines)
 

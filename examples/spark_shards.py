@@ -20,7 +20,7 @@ TAGS = ["art", "food", "music", "news", "sport"]
 
 
 def posts(count: int) -> list[tuple[list[str], list[str], str]]:
-    source = random.Random(7)  # noqa: S311  # no secrets are made here
+    source = random.Random(7)  # noqa: S311  # not a secret
     made = []
     for _ in range(count):
         actual = source.sample(TAGS, source.randrange(4))

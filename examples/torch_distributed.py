@@ -32,7 +32,7 @@ def evaluate(rank: int, meeting: str) -> None:
             sync(ev)  # as often as one likes: ev stays the state of this process
     total = sync(ev)
     if rank == 0:
-        print(f"{ev.examples} of {total.examples} examples were counted here")
+        print(f"{ev.examples} of {total.examples} examples were counted on this rank")
         print({name: round(value, 4) for name, value in total.get().items()})
     dist.destroy_process_group()
 

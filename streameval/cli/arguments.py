@@ -69,7 +69,7 @@ Output
 --force              Replace files that streameval did not write.
 --rows N             Number of rows. [default: 3000]
 --write DIR          Write a small data set to DIR instead.
---quiet -q           Write results, warnings and errors alone, without notes.
+--quiet -q           Write only results, warnings and errors.
 --color WHEN         auto, always or never. [default: auto]
 """
 

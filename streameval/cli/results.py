@@ -113,7 +113,7 @@ def load_state(path: Path) -> Any:
     try:
         state = load(path)
     except StreamevalError as error:
-        raise UserError(f"{path} is no saved state: {str(error).removeprefix(f'{path}: ')}") from None
+        raise UserError(f"{path} is not a saved state: {str(error).removeprefix(f'{path}: ')}") from None
     if not isinstance(state, Evaluator | Metric | Sliced | Window):
         what = type(state).__name__
         raise UserError(f"{path} holds a {what}; read it with streameval.load, and save the evaluator that is in it")

@@ -233,7 +233,7 @@ class Checkpointer(Generic[HeldT]):
             self._open, self._thread = False, threading.get_ident()
             self._noted = self._version()
             if self._waiting:
-                self._let_others_save()
+                self._release_path()
             steps = self._position - self._saved
             due = self._every is not None and steps >= self._every
             if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
@@ -300,7 +300,7 @@ class Checkpointer(Generic[HeldT]):
         if not self._lock.open:
             raise InputError(f"this Checkpointer is closed and holds {self._path} no more; make a new Checkpointer")
 
-    def _let_others_save(self) -> None:
+    def _release_path(self) -> None:
         self._stepped.notify_all()
         self._stepped.wait_for(lambda: not self._waiting)
 
@@ -318,7 +318,7 @@ class Checkpointer(Generic[HeldT]):
             with self._turn:
                 self._write(last=True)
                 self._noted = self._version()
-                self._let_others_save()
+                self._release_path()
         finally:
             self.close()
 

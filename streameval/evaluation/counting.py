@@ -402,6 +402,10 @@ class Accumulator(Details, Mergeable):
 # -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------
 
 
+for _method in (Accumulator.update, Accumulator.update_many, Accumulator.revert):
+    _method.__qualname__ = _method.__name__  # in Python's own errors of arguments, which users see under other classes
+
+
 def core_of(holder: Accumulator) -> Core:
     """What an object counts with; another one after `reset`, and where labels were dropped."""
     return holder._core

@@ -159,7 +159,7 @@ def _alike(names: Sequence[Label], cells: Any) -> Iterator[tuple[str, str]]:
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
             yield (
                 "alike",
-                f"{_differ(true, pred, way)}, one in y_true alone, one in y_pred; name labels alike",
+                f"{_differ(true, pred, way)}, one only in y_true, one only in y_pred; use the same names",
             )
             return
 

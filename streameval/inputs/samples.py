@@ -22,7 +22,7 @@ from streameval.schema.record import Record
 from streameval.schema.text import number_of, quoted
 
 _LABELS = 10_000  # of one argument that are noted
-_FIRST, _SHOWN = 3, 12  # examples that are described, and how many labels of each
+_FIRST, _EXAMPLES = 3, 12  # examples that are described, and how many labels of each
 
 
 class Sample:
@@ -152,9 +152,9 @@ class InputSummary(dict[str, dict[str, Any]]):
 
 
 def _listed(values: list[Any]) -> str:
-    pairs = [(v["label"], f" {v['score'] + 0.0:g}") if isinstance(v, dict) else (v, "") for v in values[:_SHOWN]]
+    pairs = [(v["label"], f" {v['score'] + 0.0:g}") if isinstance(v, dict) else (v, "") for v in values[:_EXAMPLES]]
     parts = [f"{label_text(label)}{score}" for label, score in pairs]
-    return ", ".join([*parts, *(["..."] if len(values) > _SHOWN else [])]) or "no labels"
+    return ", ".join([*parts, *(["..."] if len(values) > _EXAMPLES else [])]) or "no labels"
 
 
 def start_samples(arguments: Sequence[Argument], values: Iterable[object]) -> None:

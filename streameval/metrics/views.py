@@ -18,8 +18,8 @@ from streameval.states.views import Tables
 def without_decisions(what: str) -> str:
     """What is wrong where a metric of decisions is asked for and nothing makes decisions of scores."""
     return (
-        f"{what} requires decisions, but predictions are scores, for rankings or curves; "
-        "set threshold=: labels scoring at or above it are predicted"
+        f"{what} requires binary predictions, but predictions are scores; construct with threshold=: "
+        "labels scoring at or above it are predicted"
     )
 
 

@@ -157,9 +157,7 @@ class Loop:
             self._learn(question.x, question.y, **({"w": question.weight} if weighs else {}), **question.extra)
         except TypeError as error:
             if weighs:
-                error.add_note(
-                    'learn_one was given the weight as w; if the model takes none, give weight_for="metric".'
-                )
+                error.add_note('learn_one received the weight as w; if the model takes none, give weight_for="metric".')
             raise
         return question
 

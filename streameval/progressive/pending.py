@@ -237,7 +237,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         if self._refuses:
             raise InputError(
                 f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
-                f"given up (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
+                f"dropped (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
                 'max_pending); with no_prediction="count" such truths are counted in without_prediction'
             )
         self._commit(now, late=1)

@@ -28,7 +28,6 @@ _DIFFERENCES = {
     "unknown": "unknown differs",
     "threshold": "thresholds differ",
     "nan": "nan differs",
-    "states": "states differ",
 }
 
 
@@ -158,7 +157,10 @@ class Config:
             return []
         pairs = [(words, getattr(self, name), getattr(other, name)) for name, words in _DIFFERENCES.items()]
         result = [f"{words} ({quoted(mine)} and {quoted(theirs)})" for words, mine, theirs in pairs if mine != theirs]
-        if self.states == other.states:
+        if self.states != other.states:
+            mine, theirs = (" + ".join(("decisions", *each.states)) for each in (self, other))
+            result.append(f"states differ ({mine} and {theirs})")
+        else:
             for mine, theirs in zip(self.options, other.options, strict=True):
                 result += mine.differences(theirs)
         return result

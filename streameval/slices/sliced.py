@@ -315,7 +315,7 @@ class Sliced(Mergeable, Generic[A]):
                 raise MergeError(
                     f"cannot unmerge: by {group.axis.describe()}, examples of several values were counted together, "
                     "and which of these would have a slice is not known any more; construct with a larger max_slices= "
-                    f"(max_slices={self._max_slices} here) or with values="
+                    f"(max_slices={self._max_slices} now) or with values="
                 )
             slices = dict(group.slices)
             for key, part in theirs.slices.items():
@@ -450,7 +450,7 @@ class Sliced(Mergeable, Generic[A]):
             values = {OTHER if key is None else values_of(key): answer_of(part, metric, ANSWERS) for key, part in parts}
             if len(values) < len(parts):
                 raise InputError(
-                    f"{group.axis.describe()} holds booleans beside 0 and 1, which are the same keys to Python; read "
+                    f"{group.axis.describe()} holds booleans and also 0 and 1, which are the same keys to Python; read "
                     "slices()"
                 )
             answers[names[0] if len(names) == 1 else names] = values

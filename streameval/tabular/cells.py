@@ -33,7 +33,7 @@ def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     known = dict(pairs)
     if len(known) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise InputError(f"the key {quoted(next(key for key in keys if keys.count(key) > 1))} is given twice")
+        raise InputError(f"the key {quoted(next(key for key in keys if keys.count(key) > 1))} occurs twice")
     return known
 
 

@@ -191,7 +191,7 @@ def _built(metrics: Metrics, **options: Any) -> State:
         for name, value in options.items():
             if value is not None:
                 raise InputError(
-                    f"metrics is an object; construct it with {name}={quoted(value)}, and leave that out here"
+                    f"metrics is an object; construct it with {name}={quoted(value)}, and leave that argument out"
                 )
         if metrics.examples:
             counted = f"this {type(metrics).__name__} has counted {metrics.examples} examples"

@@ -33,7 +33,7 @@ _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson", ".json")
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
-_OTHERS = {
+_REFUSED = {
     b"\x28\xb5\x2f\xfd": "compressed by zstd; give zstdcat {0} | streameval evaluate - ..., or the file that it holds",
     b"BZh": "compressed by bzip2; give bzcat {0} | streameval evaluate - ..., or the file that it holds",
     b"\xfd7zX": "compressed by xz; give xzcat {0} | streameval evaluate - ..., or the file that it holds",
@@ -71,7 +71,7 @@ def read_text(
         return
     if not start:
         raise EmptyError(f"{name} is empty")
-    for magic, kind in _OTHERS.items():
+    for magic, kind in _REFUSED.items():
         if start.startswith(magic):
             raise InputError(f"{name} is {kind.format(name)}")
     first = start.removeprefix(_MARK).lstrip()[:1]

@@ -415,7 +415,7 @@ class Blocks(Window[A]):
             if index < mine.newest - self._history:
                 continue  # evicted when the two were merged
             if index not in blocks:
-                raise RevertError(f"cannot unmerge: window {index} has no examples here")
+                raise RevertError(f"cannot unmerge: window {index} has no examples in this object")
             rest = blocks.pop(index).copy()
             rest.unmerge(block)
             if rest.examples:

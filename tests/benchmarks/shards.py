@@ -51,7 +51,7 @@ def main() -> None:
     ev = shard_of(wide, 2000, 0.003, 0)
     data, text = ev.to_bytes(), sum(len(name.encode()) for name in ev.labels)
     each = (len(data) - text) / len(ev.labels)
-    say(f"{len(ev.labels):,} labels: {len(data):,} bytes, {each:.1f} a label beside its text\n")
+    say(f"{len(ev.labels):,} labels: {len(data):,} bytes, {each:.1f} a label besides its name\n")
     assert se.Evaluator.from_bytes(data) == ev
     say(f"  from_bytes {1e3 * least(lambda: se.Evaluator.from_bytes(data), 30):.1f} ms")
     say(f", to_bytes {1e3 * least(ev.to_bytes, 30):.1f} ms\n")

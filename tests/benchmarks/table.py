@@ -524,25 +524,25 @@ if how == "traced":
     tracemalloc.start()
 before = tracemalloc.get_traced_memory()[0] if how == "traced" else resident()
 if side == "ours":
-    kept = se.Evaluator()
+    counts = se.Evaluator()
     lists = distinct_labels(1_000_000)
     batch = []
     for labels in lists:
         batch.append(labels)
         if len(batch) == 20_000:
-            kept.update_many(batch, batch)
+            counts.update_many(batch, batch)
             batch = []
     del labels, batch
 else:
-    kept = {}
+    counts = {}
     for labels in distinct_labels(1_000_000):
         for label in labels:
-            kept[label] = len(kept)
+            counts[label] = len(counts)
     del labels, label
 gc.collect()
 spent = (tracemalloc.get_traced_memory()[0] if how == "traced" else resident()) - before
 # Only now, since sorting the labels takes memory too.
-assert len(kept.labels if side == "ours" else kept) == 1_000_000
+assert len(counts.labels if side == "ours" else counts) == 1_000_000
 print(spent)
 """
 
@@ -579,7 +579,7 @@ def as_json(key: str) -> str:
 # -- the table --------------------------------------------------------------------------------------------------------
 
 SIX_IN_RIVER = "River, the same six metrics"
-ONLY_F1 = "scikit-learn, `f1_score` macro alone"
+ONLY_F1 = "scikit-learn, `f1_score` only macro"
 AUC_MACRO = "scikit-learn, `roc_auc_score` macro"
 ONLY_THREE = "three evaluators, one for each"
 
@@ -667,7 +667,7 @@ def heading() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.table", description=__doc__)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to this file as well")
-    parser.add_argument("--only", nargs="*", choices=[row.key for row in ROWS], help="measure these rows alone")
+    parser.add_argument("--only", nargs="*", choices=[row.key for row in ROWS], help="measure only these rows")
     chosen = parser.parse_args()
     head = ("work", "against", "ours", "theirs", "ratio", "target", "met")
     written = [heading(), line(head), line(tuple("-" * len(name) for name in head))]

@@ -30,9 +30,9 @@ def run(tmp_path, monkeypatch, capsys) -> Run:
         if stdin is not None:
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))
         code = main([str(arg) for arg in args])
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        assert "\x1b" not in told.out + told.err  # no colours where there is no terminal
-        return Ran(code, told.out, told.err)
+        message = capsys.readouterr()
+        assert "Traceback" not in message.err
+        assert "\x1b" not in message.out + message.err  # no colours where there is no terminal
+        return Ran(code, message.out, message.err)
 
     return command

@@ -51,7 +51,7 @@ def test_show_answers_for_metrics_that_were_not_asked_for_before(run):
     se.Rolling(se.Evaluator(), size=2), se.Fading(se.F1(), half_life=2),
 ])  # fmt: skip
 @pytest.mark.parametrize("how", ["table", "json", "csv", "markdown"])
-def test_every_kind_of_state_can_be_shown_even_if_it_has_counted_nothing(run, state, how):
+def test_every_kind_of_state_can_be_displayed_even_if_it_has_counted_nothing(run, state, how):
     state.save("state")
     assert run("show", "state", "-f", how).code == 0
 
@@ -68,9 +68,9 @@ def test_compare_says_how_much_changed_and_gives_no_verdict(run):
 def test_the_catalogue_can_be_searched(run):
     every = json.loads(run("metrics", "-f", "json").out)
     assert [row["name"] for row in every["metrics"]] == [entry.name for entry in se.catalogue()]
-    found = json.loads(run("metrics", "ranking", "LOSS", "-f", "json").out)
-    assert "ranking_loss" in [row["name"] for row in found["metrics"]]
-    assert len(found["metrics"]) < len(every["metrics"])
+    result = json.loads(run("metrics", "ranking", "LOSS", "-f", "json").out)
+    assert "ranking_loss" in [row["name"] for row in result["metrics"]]
+    assert len(result["metrics"]) < len(every["metrics"])
 
 
 def test_thresholds_are_read_from_a_saved_state(run):
@@ -78,9 +78,9 @@ def test_thresholds_are_read_from_a_saved_state(run):
     ev.update({"a"}, {"a": 0.9, "b": 0.2})
     ev.update({"b"}, {"a": 0.4, "b": 0.3})
     ev.save("state")
-    found = json.loads(run("thresholds", "state", "-f", "json").out)
-    assert found["metric"] == "f1"
-    rows = [(row["label"], row["threshold"], row["value"]) for row in found["thresholds"]]
+    result = json.loads(run("thresholds", "state", "-f", "json").out)
+    assert result["metric"] == "f1"
+    rows = [(row["label"], row["threshold"], row["value"]) for row in result["thresholds"]]
     assert rows == [("a", 0.9, 1.0), ("b", 0.3, 1.0)]
 
 
@@ -157,7 +157,7 @@ def test_a_page_is_of_one_state_or_compares_several(run):
         assert (ran.code, error in ran.err) == (2, True), ran.err
 
 
-def test_every_command_is_named_here():
+def test_every_command_is_named_in_a_test():
     assert {each.name or each.callback.__name__ for each in app.registered_commands} == set(COMMANDS)
 
 
@@ -183,7 +183,7 @@ def test_the_module_is_the_command_and_a_closed_pipe_is_no_error(args):
     assert process.returncode == 0
 
 
-def test_without_a_command_the_help_is_shown(run):
+def test_without_a_command_the_help_is_displayed(run):
     assert run() == run("--help")
 
 
@@ -198,13 +198,13 @@ def test_streams_that_are_closed_are_no_error_unless_they_are_needed(tmp_path, m
 
     saved("state", ({"a"}, {"a"}))
     assert ended("show state >&-") == (0, "", "")
-    code, told, error = ended("show state 2>&-")
-    assert (code, told.splitlines()[0], error) == (0, "1 example, 1 label", "")
+    code, message, error = ended("show state 2>&-")
+    assert (code, message.splitlines()[0], error) == (0, "1 example, 1 label", "")
     assert ended("evaluate - -a a -p p <&-") == (2, "", "streameval: standard input is closed\n")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")  # noqa: PTH110
-def test_a_full_disk_is_told_in_one_line():
+def test_a_full_disk_is_reported_in_one_line():
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         command = [sys.executable, "-m", "streameval", "metrics", "-f", "json"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)

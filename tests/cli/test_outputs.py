@@ -133,14 +133,14 @@ def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):
 
 
 @pytest.mark.parametrize("name", ["n" * 256, "absent/state", "d.jsonl/state"])
-def test_what_cannot_be_written_is_told_before_a_row_is_read(run, folder, name):
+def test_what_cannot_be_written_is_reported_before_a_row_is_read(run, folder, name):
     Path("bad.jsonl").write_bytes(b"{")
     for option in ("--save", "--report", "--output"):
         name += ".json" * (option == "--output")
         refused(run("evaluate", "bad.jsonl", *COLUMNS, option, name), f"{option} {name} cannot be written: ")
 
 
-def test_a_disk_that_becomes_full_takes_nothing_of_what_is_shown(run, folder, monkeypatch):
+def test_a_disk_that_becomes_full_takes_nothing_of_what_is_displayed(run, folder, monkeypatch):
     def full(_file: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -139,9 +139,9 @@ def test_ctrl_c_ends_a_stream_that_is_open_with_what_was_counted(tmp_path):
         feed(process, LINES)
         screen.until(lambda text: "3 examples" in text)
         process.send_signal(signal.SIGINT)
-        told = json.loads(process.stdout.read())
+        counts = json.loads(process.stdout.read())
         assert process.wait(PATIENCE) == 130
-    assert (told["examples"], told["input"]["interrupted"]) == (3, True)
+    assert (counts["examples"], counts["input"]["interrupted"]) == (3, True)
     assert screen.rest().rstrip().endswith("interrupted: this is what was counted until then")
     assert se.load(tmp_path / "state") == library()
 
@@ -155,11 +155,11 @@ def test_ctrl_c_ends_a_stream_where_there_is_no_terminal(tmp_path):
                 assert process.poll() is None
                 time.sleep(0.005)
         process.send_signal(signal.SIGINT)
-        told, error = process.stdout.read(), process.stderr.read().decode()
+        counts, error = process.stdout.read(), process.stderr.read().decode()
         assert process.wait(PATIENCE) == 130
-    assert json.loads(told)["examples"] in (3, 6)
+    assert json.loads(counts)["examples"] in (3, 6)
     assert error == "interrupted: this is what was counted until then\n"
-    assert se.load(tmp_path / "state").examples == json.loads(told)["examples"]
+    assert se.load(tmp_path / "state").examples == json.loads(counts)["examples"]
 
 
 def waiting(process: subprocess.Popen[bytes]) -> int:
@@ -175,11 +175,11 @@ def test_files_have_a_bar_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
     with started(tmp_path, [*MANY, *COLUMNS, "-f", "json"], **streams) as process:
         screen.until(lambda text: re.search(r"━.* \d+% .*/[0-9.]+ GB [0-9.]+ [kMG]B/s left [0-9:]+", text))
         process.send_signal(signal.SIGINT)
-        told = json.loads(process.stdout.read())
+        counts = json.loads(process.stdout.read())
         assert process.wait(PATIENCE) == 130
-    assert told["input"]["interrupted"]
-    assert 0 < told["examples"] < 2000 * 60_000
-    assert se.load(tmp_path / "state").examples == told["examples"]
+    assert counts["input"]["interrupted"]
+    assert 0 < counts["examples"] < 2000 * 60_000
+    assert se.load(tmp_path / "state").examples == counts["examples"]
     assert screen.rest().rstrip().endswith("interrupted: this is what was counted until then")
 
 

@@ -104,12 +104,12 @@ def test_a_stream_on_standard_input_is_recognised_by_how_it_begins(run, tmp_path
     lambda row: {**row, "p": [list(pair) for pair in row["p"].items()]},
     lambda row: {**row, "labels": list(row["p"]), "p": list(row["p"].values())},
 ])  # fmt: skip
-def test_scores_are_objects_or_pairs_or_numbers_beside_labels(run, tmp_path, form):
+def test_scores_are_objects_or_pairs_or_numbers_with_labels(run, tmp_path, form):
     rows = [form(row) for row in SCORED]
     (tmp_path / "s.jsonl").write_bytes(jsonl(rows))
-    beside = ["--predicted", "labels"] if "labels" in rows[0] else []
+    neighbour = ["--predicted", "labels"] if "labels" in rows[0] else []
     options = "--threshold", "0.5", "--metrics", "f1_micro,ranking_loss"
-    ran = run("evaluate", "s.jsonl", "-a", "tags", "-s", "p", *beside, *options, "--save", "state")
+    ran = run("evaluate", "s.jsonl", "-a", "tags", "-s", "p", *neighbour, *options, "--save", "state")
     assert ran.code == 0
     expected = se.Evaluator(["f1_micro", "ranking_loss"], threshold=0.5)
     expected.update_many([row["tags"] for row in SCORED], [row["p"] for row in SCORED])
@@ -122,7 +122,7 @@ def test_scores_in_csv_stand_behind_colons(run, tmp_path):
     assert se.load("state").labels == ("a:b", "cat")
 
 
-def test_thresholds_found_can_be_given_to_evaluate(run, tmp_path):
+def test_best_thresholds_are_accepted_by_evaluate(run, tmp_path):
     (tmp_path / "s.jsonl").write_bytes(jsonl(SCORED))
     assert run("thresholds", "s.jsonl", "-a", "tags", "-s", "p", "--save", "t.json").code == 0
     ran = run("evaluate", "s.jsonl", "-a", "tags", "-s", "p", "-t", "t.json", "-m", "f1_macro", "-f", "json")
@@ -148,7 +148,7 @@ def test_beta_and_zero_division_are_for_metrics_that_do_not_say_it_themselves(ru
     assert per_label == ev.get("precision_per_label(zero_division=1)")
 
 
-def test_a_window_tells_of_the_last_rows_alone(run, tmp_path):
+def test_a_window_tells_of_the_last_rows_only(run, tmp_path):
     write(tmp_path)
     ran = run("evaluate", "r.jsonl", *COLUMNS, "--window", "2", "-f", "json")
     assert json.loads(ran.out)["windows"][0]["metrics"]["f1_micro"] == library(ROWS[1:]).get("f1_micro")

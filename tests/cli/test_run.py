@@ -14,16 +14,16 @@ OK = b'{"a":["x"],"p":["x"]}\n'
 COLUMNS = "-a", "a", "-p", "p"
 
 
-def refused(ran, *told: str) -> None:
+def refused(ran, *message: str) -> None:
     assert ran.code == 2
     assert ran.out == ""
     assert ran.err.count("\n") == 1
     assert ran.err.startswith("streameval: ")
-    for part in told:
+    for part in message:
         assert part in ran.err
 
 
-@pytest.mark.parametrize(("name", "data", "told"), [
+@pytest.mark.parametrize(("name", "data", "message"), [
     ("t.jsonl", OK + b'{"a":["x"],"p":["x"', "t.jsonl:2:20: not JSON"),
     ("t.jsonl", OK + b'{"a":["x"],"p":["x"]} {"a":[],"p":[]}\n', "t.jsonl:2:23: not JSON"),
     ("t.jsonl", OK + b'{"a":["\xff"],"p":["x"]}\n', "t.jsonl:2:8: the byte ff is not UTF-8"),
@@ -37,11 +37,11 @@ def refused(ran, *told: str) -> None:
     ("t.jsonl", OK + b"null\n" * 2, "t.jsonl:2: a row is an object"),
     ("t.json", b'[{"a":["x"],\n"p":["x"]},\n\n7]\n', "t.json:4: a row is an object"),
     ("t.json", b'[{"a":["x"],\n"p":["x"]},\n{"a" 7}]\n', "t.json:3:6: not JSON: Expecting ':'"),
-    ("t.json", b'[{"a":["x"],"p":["x"]},\n{"a":["x"],"a":[]}]\n', "t.json:2: the key 'a' is given twice"),
+    ("t.json", b'[{"a":["x"],"p":["x"]},\n{"a":["x"],"a":[]}]\n', "t.json:2: the key 'a' occurs twice"),
     ("t.json", b'[{"a":["x"],"p":["x"]},\n', "t.json:1: this array has no end"),
-    ("t.jsonl", OK + b'{"a":["x"],"p":["x"],"a":["y"]}\n', "t.jsonl:2: the key 'a' is given twice"),
-    ("t.jsonl", OK + b'{"a":["x"],"p":{"x":1,"y":0,"x":0}}\n', "t.jsonl:2: the key 'x' is given twice"),
-    ("t.jsonl", OK + b'{"a":["x"],"p":["x"],"\\u0061":["y"]}\n', "t.jsonl:2: the key 'a' is given twice"),
+    ("t.jsonl", OK + b'{"a":["x"],"p":["x"],"a":["y"]}\n', "t.jsonl:2: the key 'a' occurs twice"),
+    ("t.jsonl", OK + b'{"a":["x"],"p":{"x":1,"y":0,"x":0}}\n', "t.jsonl:2: the key 'x' occurs twice"),
+    ("t.jsonl", OK + b'{"a":["x"],"p":["x"],"\\u0061":["y"]}\n', "t.jsonl:2: the key 'a' occurs twice"),
     ("t.jsonl", OK + b'{"a":[18446744073709551616],"p":[7]}\n', "t.jsonl:2: the integer 18446744073709551616 needs"),
     ("t.jsonl", OK + b'{"a":[-9223372036854775809],"p":[7]}\n', "t.jsonl:2: the integer -9223372036854775809 needs"),
     ("t.jsonl", b'{"a":NaN,"p":["x"]}\n', "t.jsonl:1:6: NaN is not valid JSON; write null"),
@@ -64,13 +64,13 @@ def refused(ran, *told: str) -> None:
     ("t.pkl", b"\x80\x05x", "t.pkl is a pickle; save the table as CSV or Parquet"),
     ("t.parquet", b"PAR1 and no more", "t.parquet"),
 ])  # fmt: skip
-def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, told):
+def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
-    refused(run("evaluate", name, *COLUMNS, "--save", "state", "--report", "r.html"), told)
+    refused(run("evaluate", name, *COLUMNS, "--save", "state", "--report", "r.html"), message)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize(("args", "told"), [
+@pytest.mark.parametrize(("args", "message"), [
     (["t.jsnl", *COLUMNS], "there is no file 't.jsnl'; did you mean 't.jsonl'?"),
     (["x.jsonl", *COLUMNS], "there is no file 'x.jsonl'\n"),
     (["T.jsonl", *COLUMNS], "there is no file 'T.jsonl'; did you mean 't.jsonl'?"),
@@ -100,11 +100,11 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--save", "pipe"], "pipe is no ordinary file"),
     (["t.jsonl", *COLUMNS, "--colour"], "--colour"),
 ])  # fmt: skip
-def test_options_that_cannot_be_are_refused(run, tmp_path, args, told):
+def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     (tmp_path / "t.jsonl").write_bytes(OK)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").mkdir()
-    refused(run("evaluate", *args, stdin=OK), told)
+    refused(run("evaluate", *args, stdin=OK), message)
 
 
 def test_an_empty_stream_is_refused(run):
@@ -129,12 +129,12 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     se.Evaluator(threshold=0.5).save("half")
     se.Evaluator().save("plain")
     se.F1().save("single")
-    refused(run("show", "text"), "text is no saved state")
+    refused(run("show", "text"), "text is not a saved state")
     refused(run("show", "absent"), "there is no file 'absent'")
     refused(run("show", "."), "is a folder")
     refused(run("merge", "plain", "half", "--save", "out"), "half: cannot merge")
     refused(run("merge", "plain", "single"), "single holds a F1")
-    refused(run("compare", "plain", "text"), "text is no saved state")
+    refused(run("compare", "plain", "text"), "text is not a saved state")
     for held in (se.Checkpoint(se.F1()), se.Ledger(se.F1()), se.Pending(se.F1()), se.Trace(se.F1())):
         held.save("held")
         refused(run("show", "held"), f"held holds a {type(held).__name__}; read it with streameval.load")

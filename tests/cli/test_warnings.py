@@ -9,7 +9,9 @@ import pytest
 
 import streameval as se
 
-TEXT = "labels 'Cat' and 'cat' differ in case or Unicode form, one in y_true alone, one in y_pred; name labels alike"
+TEXT = (
+    "labels 'Cat' and 'cat' differ in case or Unicode form, one only in y_true, one only in y_pred; use the same names"
+)
 
 
 @pytest.fixture
@@ -25,8 +27,8 @@ def test_a_warning_is_a_line_and_stands_in_results(run, rows: str, more: list[st
     assert (ran.code, ran.err) == (0, f"warning: {TEXT}\n")
     assert json.loads(ran.out)["warnings"] == [TEXT]
     assert TEXT.replace("'", "&#x27;") in Path("r.html").read_text()
-    shown = run("show", "state")
-    assert (shown.code, shown.err) == (0, f"warning: {TEXT}\n")
+    displayed = run("show", "state")
+    assert (displayed.code, displayed.err) == (0, f"warning: {TEXT}\n")
 
 
 def test_strict_makes_warnings_errors(run, rows: str):

@@ -311,7 +311,7 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed so on POSIX alone")
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed so only on POSIX")
 def test_the_second_process_learns_who_the_first_is_and_may_follow_once_it_is_dead(tmp_path: Path):
     path = tmp_path / "state"
     with subprocess.Popen(
@@ -331,7 +331,7 @@ def test_the_second_process_learns_who_the_first_is_and_may_follow_once_it_is_de
     assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="of POSIX alone")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only on POSIX")
 def test_a_forked_child_lets_go_at_once_and_saves_nothing(tmp_path: Path):
     with held(tmp_path / "state") as saved:
         saved.step(3)
@@ -357,7 +357,7 @@ def test_a_forked_child_lets_go_at_once_and_saves_nothing(tmp_path: Path):
     assert se.load(tmp_path / "state").position == 3
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="of POSIX alone")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only on POSIX")
 def test_a_child_that_lives_on_holds_nothing_for_its_dead_parent(tmp_path: Path):
     source = HOLDER + "import os, time\nif os.fork():\n    os._exit(0)\nprint('orphan', flush=True)\ntime.sleep(60)"
     with subprocess.Popen(
@@ -618,7 +618,7 @@ def test_a_thread_that_counts_while_another_steps_is_computed(tmp_path: Path, mo
 # -- files that are none of ours --------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="of POSIX alone")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only on POSIX")
 def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "huge").open("wb") as huge:
@@ -627,7 +627,7 @@ def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, mo
     size = (tmp_path / "state").stat().st_size
     for name, why in {
         "pipe": "this is no ordinary file", "/dev/zero": "this is no ordinary file",
-        "huge": "these 1099511627776 bytes were not written by streameval",
+        "huge": "not a streameval state: these 1099511627776 bytes",
     }.items():  # fmt: skip
         if Path("/", tmp_path, name).exists():
             with pytest.raises(se.FormatError, match=f"{re.escape(str(tmp_path / name))}: .*{why}"):
@@ -762,7 +762,7 @@ def test_everything_is_on_disk_before_the_name_changes_and_the_name_before_it_re
 # -- kills ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed so on POSIX alone")
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed so only on POSIX")
 def test_killing_a_process_at_any_moment_loses_nothing_that_was_saved():
     kills = str(cases(300) if cases(5) >= 5 else 12)
     run = subprocess.run(

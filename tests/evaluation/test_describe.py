@@ -55,9 +55,9 @@ def test_each_side_has_its_form_its_labels_and_its_first_examples(form: str):
 
 
 @pytest.mark.parametrize("keep", [[], ["curves"], ["rankings"]])
-def test_scores_are_described_as_what_they_predict_and_where_they_are_kept_as_numbers(keep: list[str]):
-    kept = {"scores": [{"label": label, "score": score} for label, score in zip(LABELS, SCORES[0], strict=True)]}
-    expected = {"labels": ["a", "c"]} | (kept if keep else {})
+def test_scores_are_described_as_what_they_predict_and_where_they_are_preserved_as_numbers(keep: list[str]):
+    retained = {"scores": [{"label": label, "score": score} for label, score in zip(LABELS, SCORES[0], strict=True)]}
+    expected = {"labels": ["a", "c"]} | (retained if keep else {})
     for scores in (SCORES, mappings(SCORES), pa.array(SCORES.tolist())):
         ev = se.Evaluator([], labels=LABELS, threshold=0.5, keep=keep)
         ev.update_many(SETS, scores)

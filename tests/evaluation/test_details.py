@@ -89,8 +89,8 @@ def test_thresholds_are_chosen_for_metrics_by_name():
     scores = rng.random((300, 3))
     again.update_many(rng.random(scores.shape) < scores, scores)
     assert again.get("f1_macro") == pytest.approx(ev.best_threshold("f1_macro").value, rel=1e-12)
-    for wrong, told in (("f1_micro", r"best_threshold\('f1_micro'\)"), ("recall", "f1, fbeta"), (3, "objective")):
-        with pytest.raises(se.MetricError, match=told):
+    for wrong, message in (("f1_micro", r"best_threshold\('f1_micro'\)"), ("recall", "f1, fbeta"), (3, "objective")):
+        with pytest.raises(se.MetricError, match=message):
             ev.best_thresholds(wrong)  # type: ignore[arg-type]
 
 
@@ -139,7 +139,7 @@ def test_a_spec_made_by_hand_is_that_of_its_name(fields: tuple, key: str):
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"name": "nope"}, "no metric 'nope'"),
         ({"name": "f1", "average": "median"}, "no average 'median'"),
@@ -150,8 +150,8 @@ def test_a_spec_made_by_hand_is_that_of_its_name(fields: tuple, key: str):
         ({"name": "f1", "key": "f1_micro"}, "key must be 'f1_macro'"),
     ],
 )
-def test_a_spec_made_by_hand_is_checked_as_one_made_from_a_name(fields: dict, told: str):
-    with pytest.raises(se.MetricError, match=told):
+def test_a_spec_made_by_hand_is_checked_as_one_made_from_a_name(fields: dict, message: str):
+    with pytest.raises(se.MetricError, match=message):
         se.MetricSpec(**fields)
 
 
@@ -170,7 +170,7 @@ def test_sample_weight_means_weights():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda _: se.score(TRUE, PRED, average="macro"), "score has no argument average=; .*'f1_macro'"),
         (lambda _: se.classification_report(TRUE, PRED, target_names=["a", "b"]), r"target_names=; write labels="),
@@ -182,9 +182,9 @@ def test_sample_weight_means_weights():
         (lambda _: se.F1(target_names=["a"]), "write labels="),
     ],
 )
-def test_keywords_of_other_libraries_are_refused_with_ours(call: Callable[[Any], object], told: str):
+def test_keywords_of_other_libraries_are_refused_with_ours(call: Callable[[Any], object], message: str):
     ev = se.Evaluator()
-    with pytest.raises((se.InputError, se.MetricError), match=told):
+    with pytest.raises((se.InputError, se.MetricError), match=message):
         call(ev)
     assert ev == se.Evaluator()
 
@@ -225,7 +225,7 @@ def test_a_window_bounds_what_it_reads():
 
 
 @pytest.mark.parametrize(
-    ("empty", "shown"),
+    ("empty", "displayed"),
     [
         (se.Evaluator(["f1_micro"]), "Evaluator(no examples; f1_micro)"),
         (se.Evaluator([]), "Evaluator(no examples; no metrics)"),
@@ -238,8 +238,8 @@ def test_a_window_bounds_what_it_reads():
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_an_empty_object_says_so(empty: object, shown: str):
-    assert repr(empty) == shown
+def test_an_empty_object_says_so(empty: object, displayed: str):
+    assert repr(empty) == displayed
     if isinstance(empty, se.Evaluator):
         assert "no examples, no labels; metrics: " in empty.report()
         assert "no examples, no labels; metrics: " in empty._repr_html_()

@@ -105,8 +105,8 @@ def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
     assert back.to_bytes() == data
     assert back.metrics == ev.metrics
     for name in KEEP:
-        kept = ev._core.states.content()
-        assert (name in kept) == (name in back._core.states.content())
+        retained = ev._core.states.content()
+        assert (name in retained) == (name in back._core.states.content())
     for twin in (copy.deepcopy(ev), pickle.loads(pickle.dumps(ev))):
         assert twin.to_bytes() == data
 
@@ -279,9 +279,9 @@ def sound(data: bytes) -> bool:
         assert twin.examples == 2 * ev.examples
         assert se.Evaluator.from_bytes(twin.to_bytes()) == twin
     for entry in catalogue():
-        kept = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.decides)
+        retained = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.decides)
         spec = entry.spec
-        if not kept or (entry.needs(spec) and entry.state == "rankings"):
+        if not retained or (entry.needs(spec) and entry.state == "rankings"):
             continue
         try:
             value = ev.get(spec)
@@ -350,7 +350,7 @@ def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str,
         se.Evaluator.from_bytes(data)
 
 
-def test_metrics_and_what_is_kept_must_belong_together():
+def test_metrics_and_what_is_retained_must_belong_together():
     saved = decode(se.Evaluator(["ndcg"]).to_bytes(), "Evaluator")
     for metrics in (("roc_auc_macro",), ("label_coverage_at(k=2)",), ("psp_at(k=2)",)):
         changed = b"".join(encode(dataclasses.replace(saved, metrics=metrics)))
@@ -392,7 +392,7 @@ def test_contents_of_other_examples_than_the_decisions_are_refused(name: str):
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def test_decisions_alone_cost_no_byte_more_and_other_states_are_small():
+def test_decisions_only_cost_no_byte_more_and_other_states_are_small():
     rng = np.random.default_rng(5)
     true = (rng.random((2000, 8)) < 0.3).astype(np.uint8)
     scores = np.clip(rng.random((2000, 8)), 0.01, 0.99).astype(np.float32)

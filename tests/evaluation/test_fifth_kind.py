@@ -113,7 +113,7 @@ def mean_size(state: Sizes, _: Any) -> float:
 
 
 ENTRY = MetricInfo(
-    "mean_size", "MeanSize", "Mean number of true labels, at most ``most``.", "mean over examples", "here", "sizes",
+    "mean_size", "MeanSize", "Mean number of true labels, at most ``most``.", "mean over examples", "tests", "sizes",
     mean_size, high=math.inf, bigger_is_better=None, averages=("samples",), default="samples", bare=True,
     parameters=(Parameter("most", 8, 1, math.inf, whole=True),), needs=lambda spec: {"most": spec.parameter("most")},
 )  # fmt: skip
@@ -200,8 +200,8 @@ def test_every_holder_takes_it_and_gives_it_back(seed: int):
 
 
 def test_options_and_messages_come_with_the_registration():
-    kept = se.Evaluator([], keep=["sizes"])
-    assert kept._view("sizes", "this").content().sizes == ()
+    retained = se.Evaluator([], keep=["sizes"])
+    assert retained._view("sizes", "this").content().sizes == ()
     with pytest.raises(se.MergeError, match=r"most differ \(8 and 3\)"):
         se.Evaluator(["mean_size"]).merge(se.Evaluator(["mean_size(most=3)"]))
     with pytest.raises(se.MetricError, match=r"mean_size requires the 'sizes' state; construct with keep=\['sizes'\]"):

@@ -90,7 +90,7 @@ def test_lists_of_labels_that_are_numbers_are_scored():
     assert se.score([{0, 1}], [{0, 1}], "f1_micro") == 1.0
 
 
-def test_what_cannot_be_scored_is_told():
+def test_what_cannot_be_scored_is_reported():
     true = np.eye(3)
     with pytest.raises(se.MetricError, match="did you mean 'f1_macro'"):
         se.score(true, true, "f1_marco")

@@ -244,18 +244,18 @@ def test_where_warnings_are_errors_nothing_is_counted_and_the_same_call_goes_on(
 
 def test_a_filter_may_change_the_object_that_is_warned_of(monkeypatch: pytest.MonkeyPatch):
     sliced, rolling = se.Sliced(se.Evaluator(["f1_micro"]), by="n"), se.Rolling(se.Evaluator(["f1_micro"]), size=50)
-    traced, shown = se.F1(), list[object]()
+    traced, displayed = se.F1(), list[object]()
     trace = se.Trace({"ev": traced}, every=20)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        monkeypatch.setattr(warnings, "showwarning", lambda *_: (shown.append(holder), holder.reset()))
+        monkeypatch.setattr(warnings, "showwarning", lambda *_: (displayed.append(holder), holder.reset()))
         for holder, use in (
             (sliced, lambda: (suspected(lambda t, p: sliced.update(t, p, where={"n": 1})), sliced.get())),
             (rolling, lambda: (suspected(rolling.update), rolling.report())),
             (traced, lambda: suspected(trace.update)),
         ):
             use()
-            assert shown[-1] is holder
+            assert displayed[-1] is holder
             assert holder.examples == 0
 
 

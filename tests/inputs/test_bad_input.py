@@ -76,7 +76,7 @@ class Bad:
     name: str
     make: Callable[[], se.Evaluator]
     call: Call
-    told: tuple[str, ...]
+    reported: tuple[str, ...]
     error: type[Exception] = se.InputError
 
     def check(self) -> None:
@@ -86,7 +86,7 @@ class Bad:
             self.call(ev)
         assert ev.to_bytes() == before
         assert type(caught.value) is self.error, f"{type(caught.value).__name__}: {caught.value}"
-        for part in self.told:
+        for part in self.reported:
             assert part in str(caught.value)
         assert len(str(caught.value)) < 500
         for usable in (ev, twin):
@@ -95,26 +95,26 @@ class Bad:
         assert ev.to_bytes() == twin.to_bytes()
 
 
-def sides(name: str, make: Callable[[], se.Evaluator], given: object, *told: str, many: bool = False) -> list[Bad]:
+def sides(name: str, make: Callable[[], se.Evaluator], inputs: object, *message: str, many: bool = False) -> list[Bad]:
     """The same bad argument as y_true, y_pred and mask, in all that takes it."""
     verbs = ["update_many"] if many else ["update", "revert"]
     good = [set(), set()] if many else set()
     made = []
     for verb in verbs:
         for side in ("y_true", "y_pred", "mask"):
-            arguments = {"y_true": good, "y_pred": good, "mask": good, side: given}
+            arguments = {"y_true": good, "y_pred": good, "mask": good, side: inputs}
 
             def call(ev: se.Evaluator, verb: str = verb, arguments: dict = arguments) -> None:
                 getattr(ev, verb)(arguments["y_true"], arguments["y_pred"], mask=arguments["mask"])
 
-            made.append(Bad(f"{name}: {side} of {verb}", make, call, (side, *told)))
+            made.append(Bad(f"{name}: {side} of {verb}", make, call, (side, *message)))
     return made
 
 
-def one_side(name: str, make: Callable[[], se.Evaluator], side: str, given: object, *told: str) -> list[Bad]:
+def one_side(name: str, make: Callable[[], se.Evaluator], side: str, inputs: object, *message: str) -> list[Bad]:
     """A bad value for one side, in update, in revert, and as the last of many examples."""
-    many = [bad for bad in sides(name, make, [set(), given], *told, many=True) if f" {side} " in bad.name]
-    return [bad for bad in sides(name, make, given, *told) if f" {side} " in bad.name] + many
+    many = [bad for bad in sides(name, make, [set(), inputs], *message, many=True) if f" {side} " in bad.name]
+    return [bad for bad in sides(name, make, inputs, *message) if f" {side} " in bad.name] + many
 
 
 def checked(cases: list[Bad]) -> pytest.MarkDecorator:
@@ -218,14 +218,14 @@ def test_numbers_of_examples_that_differ_are_refused(first: str, second: str):
     one, other = LENGTHS[first], LENGTHS[second]
     for n, m in ((3, 2), (2, 3), (1, 0), (0, 1)):
         known = not {"iterator", "rows"} & {first, second}
-        told = (f"y_true has {n}", f"y_pred has {m}") if known else ("y_true", "y_pred")
-        Bad("", declared, lambda ev, n=n, m=m: ev.update_many(one(n), other(m)), told).check()
+        message = (f"y_true has {n}", f"y_pred has {m}") if known else ("y_true", "y_pred")
+        Bad("", declared, lambda ev, n=n, m=m: ev.update_many(one(n), other(m)), message).check()
         Bad(
             "", declared, lambda ev, n=n, m=m: ev.update_many(one(n), one(n), mask=other(m)), ("mask", "y_true")
         ).check()
-        for given in (np.ones(m), [0.5] * m, pd.Series([1.0] * m, dtype=float), np.full(m, 2)):
-            told = ("weights", "y_true", f"weights has {m}") if known else ("weights",)
-            Bad("", declared, lambda ev, n=n, w=given: ev.update_many(one(n), other(n), weights=w), told).check()
+        for inputs in (np.ones(m), [0.5] * m, pd.Series([1.0] * m, dtype=float), np.full(m, 2)):
+            message = ("weights", "y_true", f"weights has {m}") if known else ("weights",)
+            Bad("", declared, lambda ev, n=n, w=inputs: ev.update_many(one(n), other(n), weights=w), message).check()
 
 
 @pytest.mark.parametrize(("n", "m"), [(32768, 32769), (32769, 32768), (65536, 65535), (70_000, 1), (1, 70_000)])
@@ -233,14 +233,14 @@ def test_iterators_that_end_at_different_times_are_refused_wherever_they_end(n: 
     def source(count: int) -> Iterator[set[str]]:
         return iter([{"cat", "new"}] * count)
 
-    for call, *told in (
+    for call, *message in (
         (lambda ev: ev.update_many(source(n), source(m)), "y_true", "y_pred"),
         (lambda ev: ev.update_many(source(n), [{"cat"}] * m), "y_true", "y_pred"),
         (lambda ev: ev.update_many(source(n), source(n), mask=source(m)), "y_true", "mask"),
         (lambda ev: ev.update_many(source(n), source(n), weights=np.ones(m)), "y_true", "weights"),
         (lambda ev: ev.update_many(source(n), source(n), weights=[0.1] * m), "y_true", "weights"),
     ):
-        Bad("", words, call, tuple(told)).check()
+        Bad("", words, call, tuple(message)).check()
 
 
 WIDTHS = {
@@ -280,16 +280,16 @@ def test_rows_whose_lengths_differ_between_the_sides_are_refused():
     Bad("", numbers, lambda ev: ev.update(np.ones(2), np.ones(2), mask=np.ones(3)), ("mask", "3", "2")).check()
 
 
-def test_a_matrix_beside_a_frame_needs_as_many_columns():
+def test_a_matrix_with_a_frame_needs_as_many_columns():
     frame = pd.DataFrame({"bird": [1, 0], "cat": [1, 1]})
     for matrix in (np.ones((2, 3)), sp.csr_array((2, 3)), np.ones((2, 1))):
-        told = ("y_pred", f"{matrix.shape[1]} columns", "2")
-        Bad("", words, lambda ev, m=matrix: ev.update_many(frame, m), told).check()
-        Bad("", words, lambda ev, m=matrix: ev.update_many(m, frame), ("y_true", *told[1:])).check()
-        Bad("", words, lambda ev, m=matrix: ev.update_many(frame, frame, mask=m), ("mask", *told[1:])).check()
+        message = ("y_pred", f"{matrix.shape[1]} columns", "2")
+        Bad("", words, lambda ev, m=matrix: ev.update_many(frame, m), message).check()
+        Bad("", words, lambda ev, m=matrix: ev.update_many(m, frame), ("y_true", *message[1:])).check()
+        Bad("", words, lambda ev, m=matrix: ev.update_many(frame, frame, mask=m), ("mask", *message[1:])).check()
 
 
-def test_nameless_columns_beside_words_are_refused():
+def test_nameless_columns_with_words_are_refused():
     for matrix in (np.ones((1, 2)), sp.csr_array((1, 2)), [np.ones(2)]):
         Bad("", words, lambda ev, m=matrix: ev.update_many(m, [{"cat"}]), ("y_true", "names", "labels=")).check()
         Bad("", words, lambda ev, m=matrix: ev.update_many([{"cat"}], m), ("y_pred", "names", "labels=")).check()
@@ -327,7 +327,7 @@ def many_of(arguments: dict[str, object]) -> Call:
     return lambda ev: ev.update_many(arguments["y_true"], arguments["y_pred"], mask=arguments["mask"])
 
 
-def in_all_forms(name: str, side: str, value: object, *told: str, make: Callable = declared) -> list[Bad]:
+def in_all_forms(name: str, side: str, value: object, *message: str, make: Callable = declared) -> list[Bad]:
     """One bad value in every form that holds values."""
     values = [0, value, 1]
     labels = ["bird", "cat", "dog"]
@@ -353,17 +353,17 @@ def in_all_forms(name: str, side: str, value: object, *told: str, make: Callable
             forms |= {f"array of {dtype}": np.array([values]).astype(dtype) for dtype in ("i1", "f2", "f4", ">f8")}
             forms |= {"array of uint8": np.array([values]).astype("u1")} if value > 0 else {}
     made = []
-    for form, given in forms.items():
-        arguments = {"y_true": [set()], "y_pred": [set()], "mask": [set()], side: given}
+    for form, inputs in forms.items():
+        arguments = {"y_true": [set()], "y_pred": [set()], "mask": [set()], side: inputs}
 
-        made.append(Bad(f"{name} in {form}: {side} of update_many", make, many_of(arguments), (side, *told)))
-        if isinstance(given, list):
+        made.append(Bad(f"{name} in {form}: {side} of update_many", make, many_of(arguments), (side, *message)))
+        if isinstance(inputs, list):
             single = {key: part[0] for key, part in arguments.items()}
 
             def one(ev: se.Evaluator, single: dict = single) -> None:
                 ev.update(single["y_true"], single["y_pred"], mask=single["mask"])
 
-            made.append(Bad(f"{name} in {form}: {side} of update", make, one, (side, *told)))
+            made.append(Bad(f"{name} in {form}: {side} of update", make, one, (side, *message)))
     return made
 
 
@@ -415,7 +415,7 @@ def test_scores_without_a_threshold_are_refused(bad: Bad):
     bad.check()
 
 
-def test_a_bad_score_is_refused_beside_a_label_that_is_ignored():
+def test_a_bad_score_is_refused_with_a_label_that_is_ignored():
     def ignoring() -> se.Evaluator:
         return se.Evaluator(["f1_macro"], labels=["cat"], unknown="ignore", threshold=0.5)
 
@@ -428,11 +428,11 @@ def test_a_label_without_a_threshold_of_its_own_is_refused():
     def partly() -> se.Evaluator:
         return se.Evaluator(["f1_macro"], threshold={"cat": 0.5})
 
-    told = ("no threshold", "'dog'")
-    Bad("", partly, lambda ev: ev.update({"dog"}, {"dog": 0.5}), told, se.LabelError).check()
-    Bad("", partly, lambda ev: ev.update_many([{"dog"}], [{"dog": 0.5}]), told, se.LabelError).check()
+    message = ("no threshold", "'dog'")
+    Bad("", partly, lambda ev: ev.update({"dog"}, {"dog": 0.5}), message, se.LabelError).check()
+    Bad("", partly, lambda ev: ev.update_many([{"dog"}], [{"dog": 0.5}]), message, se.LabelError).check()
     frame = pd.DataFrame({"cat": [0.1], "dog": [0.5]})
-    Bad("", partly, lambda ev: ev.update_many([{"dog"}], frame), told, se.LabelError).check()
+    Bad("", partly, lambda ev: ev.update_many([{"dog"}], frame), message, se.LabelError).check()
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -491,7 +491,7 @@ def label_calls(label: object) -> dict[str, Call]:
 @pytest.mark.parametrize("kind", BAD_LABELS)
 @pytest.mark.parametrize("make", [words, integers, declared, scored])
 def test_labels_that_are_neither_str_nor_int_are_refused_everywhere(kind: str, make: Callable[[], se.Evaluator]):
-    label, told = BAD_LABELS[kind]
+    label, message = BAD_LABELS[kind]
     for name, call in label_calls(label).items():
         if make is declared or make is scored:
             call_name = name
@@ -499,12 +499,12 @@ def test_labels_that_are_neither_str_nor_int_are_refused_everywhere(kind: str, m
                 call(make())
             Bad(call_name, make, call, (), se.LabelError).check()
         else:
-            Bad(name, make, call, (told, "label"), se.LabelError).check()
+            Bad(name, make, call, (message, "label"), se.LabelError).check()
 
 
 @pytest.mark.parametrize("kind", BAD_LABELS)
 def test_an_error_about_a_label_names_the_argument_that_holds_it(kind: str):
-    label, told = BAD_LABELS[kind]
+    label, message = BAD_LABELS[kind]
     for call, argument in (
         (lambda ev: ev.update(["cat", label], ["cat"]), "y_true"),
         (lambda ev: ev.update(["cat"], ["cat", label]), "y_pred"),
@@ -514,7 +514,7 @@ def test_an_error_about_a_label_names_the_argument_that_holds_it(kind: str):
         (lambda ev: ev.update_many([["cat"]], [["cat"]], mask=[["cat", label]]), "mask"),
         (lambda _: se.Evaluator(labels=["cat", label]), "labels"),
     ):
-        Bad("", words, call, (argument, told), se.LabelError).check()
+        Bad("", words, call, (argument, message), se.LabelError).check()
 
 
 COLUMN_LABELS = {
@@ -537,12 +537,12 @@ COLUMN_LABELS = {
 
 @pytest.mark.parametrize("kind", COLUMN_LABELS)
 def test_columns_of_bad_labels_are_refused(kind: str):
-    given = COLUMN_LABELS[kind]()
-    other = [set()] * (1 if isinstance(given, list | pd.DataFrame) else 2)
+    inputs = COLUMN_LABELS[kind]()
+    other = [set()] * (1 if isinstance(inputs, list | pd.DataFrame) else 2)
     for make in (words, declared):
-        Bad("", make, lambda ev: ev.update_many(given, other), (), se.LabelError).check()
-        Bad("", make, lambda ev: ev.update_many(other, given), (), se.LabelError).check()
-        Bad("", make, lambda ev: ev.update_many(other, other, mask=given), (), se.LabelError).check()
+        Bad("", make, lambda ev: ev.update_many(inputs, other), (), se.LabelError).check()
+        Bad("", make, lambda ev: ev.update_many(other, inputs), (), se.LabelError).check()
+        Bad("", make, lambda ev: ev.update_many(other, other, mask=inputs), (), se.LabelError).check()
 
 
 NULLS = {
@@ -567,15 +567,15 @@ NULLS = {
 
 @pytest.mark.parametrize("kind", NULLS)
 def test_nulls_in_columns_of_lists_are_refused(kind: str):
-    given = NULLS[kind]()
+    inputs = NULLS[kind]()
     error = se.LabelError if kind == "null entry" else None
     for call, argument in (
-        (lambda ev: ev.update_many(given, [set()] * 2), "y_true"),
-        (lambda ev: ev.update_many([set()] * 2, given), "y_pred"),
-        (lambda ev: ev.update_many([set()] * 2, [set()] * 2, mask=given), "mask"),
+        (lambda ev: ev.update_many(inputs, [set()] * 2), "y_true"),
+        (lambda ev: ev.update_many([set()] * 2, inputs), "y_pred"),
+        (lambda ev: ev.update_many([set()] * 2, [set()] * 2, mask=inputs), "mask"),
     ):
-        told = () if error else (argument, "null")
-        Bad("", words, call, told, error or se.InputError).check()
+        message = () if error else (argument, "null")
+        Bad("", words, call, message, error or se.InputError).check()
 
 
 def test_nulls_outside_of_a_slice_do_not_matter():
@@ -617,9 +617,9 @@ def test_an_unknown_integer_label_is_refused():
         return se.Evaluator(["f1_macro"], labels=[10, 20, "x"])
 
     for label in (11, -10, 2**80, np.int64(7), "10"):
-        told = (repr(label if isinstance(label, str) else int(label)),)
-        Bad("", made, lambda ev, n=label: ev.update({n}, {10}), told, se.LabelError).check()
-        Bad("", made, lambda ev, n=label: ev.update_many([{10}], [{n}]), told, se.LabelError).check()
+        message = (repr(label if isinstance(label, str) else int(label)),)
+        Bad("", made, lambda ev, n=label: ev.update({n}, {10}), message, se.LabelError).check()
+        Bad("", made, lambda ev, n=label: ev.update_many([{10}], [{n}]), message, se.LabelError).check()
 
 
 def test_an_unknown_label_of_any_size_is_refused_with_a_short_message():
@@ -637,11 +637,11 @@ def test_labels_of_any_size_can_be_counted_and_reported():
 
 
 def test_a_float_equal_to_a_known_integer_is_no_label():
-    for given in ({1.0}, [1.0], {1.0: 1}, {True: 1}, {True}, [np.float64(1)], [True], [NAN]):
-        Bad("", numbers, lambda ev, g=given: ev.update(g, {1}), ("label",), se.LabelError).check()
-        Bad("", numbers, lambda ev, g=given: ev.update({1}, g), ("label",), se.LabelError).check()
-        Bad("", numbers, lambda ev, g=given: ev.update({1: 1}, g), ("label",), se.LabelError).check()
-        Bad("", numbers, lambda ev, g=given: ev.update_many([{1}], [g]), ("label",), se.LabelError).check()
+    for inputs in ({1.0}, [1.0], {1.0: 1}, {True: 1}, {True}, [np.float64(1)], [True], [NAN]):
+        Bad("", numbers, lambda ev, g=inputs: ev.update(g, {1}), ("label",), se.LabelError).check()
+        Bad("", numbers, lambda ev, g=inputs: ev.update({1}, g), ("label",), se.LabelError).check()
+        Bad("", numbers, lambda ev, g=inputs: ev.update({1: 1}, g), ("label",), se.LabelError).check()
+        Bad("", numbers, lambda ev, g=inputs: ev.update_many([{1}], [g]), ("label",), se.LabelError).check()
 
 
 # -- weights ----------------------------------------------------------------------------------------------------------
@@ -676,19 +676,19 @@ WEIGHTS = {
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("make", [words, weighed])
 def test_weights_that_are_no_finite_number_from_0_up_are_refused(kind: str, make: Callable[[], se.Evaluator]):
-    weight, told = WEIGHTS[kind]
-    told = told if kind != "too large for float64" else ""
-    Bad("", make, lambda ev: ev.update({"cat"}, {"new"}, weight=weight), ("weight", told)).check()
-    Bad("", make, lambda ev: ev.update({"cat": 1}, {"cat": 1}, weight=weight), ("weight", told)).check()
-    Bad("", make, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=weight), ("weight", told)).check()
+    weight, message = WEIGHTS[kind]
+    message = message if kind != "too large for float64" else ""
+    Bad("", make, lambda ev: ev.update({"cat"}, {"new"}, weight=weight), ("weight", message)).check()
+    Bad("", make, lambda ev: ev.update({"cat": 1}, {"cat": 1}, weight=weight), ("weight", message)).check()
+    Bad("", make, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=weight), ("weight", message)).check()
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_a_bad_weight_among_many_is_refused(kind: str):
     weight, _ = WEIGHTS[kind]
     examples = [{"cat", "new"}, {"dog"}, {"bird"}]
-    for given in ([1.0, 2.5, weight], (weight, weight, weight), [0.5, weight, 1]):
-        Bad("", words, lambda ev, w=given: ev.update_many(examples, examples, weights=w), ("weights",)).check()
+    for inputs in ([1.0, 2.5, weight], (weight, weight, weight), [0.5, weight, 1]):
+        Bad("", words, lambda ev, w=inputs: ev.update_many(examples, examples, weights=w), ("weights",)).check()
     if isinstance(weight, float | np.floating):
         array = np.array([1, 2, weight], type(weight))
         Bad("", words, lambda ev: ev.update_many(examples, iter(examples), weights=array), ("weights",)).check()
@@ -720,10 +720,10 @@ REVERTS: dict[str, tuple[Callable[[], se.Evaluator], Call]] = {
     "more labels": (words, lambda ev: ev.revert({"cat", "bird", "dog"}, {"cat"})),
     "sides swapped": (words, lambda ev: ev.revert({"cat"}, {"cat", "bird"})),
     "another prediction": (words, lambda ev: ev.revert({"cat", "bird"}, {"bird"})),
-    "a mask never given": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, mask={"bird"})),
+    "a mask never passed": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, mask={"bird"})),
     "a mask of a new label": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, mask={"dog"})),
     "a mention never made": (words, lambda ev: ev.revert({"cat": 1, "bird": 1, "dog": 0}, {"cat"})),
-    "a weight never given": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=2.0)),
+    "a weight never passed": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=2.0)),
     "less than the weight": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=0.5)),
     "no weight": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=0.0)),
     "a weight one unit too large": (weighed, lambda ev: ev.revert({"cat"}, {"dog"}, weight=math.nextafter(0.1, 1))),
@@ -831,10 +831,10 @@ METRICS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("kind", METRICS)
 def test_metrics_and_parameters_that_do_not_exist_are_refused(kind: str):
-    call, told = METRICS[kind]
+    call, message = METRICS[kind]
     with pytest.raises(se.MetricError) as caught:
         call()
-    for part in told:
+    for part in message:
         assert part in str(caught.value)
     assert len(str(caught.value)) < 500
 
@@ -873,11 +873,11 @@ LABELS = {
 
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_that_cannot_be_declared_are_refused(kind: str):
-    given, told = LABELS[kind]
+    inputs, message = LABELS[kind]
     for build in (se.Evaluator, se.F1, lambda labels: se.metric("f1", labels=labels)):
         with pytest.raises(se.LabelError) as caught:
-            build(labels=given)
-        for part in (*told, "label"):
+            build(labels=inputs)
+        for part in (*message, "label"):
             assert part in str(caught.value)
 
 
@@ -931,10 +931,10 @@ THRESHOLDS = {
 
 @pytest.mark.parametrize("kind", THRESHOLDS)
 def test_thresholds_that_are_no_numbers_one_per_label_are_refused(kind: str):
-    threshold, told = THRESHOLDS[kind]
+    threshold, message = THRESHOLDS[kind]
     with pytest.raises(se.InputError) as caught:
         se.Evaluator(labels=["cat", "dog"], threshold=threshold)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "threshold" in str(caught.value) or isinstance(caught.value, se.LabelError)
 
 
@@ -1005,14 +1005,14 @@ DIFFERENT: dict[str, tuple[Callable[[], object], Callable[[], object], tuple[str
 
 @pytest.mark.parametrize("kind", DIFFERENT)
 def test_merging_objects_built_differently_is_refused_by_name(kind: str):
-    first, second, told = DIFFERENT[kind]
+    first, second, message = DIFFERENT[kind]
     for one, other in ((first(), second()), (second(), first())):
         one.update(set(), set())
         before = one.to_bytes(), other.to_bytes()
         for call in (lambda one=one, other=other: one.merge(other), lambda one=one, other=other: one + other):
             with pytest.raises(se.MergeError) as caught:
                 call()
-            for part in (*told, "cannot merge"):
+            for part in (*message, "cannot merge"):
                 assert part in str(caught.value)
             assert (one.to_bytes(), other.to_bytes()) == before
 
@@ -1095,7 +1095,7 @@ class Unhelpful:
         raise Broken("hash")
 
 
-def test_objects_that_cannot_be_shown_are_refused_all_the_same():
+def test_objects_that_cannot_be_displayed_are_refused_all_the_same():
     thing = Unhelpful()
     Bad("", words, lambda ev: ev.update(thing, set()), ("y_true", "Unhelpful")).check()
     Bad("", words, lambda ev: ev.update([thing], set()), ("Unhelpful",), se.LabelError).check()

@@ -175,7 +175,7 @@ def se_with_rows(data: bytes, rows: Any) -> bytes:
     return ev.to_bytes()
 
 
-def test_rows_is_kept_and_compares_equal():
+def test_rows_is_preserved_and_compares_equal():
     ev = se.Evaluator(rows="indicator")
     for other in (ev.copy(), se.Evaluator.from_bytes(ev.to_bytes())):
         other.update([1, 0, 1], [1, 1, 1])
@@ -187,7 +187,7 @@ def test_rows_is_kept_and_compares_equal():
 
 
 @pytest.mark.parametrize("side", [[0, 1], [1, 0], [0, 0.0], [True, False], np.array([0, 1]), ["0", "1"]], ids=str)
-def test_one_and_zero_beside_a_row_of_two_are_refused(side: Any):
+def test_one_and_zero_with_a_row_of_two_are_refused(side: Any):
     for true, pred in (([1, 0], side), (side, [1, 0])):
         for options in ({}, {"labels": [0, 1, "0", "1"][: 0 if "0" in list(side) else 2] or None}):
             for call in (
@@ -205,7 +205,7 @@ def test_one_and_zero_beside_a_row_of_two_are_refused(side: Any):
 
 
 @pytest.mark.parametrize("side", [[3, 7], [1], {"a"} - {"a"}, {1, 0}, np.array([0, 1, 1]), [5, 0]], ids=str)
-def test_one_and_zero_beside_anything_else_are_labels(side: Any):
+def test_one_and_zero_with_anything_else_are_labels(side: Any):
     one, other = se.Evaluator(), se.Evaluator()
     one.update([1, 0], side)
     one.update_many([[1, 0]], [side])

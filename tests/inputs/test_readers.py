@@ -334,10 +334,10 @@ def test_forms_with_names_need_no_declared_labels(form: str):
     ev, reference = se.Evaluator(), se.Evaluator()
     ev.update_many(make(true), make(pred))
     for row in range(len(true)):  # a list of labels says nothing of those that it leaves out
-        given_rows = [
+        input_rows = [
             mappings(bits[row : row + 1]) if form in FRAMES else labels_of(bits[row : row + 1]) for bits in (true, pred)
         ]
-        reference.update(*(given_row[0] for given_row in given_rows))
+        reference.update(*(input_row[0] for input_row in input_rows))
     assert ev.to_bytes() == reference.to_bytes()
     assert ev.get() == by_loops(true, pred).get()
 
@@ -366,7 +366,7 @@ def test_labels_of_nameless_columns_are_their_positions(form: str):
 
 
 @pytest.mark.parametrize("form", MATRICES)
-def test_a_matrix_beside_a_frame_takes_its_names(form: str):
+def test_a_matrix_with_a_frame_takes_its_names(form: str):
     true, pred = drawn(9), drawn(10)
     for y_true, y_pred in ((frame(true), MATRICES[form](pred)), (MATRICES[form](true), frame(pred))):
         if isinstance(y_true, list | Iterator) or isinstance(y_pred, list | Iterator) or "array of rows" in form:
@@ -376,7 +376,7 @@ def test_a_matrix_beside_a_frame_takes_its_names(form: str):
         assert ev.to_bytes() == by_loops(true, pred).to_bytes()
 
 
-def test_words_beside_nameless_columns_mean_the_same_in_update_and_update_many():
+def test_words_with_nameless_columns_mean_the_same_in_update_and_update_many():
     def outcome(call: Callable[[se.Evaluator], None]) -> bytes | str:
         ev = se.Evaluator()
         try:
@@ -475,11 +475,11 @@ UNKNOWN_TRUTHS: dict[str, Callable[[Bits], object]] = {
 @pytest.mark.parametrize("form", UNKNOWN_TRUTHS)
 def test_unknown_truths_are_masked_in_every_form(form: str):
     true, pred, mask = drawn(11, unknown=True), drawn(12), drawn(13)
-    for given_mask in (None, mask):
-        expected = by_loops(true, pred, given_mask, labels=NAMES).to_bytes()
+    for input_mask in (None, mask):
+        expected = by_loops(true, pred, input_mask, labels=NAMES).to_bytes()
         for y_pred in (pred, labels_of(pred)):
             ev = se.Evaluator(labels=NAMES)
-            ev.update_many(UNKNOWN_TRUTHS[form](true), y_pred, mask=given_mask)
+            ev.update_many(UNKNOWN_TRUTHS[form](true), y_pred, mask=input_mask)
             assert ev.to_bytes() == expected
 
 
@@ -611,10 +611,10 @@ def test_an_example_without_labels_is_an_example(empty: object):
 
 @pytest.mark.parametrize("kind", [object, "U3"])
 def test_arrays_of_labels_are_lists_of_them_also_where_some_are_empty(kind: object):
-    rows, others = [["a", "b"], [], ["c"], ["a"]], [["a"], ["b"], [], ["c", "a"]]
+    rows, rest = [["a", "b"], [], ["c"], ["a"]], [["a"], ["b"], [], ["c", "a"]]
     expected = se.Evaluator()
-    expected.update_many(rows, others)
-    true, pred = ([np.array(row, kind) for row in side] for side in (rows, others))
+    expected.update_many(rows, rest)
+    true, pred = ([np.array(row, kind) for row in side] for side in (rows, rest))
     column = np.empty(4, object)
     column[:] = true
     for form in (true, iter(true), column, pd.Series(true)):
@@ -632,10 +632,10 @@ def test_no_examples_at_all_change_nothing():
         pl.Series([], dtype=pl.List(pl.String)), pa.chunked_array([], pa.list_(pa.string())),
         pa.array([], pa.list_(pa.string())), pa.array([["a"]])[:0], pd.Series([], dtype=object),
     ]  # fmt: skip
-    for given_nothing in nothing:
+    for without_input in nothing:
         ev = se.Evaluator(labels=["a", "b"])
-        ev.update_many(given_nothing, [], weights=[])
-        ev.update_many([], given_nothing, mask=[])
+        ev.update_many(without_input, [], weights=[])
+        ev.update_many([], without_input, mask=[])
         assert ev == se.Evaluator(labels=["a", "b"])
 
 
@@ -673,17 +673,17 @@ class Shouting(str):
         return self is other
 
 
-@pytest.mark.parametrize(("given_label", "label"), [
+@pytest.mark.parametrize(("input_label", "label"), [
     (Tag.A, "a"), (Number.TWO, 2), (np.str_("a"), "a"), (np.int8(-5), -5), (np.uint64(2**64 - 1), 2**64 - 1),
     (2**100, 2**100), (Shouting("a"), "a"),
 ])  # fmt: skip
-def test_labels_of_subclasses_are_the_plain_labels(given_label: object, label: str | int):
+def test_labels_of_subclasses_are_the_plain_labels(input_label: object, label: str | int):
     expected = se.Evaluator()
     expected.update({label}, {label})
     pairs = [
-        ({given_label}, {label}), ([label], (given_label,)), ({given_label: True}, {label: True}),
-        ({label: True}, {given_label: True}), ({given_label: 1}, {given_label}), ({given_label, label}, {label}),
-        ({given_label: True, label: True}, {label: True}), ({label: True}, {label: True, given_label: True}),
+        ({input_label}, {label}), ([label], (input_label,)), ({input_label: True}, {label: True}),
+        ({label: True}, {input_label: True}), ({input_label: 1}, {input_label}), ({input_label, label}, {label}),
+        ({input_label: True, label: True}, {label: True}), ({label: True}, {label: True, input_label: True}),
     ]  # fmt: skip
     for warm in (False, True):
         for true, pred in pairs:
@@ -695,9 +695,9 @@ def test_labels_of_subclasses_are_the_plain_labels(given_label: object, label: s
             else:
                 ev.update(true, pred)
             many.update_many([true], [pred])
-            assert all(type(found) in (str, int) for found in ev.labels)
+            assert all(type(result) in (str, int) for result in ev.labels)
             assert ev.to_bytes() == many.to_bytes() == expected.to_bytes()
-    for declared in ([given_label], (label,)):
+    for declared in ([input_label], (label,)):
         assert se.Evaluator(labels=declared).labels == (label,)
         assert type(se.Evaluator(labels=declared).labels[0]) in (str, int)
 
@@ -960,9 +960,9 @@ def test_scores_and_thresholds_are_compared_as_real_numbers(form: str, dtype: ty
         | st.floats(allow_nan=False, allow_infinity=False),
         st.lists(st.floats(allow_nan=False, allow_infinity=False, width=16), max_size=3),
     )
-    def check(threshold: float, others: list[float]):
+    def check(threshold: float, rest: list[float]):
         with np.errstate(all="ignore"):
-            values = near(threshold) + [score for value in others for score in near(value)][:4]
+            values = near(threshold) + [score for value in rest for score in near(value)][:4]
         if not values:
             return
         row = np.array(values, dtype)
@@ -998,14 +998,14 @@ def test_integer_scores_of_any_size_are_compared_exactly(form: str, scores: list
         except (OverflowError, pa.ArrowInvalid):
             return
     kind = object if max(scores) > 2**1024 else None  # pandas makes a column of no larger ones itself
-    given_scores = {
+    input_scores = {
         "array": lambda: np.array([scores], object),
         "row": lambda: [np.array(scores, object)],
         "mapping": lambda: [dict(zip("ab", scores, strict=True))],
         "arrow": lambda: table,
         "pandas": lambda: pd.DataFrame({"a": [scores[0]], "b": [scores[1]]}, dtype=kind),
     }[form]()
-    ev.update_many([set()], given_scores)
+    ev.update_many([set()], input_scores)
     expected = [score if isinstance(score, bool) else Fraction(score) >= Fraction(threshold) for score in scores]
     assert ev.per_label().fp.tolist() == list(map(int, expected))
 
@@ -1013,14 +1013,14 @@ def test_integer_scores_of_any_size_are_compared_exactly(form: str, scores: list
 def test_long_double_scores_are_compared_exactly():
     score = np.nextafter(np.longdouble(0.7), np.longdouble(0))
     expected = int(Fraction(*score.as_integer_ratio()) >= Fraction(0.7))
-    for given_score in (np.array([[score]]), [np.array([score])], [{0: score}]):
+    for input_score in (np.array([[score]]), [np.array([score])], [{0: score}]):
         ev = se.Evaluator(threshold=0.7)
-        ev.update_many([set()], given_score)
+        ev.update_many([set()], input_score)
         assert ev.per_label().fp.tolist() == [expected]
 
 
 @pytest.mark.parametrize("form", ["array", "row", "mapping", "frame"])
-def test_true_is_a_decision_beside_scores_in_every_form(form: str):
+def test_true_is_a_decision_with_scores_in_every_form(form: str):
     for threshold in (1.5, 0.0, -1.0):
         ev = se.Evaluator(labels=["a", "b", "c"], threshold=threshold)
         values = [True, False, 0.7]
@@ -1088,7 +1088,7 @@ def test_thresholds_for_many_labels_are_the_same_from_arrays_mappings_and_bytes(
     assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
 
 
-def test_a_threshold_is_kept_exactly_or_refused():
+def test_a_threshold_is_retained_exactly_or_refused():
     for threshold in (2**53 + 1, Fraction(1, 3), Decimal("0.7"), np.longdouble(1) / 3):
         try:
             ev = se.Evaluator(threshold=threshold)

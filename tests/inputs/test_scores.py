@@ -194,29 +194,29 @@ def test_declared_labels_may_stand_in_another_order(form: str, declared: list[st
         wide = Data(5, labels=declared)
         wide.scores = np.column_stack([data.scores, np.full(40, math.nan)])[:, place]
         wide.true = np.column_stack([data.true, np.zeros(40, int)])[:, place]
-        given = SCORES[form](wide)
+        inputs = SCORES[form](wide)
     else:
-        given = SCORES[form](data)
-    assert counted(data.sets(), given, labels=declared) == counted(data.sets(), data.mappings(), labels=declared)
+        inputs = SCORES[form](data)
+    assert counted(data.sets(), inputs, labels=declared) == counted(data.sets(), data.mappings(), labels=declared)
 
 
 @pytest.mark.parametrize("form", ["mappings", "pandas", "polars", "arrow", "mixed rows"])
 def test_labels_may_grow_with_the_stream_and_be_ignored_or_added(form: str):
     data = Data(6, holes=True)
-    given = (
+    inputs = (
         (lambda: [pd.Series(row) for row in data.mappings()]) if form == "mixed rows" else lambda: SCORES[form](data)
     )
-    assert counted(data.sets(), given(), labels=None) == counted(data.sets(), data.mappings(), labels=None)
+    assert counted(data.sets(), inputs(), labels=None) == counted(data.sets(), data.mappings(), labels=None)
     some = LABELS[1:3]
-    added = counted(data.sets(), given(), labels=some, unknown="add")
+    added = counted(data.sets(), inputs(), labels=some, unknown="add")
     assert added == counted(data.sets(), data.mappings(), labels=some, unknown="add")
     assert set(added.labels) == set(LABELS)
-    ignored = counted(data.sets(), given(), labels=some, unknown="ignore")
+    ignored = counted(data.sets(), inputs(), labels=some, unknown="ignore")
     narrow = [{label: row[label] for label in some} for row in data.mappings()]
     assert ignored == counted([names & set(some) for names in data.sets()], narrow, labels=some, unknown="ignore")
     refusing = evaluator(labels=some)
     with pytest.raises(se.LabelError, match="y_pred"):
-        refusing.update_many([set()] * 40, given())
+        refusing.update_many([set()] * 40, inputs())
     assert refusing == evaluator(labels=some)
 
 
@@ -292,7 +292,7 @@ def test_ranked_lists_are_scores_that_fall():
     assert columns == expected
 
 
-def test_ranked_lists_are_decisions_too_and_may_stand_beside_scores():
+def test_ranked_lists_are_decisions_too_and_may_stand_next_to_scores():
     ev = se.Evaluator(["ndcg", "f1_micro"], labels=LABELS, threshold=0.5)
     ev.update({"a"}, ["a", "c"])
     ev.update({"a"}, {"a": 0.25, "b": 0.5})
@@ -361,7 +361,7 @@ ONE: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 MANY: dict[str, tuple[Callable[[], Pair], str]] = {
-    **{name: (lambda make=make: ([{"a"}, {"b"}], [{"a": 0.5}, make()]), told) for name, (make, told) in ONE.items()},
+    **{name: (lambda make=make: ([{"a"}, {"b"}], [{"a": 0.5}, make()]), text) for name, (make, text) in ONE.items()},
     "boolean array": (lambda: (np.ones((2, 5)), np.ones((2, 5), bool)), "binary predictions"),
     "boolean csr": (lambda: (np.ones((2, 5)), sp.csr_matrix(np.ones((2, 5), bool))), "binary predictions"),
     "boolean frame": (lambda: ([{"a"}], pd.DataFrame([[True, False]], columns=["a", "b"])), "binary predictions"),
@@ -422,10 +422,10 @@ def started(labels: list[str] | None = LABELS) -> se.Evaluator:
 
 @pytest.mark.parametrize("what", ONE)
 def test_one_example_that_cannot_be_understood_changes_nothing(what: str):
-    make, told = ONE[what]
+    make, message = ONE[what]
     for verb in ("update", "revert"):
         ev = started()
-        with pytest.raises((se.InputError, se.LabelError), match=told):
+        with pytest.raises((se.InputError, se.LabelError), match=message):
             getattr(ev, verb)({"c"}, make())
         assert ev == started()
     if what not in ("short row", "unknown label"):
@@ -438,9 +438,9 @@ def test_one_example_that_cannot_be_understood_changes_nothing(what: str):
 
 @pytest.mark.parametrize("what", MANY)
 def test_many_examples_that_cannot_be_understood_change_nothing(what: str):
-    make, told = MANY[what]
+    make, message = MANY[what]
     ev = started()
-    with pytest.raises((se.InputError, se.LabelError), match=told):
+    with pytest.raises((se.InputError, se.LabelError), match=message):
         ev.update_many(*make())
     assert ev == started()
 
@@ -449,39 +449,39 @@ def test_many_examples_that_cannot_be_understood_change_nothing(what: str):
 @pytest.mark.parametrize("sized", [True, False])
 def test_weights_that_do_not_fit_change_nothing(weights: list[float], sized: bool):
     ev = started()
-    given = [{"a": 0.5}] * 2
+    inputs = [{"a": 0.5}] * 2
     with pytest.raises(se.InputError, match="weights"):
-        ev.update_many([{"a"}] * 2, given if sized else iter(given), weights=weights)
+        ev.update_many([{"a"}] * 2, inputs if sized else iter(inputs), weights=weights)
     assert ev == started()
 
 
 @pytest.mark.parametrize("form", ["float64", "csr", "mappings", "pandas", "best"])
-def test_arguments_are_neither_changed_nor_kept(form: str):
+def test_arguments_are_neither_changed_nor_retained(form: str):
     data = Data(8, holes=True)
-    given = SCORES[form](data)
+    inputs = SCORES[form](data)
     true, mask, weights = data.true.copy(), data.hidden.copy(), data.weights.copy()
     expected = counted(data.true, data.scores, mask=data.hidden, weights=data.weights)
-    before = repr(given), repr(data.scores)
+    before = repr(inputs), repr(data.scores)
     ev = evaluator()
-    ev.update_many(true, given, mask=mask, weights=weights)
-    assert (repr(given), repr(data.scores)) == before
+    ev.update_many(true, inputs, mask=mask, weights=weights)
+    assert (repr(inputs), repr(data.scores)) == before
     for part in (true, mask, weights):
         part[...] = 0
     if form == "float64":
-        given[...] = 1.0
+        inputs[...] = 1.0
     elif form == "csr":
-        given.data[...], given.indices[...] = 9.0, 0
+        inputs.data[...], inputs.indices[...] = 9.0, 0
     elif form == "best":
-        given.indices[...], given.scores[...] = 0, 0.0
+        inputs.indices[...], inputs.scores[...] = 0, 0.0
     elif form == "pandas":
-        given.iloc[:, :] = 0.0
+        inputs.iloc[:, :] = 0.0
     else:
-        for row in given:
+        for row in inputs:
             row.clear()
     assert ev == expected
 
 
-def test_columns_without_names_are_refused_beside_scores_of_strings():
+def test_columns_without_names_are_refused_with_scores_of_strings():
     ev = se.Evaluator(["ndcg"])
     with pytest.raises(se.InputError, match="columns without names"):
         ev.update_many(np.array([[1, 0]]), [{"a": 0.5, "b": 0.25}])

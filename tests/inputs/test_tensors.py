@@ -73,14 +73,14 @@ def test_a_tensor_is_read_where_it_is():
 
 
 @pytest.mark.parametrize(
-    ("tensor", "told"),
+    ("tensor", "message"),
     [
         (Tensor(VALUES, device="meta"), "y_pred is a tensor on meta, which has no values"),
         (Tensor(VALUES, layout="torch.sparse_csr"), r"layout torch\.sparse_csr; write y_pred\.to_dense\(\)"),
         (Tensor(VALUES, "torch.quint8"), "y_pred is a tensor that cannot be read: no numpy type"),
     ],
 )
-def test_a_tensor_that_has_no_values_to_read_is_refused(tensor, told):
-    for given in (tensor, list(tensor)):
-        with pytest.raises(se.InputError, match=told):
-            counted(TRUTHS, given)
+def test_a_tensor_that_has_no_values_to_read_is_refused(tensor, message):
+    for inputs in (tensor, list(tensor)):
+        with pytest.raises(se.InputError, match=message):
+            counted(TRUTHS, inputs)

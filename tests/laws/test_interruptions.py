@@ -156,7 +156,7 @@ OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
         lambda m, ev, _: ev.update_many(*map(iter, lists(m, 3)), weights=[0.1, 1.0, 1e300]),
     ),
     "update_many with frames": (Mixture.started, lambda m, ev, _: with_frames(m, ev)),
-    "update_many beside many labels": (
+    "update_many with many labels": (
         with_many_labels,
         lambda _m, ev, _: ev.update_many([{"a", "x"}, {"7"}], [{"b"}, {"600"}]),
     ),
@@ -171,7 +171,7 @@ OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
     "copying": (Mixture.started, lambda _, ev, other: (ev.copy(), ev.to_bytes(), ev + other, ev == other)),
 }  # fmt: skip
 
-ALONGSIDE = "update_many beside many labels"
+ALONGSIDE = "update_many with many labels"
 CASES = [(mixture, operation) for mixture in MIXTURES for operation in OPERATIONS if operation != ALONGSIDE]
 CASES += [("decisions", ALONGSIDE), ("pairs", ALONGSIDE)]
 SHARE = max(1, HITS // len(CASES))

@@ -782,7 +782,7 @@ def test_what_is_no_list_of_metrics_is_refused(metrics: object):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_average_alone_goes_without_its_name(name: str):
+def test_the_average_only_goes_without_its_name(name: str):
     kind, average = getattr(se, ENTRIES[name].class_name), ENTRIES[name].averages[-1]
     assert kind(average).spec == kind(average=average).spec
     for positional, named in ((("nonsense",), {}), ((average, 2), {}), ((average,), {"average": average})):

@@ -112,9 +112,9 @@ def test_association_of_both_signs_is_centred_and_says_what_grey_is():
     assert ax.get_xlabel() == "label (grey: never together)"
     assert ax.figure.axes[-1].get_ylabel() == "pmi"
     image = ax.images[0]
-    shown = image.cmap(image.norm(image.get_array()))
-    assert np.allclose(shown[1, 0, :3], to_rgb(parts.BLANK), atol=0.01)  # a and c: never
-    assert shown[0, 1, :3].tolist() == [1, 1, 1]  # the upper half
+    displayed = image.cmap(image.norm(image.get_array()))
+    assert np.allclose(displayed[1, 0, :3], to_rgb(parts.BLANK), atol=0.01)  # a and c: never
+    assert displayed[0, 1, :3].tolist() == [1, 1, 1]  # the upper half
 
 
 def counted(true: list, predicted: list, **options: object) -> se.Evaluator:

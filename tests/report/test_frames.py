@@ -24,16 +24,16 @@ def pets() -> se.Evaluator:
 
 
 def test_a_dict_holds_what_get_and_the_report_say(pets: se.Evaluator):
-    told = pets.to_dict()
-    assert list(told) == ["examples", "weight", "metrics", "averages", "labels"]
-    assert (told["examples"], told["weight"]) == (2, 2.0)
+    decoded = pets.to_dict()
+    assert list(decoded) == ["examples", "weight", "metrics", "averages", "labels"]
+    assert (decoded["examples"], decoded["weight"]) == (2, 2.0)
     values = pets.get()
     records = [{"label": label, "value": value} for label, value in values["recall_per_label"].items()]
-    assert told["metrics"] == values | {"recall_per_label": records}
-    assert told["labels"] == pets.to_pandas().to_dict("records")
-    for average, values in told["averages"].items():
+    assert decoded["metrics"] == values | {"recall_per_label": records}
+    assert decoded["labels"] == pets.to_pandas().to_dict("records")
+    for average, values in decoded["averages"].items():
         assert values == {name: pets.get(f"{name}_{average}") for name in ("precision", "recall", "f1")}
-    assert json.loads(json.dumps(told)) == told
+    assert json.loads(json.dumps(decoded)) == decoded
 
 
 def test_a_dict_of_scores_without_a_threshold_has_no_decisions():

@@ -45,7 +45,7 @@ def test_what_cannot_be_read_has_its_error_in_place_of_a_value():
     assert report_of(ev).bounds(right) == ev.bounds("roc_auc_micro")
 
 
-def test_metrics_of_a_state_are_shown_of_themselves_in_the_order_of_the_catalogue():
+def test_metrics_of_a_state_are_displayed_of_themselves_in_the_order_of_the_catalogue():
     report = report_of(few())
     names = [entry.name for entry in se.catalogue()]
     for state in ("rankings", "curves"):

@@ -97,7 +97,7 @@ def counted_scores() -> se.Evaluator:
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_whatever_ends_a_cell_is_shown_as_tables_without_markup_of_labels_or_private_names(name: str):
+def test_whatever_ends_a_cell_is_displayed_as_tables_without_markup_of_labels_or_private_names(name: str):
     value = CELLS[name]()
     before = value.to_bytes() if hasattr(value, "to_bytes") else None
     html = value._repr_html_()
@@ -114,7 +114,7 @@ def test_whatever_ends_a_cell_is_shown_as_tables_without_markup_of_labels_or_pri
     lambda: se.Sliced(se.F1(), by="x"), lambda: se.Trace(se.F1()), lambda: se.Evaluator([]).per_label(),
     lambda: se.Evaluator(["roc_auc"]).best_thresholds(),
 ])  # fmt: skip
-def test_what_has_counted_nothing_is_shown_too(empty: Callable[[], object]):
+def test_what_has_counted_nothing_is_displayed_too(empty: Callable[[], object]):
     Tables(empty()._repr_html_())
 
 
@@ -135,7 +135,7 @@ def test_an_evaluator_shows_its_values_and_the_worst_label_first():
     assert "threshold 0.5; states: decisions, curves" in ev._repr_html_()
 
 
-def test_slices_thresholds_and_outcomes_are_shown_as_they_are_read():
+def test_slices_thresholds_and_outcomes_are_displayed_as_they_are_read():
     holder = sliced()
     values = {str(key): one["f1_micro"] for key, one in holder.get()["<i>"].items()}
     rows = Tables(holder._repr_html_()).tables[0]
@@ -155,7 +155,7 @@ def test_slices_thresholds_and_outcomes_are_shown_as_they_are_read():
     assert outcomes["a & b"] == str(ev.per_label().tp[1])
 
 
-def test_of_many_labels_the_worst_are_shown_and_of_equal_ones_the_most_frequent():
+def test_of_many_labels_the_worst_are_displayed_and_of_equal_ones_the_most_frequent():
     ev = se.Evaluator(labels=range(400))
     ev.update_many([list(range(number, 400)) for number in range(300)], [[399]] * 300)
     rows = Tables(ev._repr_html_()).tables[2]

@@ -24,7 +24,7 @@ def test_every_label_and_average_has_a_line():
     ]  # fmt: skip
 
 
-def test_of_many_labels_the_most_frequent_are_shown():
+def test_of_many_labels_the_most_frequent_are_displayed():
     ev = many(100)
     support = dict(zip(ev.labels, ev.per_label().support.tolist(), strict=True))
     report = ev.report(max_labels=10)

@@ -19,8 +19,8 @@ LABELS = [f"label-{number:04}" for number in range(core.FEW + 100)]
 SETUPS: dict[str, dict[str, object]] = {
     "grown": {},
     "declared": {"labels": LABELS},
-    "declared, others ignored": {"labels": LABELS, "unknown": "ignore"},
-    "declared, others added": {"labels": LABELS, "unknown": "add"},
+    "declared, the rest ignored": {"labels": LABELS, "unknown": "ignore"},
+    "declared, the rest added": {"labels": LABELS, "unknown": "add"},
     "scores": {"labels": LABELS, "threshold": 0.5},
     "a threshold for each": {"labels": LABELS, "threshold": dict.fromkeys(LABELS, 0.5)},
 }
@@ -95,7 +95,7 @@ def test_nameless_columns_keep_their_numbers_with_many_labels(kind: Callable[[np
 
 
 @pytest.mark.parametrize("unusual", [[{"label-9999"}], [{"label-0001": 1, "odd": 0}], [{None}], [{"\ud800"}], [{2.5}]])
-@pytest.mark.parametrize("setup", ["grown", "declared", "declared, others ignored", "declared, others added"])
+@pytest.mark.parametrize("setup", ["grown", "declared", "declared, the rest ignored", "declared, the rest added"])
 def test_what_is_refused_does_not_depend_on_how_many_labels_are_known(
     setup: str, unusual: list, monkeypatch: pytest.MonkeyPatch
 ):

@@ -172,7 +172,7 @@ FILES = [
     File("JSON Lines: lists of scores", "a.jsonl", lines(rows(names, lambda row: row.tolist())), DECLARED, scores=True),
     File("JSON Lines in gzip", "a.jsonl.gz", lambda path: path.write_bytes(
         gzip.compress("".join(json.dumps(row) + "\n" for row in rows()).encode()))),
-    File("a key twice in an object", "a.jsonl", text('{"y": [], "p": [], "y": []}\n'), refused="'y' is given twice"),
+    File("a key twice in an object", "a.jsonl", text('{"y": [], "p": [], "y": []}\n'), refused="'y' occurs twice"),
     File("CSV: labels with | between", "a.csv", text(cells(joined()))),
     File("CSV: other separators", "a.csv", text(cells(joined("; "))), "--sep ';'"),
     File("CSV: another separator, not named", "a.csv", text(cells(joined(",") * 2)), warned="give --sep ','"),

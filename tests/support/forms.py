@@ -530,6 +530,9 @@ def page() -> str:
     lines = [
         "# Every form of input",
         "",
+        "You have an object of some library. You want to know whether it is read. You write",
+        "`ev.update(y_true, y_pred)` or `ev.update_many(y_true, y_pred)`.",
+        "",
         "What calls read, as `y_true`, `y_pred` and `mask`, one by one (`update`, `revert`, River, `Pending`) and as",
         "batches (`update_many`, `score`): a test feeds each form to each call. [Inputs](inputs.md) explains.",
         "",

@@ -102,11 +102,11 @@ MISTAKES = [
     Mistake("Probabilities without a threshold", "se.score(Y, S)", ("y_pred[0] is 0.94", "threshold=0.5")),
     Mistake("A threshold that is a string", 'se.Evaluator(threshold="0.5")', ("threshold must be a number", "'0.5'")),
     Mistake(
-        "Names declared, ids given",
+        "Names declared, ids passed",
         'se.score([[0], [1]], [[0], [1]], labels=["cat", "dog"])',
         ("labels are declared as strings", "integer 0", "give names"),
     ),
-    Mistake("Nameless arrays beside names", "se.score(names, Y)", ("y_pred has columns without names", "labels=[...]")),
+    Mistake("Nameless arrays with names", "se.score(names, Y)", ("y_pred has columns without names", "labels=[...]")),
     Mistake(
         "None as a label", "se.score([[1], [2], [None]], [[1], [2], [3]])", ("y_true[2]", "not None", "leave it out")
     ),

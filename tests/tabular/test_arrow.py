@@ -179,7 +179,7 @@ SCORED: dict[str, dict[str, pa.Array]] = {
     "struct of float32": {"scores": pa.array(SCORES, pa.struct([(name, pa.float32()) for name in "abc"]))},
     "list": {"scores": pa.array([list(row.values()) for row in SCORES])},
     "fixed-size list": {"scores": pa.array([list(row.values()) for row in SCORES], pa.list_(pa.float64(), 3))},
-    "beside labels": {
+    "with labels": {
         "scores": pa.array([list(row.values()) for row in SCORES]),
         "predicted": pa.array([list(row) for row in SCORES]),
     },
@@ -191,7 +191,7 @@ SCORED: dict[str, dict[str, pa.Array]] = {
 def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
     true = [["a"], ["b", "c"], ["c"]]
     own = se.Evaluator(METRICS, labels=["a", "b", "c"], threshold=0.5, keep=keep)
-    made = Job.of(own, actual="actual", scores="scores", predicted="predicted" if form == "beside labels" else None)
+    made = Job.of(own, actual="actual", scores="scores", predicted="predicted" if form == "with labels" else None)
     table = pa.table({"actual": true, **SCORED[form]})
     expected = own.copy()
     scores = SCORES
@@ -229,7 +229,7 @@ def test_columns_that_hold_something_else_are_named(columns: dict[str, Any], mes
     assert state == made.fresh()
 
 
-def test_labels_that_are_not_declared_are_told_with_their_column():
+def test_labels_that_are_not_declared_are_reported_with_their_column():
     made = job(metrics=se.Evaluator(METRICS, labels=["cat"]))
     with pytest.raises(se.LabelError, match=r"^column 'predicted': label 'cta' is not among .* did you mean 'cat'"):
         made.state([pa.table({"actual": [["cat"]], "predicted": [["cta"]]})])
@@ -265,7 +265,7 @@ def test_scores_that_are_none_are_refused(scores: Any, message: str):
         made.state([pa.table({"actual": [["a"]], "scores": scores})])
 
 
-def test_scores_beside_labels_must_be_as_many():
+def test_scores_with_labels_must_be_as_many():
     made = Job.of(METRICS, actual="actual", predicted="predicted", scores="scores", threshold=0.5)
     with pytest.raises(se.InputError, match="hold a row of 2 labels and 1 scores"):
         made.state([pa.table({"actual": [["a"]], "predicted": [["a", "b"]], "scores": [[0.5]]})])

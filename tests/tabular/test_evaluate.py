@@ -56,10 +56,10 @@ class Stream:
     """Anything that gives an Arrow stream."""
 
     def __init__(self, value: pa.Table) -> None:
-        self._given = value
+        self._inputs = value
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._given.__arrow_c_stream__(requested_schema)
+        return self._inputs.__arrow_c_stream__(requested_schema)
 
 
 SOURCES: dict[str, Callable[[pa.Table, Path], object]] = {
@@ -226,7 +226,7 @@ def test_files_of_other_formats_and_damaged_files_are_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["table", "parquet", "folder", "dataset", "reader", "pandas", "polars", "polars lazy"])
-def test_a_missing_column_is_told_with_the_nearest_there_is(kind: str, tmp_path: Path):
+def test_a_missing_column_is_reported_with_the_nearest_there_is(kind: str, tmp_path: Path):
     source = SOURCES[kind](table(), tmp_path)
     with pytest.raises(se.InputError, match=r"no column 'predictd' \(predicted\); did you mean 'predicted'"):
         se.evaluate_table(source, actual="actual", predicted="predictd")

@@ -42,18 +42,18 @@ def test_every_kind_of_file_is_read_as_meant_or_refused(
     monkeypatch.chdir(tmp_path)
     file.write(Path(file.path))
     status = main([*shlex.split(file.command)[1:], "--metrics", "f1_macro", "--save", "state", "--allow-empty"])
-    told = capsys.readouterr().err
+    reported = capsys.readouterr().err
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if file.refused:
             with pytest.raises(se.InputError):
                 se.evaluate_table(file.path, **keywords(file))
-            assert (status, bool(re.search(file.refused, told))) == (2, True), told
+            assert (status, bool(re.search(file.refused, reported))) == (2, True), reported
             return
         made = se.evaluate_table(file.path, **keywords(file), metrics=["f1_macro"])
     assert (status, [str(each.message) for each in caught] == []) == (0, not file.warned)
-    assert file.warned in told
-    assert (told == "") == (not file.warned), told
+    assert file.warned in reported
+    assert (reported == "") == (not file.warned), reported
     assert se.load("state") == made
     if not file.warned:
         assert (made.total() if isinstance(made, se.Sliced) else made).get("f1_macro") == meant(file).get("f1_macro")

@@ -98,13 +98,13 @@ def test_rolling_over_any_setup_holds_the_last_examples(stream: Stream, size: in
     assert back == one
 
 
-@pytest.mark.parametrize("form", ["bool rows", "float scores", "lists", "frames", "rows beside lists"])
+@pytest.mark.parametrize("form", ["bool rows", "float scores", "lists", "frames", "rows with lists"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("declared", [True, False])
 def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: bool, declared: bool):
     rng = np.random.default_rng(3)
-    names = ["a", "b", "c", "d"] if form in ("lists", "frames", "rows beside lists") else [0, 1, 2, 3]
-    setup = {"labels": names if declared or form == "rows beside lists" else None}
+    names = ["a", "b", "c", "d"] if form in ("lists", "frames", "rows with lists") else [0, 1, 2, 3]
+    setup = {"labels": names if declared or form == "rows with lists" else None}
     setup["threshold"] = 0.5 if form == "float scores" else None
     true, scores = rng.random((400, 4)) < 0.4, rng.random((400, 4))
     pred = scores >= 0.5
@@ -120,7 +120,7 @@ def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: 
                 "float scores": (true[part], scores[part]),
                 "lists": (lists[0], lists[1]),
                 "frames": tuple(pd.DataFrame(side[part], columns=names) for side in (true, pred)),
-                "rows beside lists": (true[part], lists[1]),
+                "rows with lists": (true[part], lists[1]),
             }[form]
             many.update_many(*batch, weights=input_weights[part] if weighted else None)
             for row in range(start, stop):

@@ -496,7 +496,7 @@ def large() -> Iterator[tuple[str, bytes]]:
     yield "keys of one byte", GROWING + some + b"\0" + columns + some + (b"\1" + b"\1" * count) * 5 + b"\0"
     much = b"\x08" + (2**62).to_bytes(8, "little")
     yield (
-        "keys of no bytes beside a cell of many",
+        "keys of no bytes next to a cell of many",
         GROWING + some + b"\1\2a" + bytes(3) + much + b"\0" + some + bytes(4) + b"\1" + b"\1" * count + b"\0",
     )
     yield "empty labels", GROWING + b"\0" + some + bytes(2 * count)

@@ -16,7 +16,7 @@ import pytest
 from streameval.wire import files
 from streameval.wire.files import check_writable, write_file
 
-posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX alone")
+posix = pytest.mark.skipif(os.name != "posix", reason="only on POSIX")
 root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 
 

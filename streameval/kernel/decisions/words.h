@@ -31,7 +31,7 @@ typedef struct {
 } se_bits;
 
 /* What is kept of so many places of a list. */
-static const uint64_t SE_KEPT[SE_STEPS + 1][SE_STEPS] = {
+static const uint64_t SE_STORED[SE_STEPS + 1][SE_STEPS] = {
     {0, 0, 0, 0}, {~0ull, 0, 0, 0}, {~0ull, ~0ull, 0, 0}, {~0ull, ~0ull, ~0ull, 0}, {~0ull, ~0ull, ~0ull, ~0ull}};
 
 static size_t se_bits_held(const se_lists *in) {
@@ -77,7 +77,7 @@ SE_INLINE uint64_t se_word_of(const se_lists *in, int wide, int64_t start, int64
         for (int64_t step = 0; step < length; step++) word |= SE_BIT(step);
         return word;
     }
-    const uint64_t *keep = SE_KEPT[length];
+    const uint64_t *keep = SE_STORED[length];
     return word | (SE_BIT(0) & keep[0]) | (SE_BIT(1) & keep[1]) | (SE_BIT(2) & keep[2]) | (SE_BIT(3) & keep[3]);
 #undef SE_BIT
 }

@@ -273,7 +273,7 @@ def test_other_tensors_are_refused_and_change_nothing(metrics, spoilt, message, 
 
 def test_the_example_runs(capfd):
     runpy.run_path(str(ROOT / "examples" / "torch_distributed.py"), run_name="__main__")
-    assert "501 of 1001 examples were counted here" in capfd.readouterr().out
+    assert "501 of 1001 examples were counted on this rank" in capfd.readouterr().out
 
 
 def test_the_page_runs(tmp_path):

@@ -39,11 +39,11 @@ def test_logarithmic_axes_hold_their_values_and_have_ticks(one: float, two: floa
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=50))
 def test_thinning_keeps_every_point_that_can_be_seen(points: list[tuple[float, float]]):
     x, y = np.array(points).T
-    kept = thinned(x, y)
-    assert kept[0] == 0
-    assert kept[-1] == len(x) - 1
+    retained = thinned(x, y)
+    assert retained[0] == 0
+    assert retained[-1] == len(x) - 1
     for place in range(len(x)):
-        before = kept[np.searchsorted(kept, place, "right") - 1]
+        before = retained[np.searchsorted(retained, place, "right") - 1]
         assert max(abs(x[place] - x[before]), abs(y[place] - y[before])) <= 0.002 + 1e-12
 
 
@@ -60,6 +60,6 @@ def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float,
     places = np.array(re.findall(r"(\d+) (\d+)", chart.plot().split('class="band')[1]), int)
     upper, lower = places[: len(places) // 2], places[len(places) // 2 :]
     for across, bottom, top in zip(x, low, high, strict=True):
-        here = np.abs(upper[:, 0] - 1000 * across) <= 2
-        assert upper[here, 1].min() <= 1000 * (1 - top) + 1
+        place = np.abs(upper[:, 0] - 1000 * across) <= 2
+        assert upper[place, 1].min() <= 1000 * (1 - top) + 1
         assert lower[np.abs(lower[:, 0] - 1000 * across) <= 2, 1].max() >= 1000 * (1 - bottom) - 1

@@ -24,7 +24,7 @@ def test_embedded_json_reads_back_and_holds_no_mark_of_html(value: object):
     assert not set("<>&\u2028\u2029") & set(text)
 
 
-def test_integer_labels_and_strings_of_digits_are_told_apart():
+def test_integer_labels_and_strings_of_digits_are_distinguished():
     assert label_strings([7, "7", "x"]) == ["7", "'7'", "x"]
     assert label_strings(["7", "x"]) == ["7", "x"]
     assert label_string("") == "''"
