@@ -1,4 +1,4 @@
-"""The exceptions of the package: one family, each message says what was wrong, what was given, what to do."""
+"""The exceptions of the package: one family, each message says what was wrong, what was passed, what to do."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def check_mergeable(
     refused
         Examples that ``update`` must refuse with an exception.
     ordered
-        Whether each shard must count its examples in the order given, as where they have times.
+        Whether each shard must count its examples in the order passed, as where they have times.
     laws
         Which laws to check, by name; all of `LAWS` unless some cannot hold.
     rounds
@@ -94,7 +94,7 @@ def check_mergeable(
     Raises
     ------
     BrokenLawError
-        An `AssertionError` that names the law and holds the smallest list of examples found that shows it.
+        An `AssertionError` that names the law and holds the smallest list of examples that shows it.
     InputError
         If there are no examples, or the state has no ``merge``.
 

@@ -54,7 +54,7 @@ class PathLock:
         return f"a Checkpointer of {who}; let it end first, or give another path"
 
     def release(self, *, remove: bool = True) -> None:
-        """Let others have the path; without removing the lock file, a copy in another process goes on holding it."""
+        """Release the path; without removing the lock file, a copy in another process goes on holding it."""
         _OPEN.discard(self)
         file, self._file, self.open = self._file, None, False
         if file is not None:

@@ -102,7 +102,7 @@ def progressive_evaluate(
     learn
         Whether the model learns.
     progress
-        Whether a bar is shown on stderr; it needs tqdm. None shows one on a terminal, if tqdm is installed.
+        Whether a progress bar is drawn on stderr; it needs tqdm. None shows one on a terminal, if tqdm is installed.
     total
         How many examples there are, for the bar; by default as many as the stream says itself.
 
@@ -161,7 +161,7 @@ def iter_progressive_evaluate(
     Parameters
     ----------
     step
-        After how many answered examples a snapshot is given.
+        After how many answered examples a snapshot is yielded.
     seconds, prediction
         Whether snapshots tell the time it took, and the prediction.
     dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn, progress, total

@@ -159,7 +159,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         y_true, weight, mask
             As for the evaluator's ``update``.
         t
-            The time now, also given to the evaluator if it is a window over time.
+            The time now, also passed to the evaluator if it is a window over time.
 
         Raises
         ------

@@ -94,7 +94,7 @@ class Trace(Holder):
         ----------
         t
             The time of the example: numbers or datetimes, which must not go backwards. It becomes the column
-            ``time``, and is given to those evaluators that are windows over time.
+            ``time``, and is passed to those evaluators that are windows over time.
 
         Raises
         ------
@@ -280,7 +280,7 @@ class Trace(Holder):
     def columns(self) -> dict[str, list[object]]:
         """The rows as columns of equal length, ready for ``pandas.DataFrame`` and ``polars.DataFrame``.
 
-        ``examples``; ``time`` if it was ever given, None where it was not; then one column per metric and evaluator,
+        ``examples``; ``time`` if it was ever passed, None where it was not; then one column per metric and evaluator,
         such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
         ``recall_per_label: cat``, with NaN in the rows from before the label was met.
         """

@@ -1,4 +1,4 @@
-"""Keywords that other libraries have, and what to write here."""
+"""Keywords that other libraries have, and what to write instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that examples are sliced by: told apart exactly, ordered, and ranked alike on every machine."""
+"""The values that examples are sliced by: distinguished exactly, ordered, and ranked alike on every machine."""
 
 from __future__ import annotations
 

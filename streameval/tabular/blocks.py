@@ -64,7 +64,7 @@ class Counting:
         for labels in [columns.labels_in(name) for name in names if isinstance(name, list | dict)]:
             self._labels = self._labels or labels
             if other := sorted(labels ^ self._labels):
-                some = f"some tables have columns for the labels {quoted(other, 300)}, and some have none"
+                some = f"some tables have columns for the labels {quoted(other, 300)}, but some have none"
                 raise InputError(f"{block.place(0)}: {some}; give those that have the same columns")
 
     def _add(self, rows: Any, first: int, block: Block) -> None:

@@ -51,7 +51,7 @@ class Fading(Blocks[A]):
     in whole powers of two. All sums are exact, so the only error is that of the weights: relatively less than 2**-50
     each, and examples older than 64 half-lives may be missing, which weighed less than 2**-64 each.
 
-    A weight given with an example is multiplied by its ``2**x`` in float64, rounded once.
+    The weight of an example is multiplied by its ``2**x`` in float64, rounded once.
 
     Examples
     --------

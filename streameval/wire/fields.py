@@ -440,7 +440,7 @@ class Source:
         return packed
 
     def again(self) -> Source:
-        """The same bytes, to be read again from here on."""
+        """The same bytes, to be read again from this position on."""
         return Source(self._data, self._at, self._end)
 
 

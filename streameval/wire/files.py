@@ -35,7 +35,7 @@ _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errn
 def write_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) -> None:
     """Write all of the bytes or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
 
-    Once this returns, the data is on disk. Mode, owner, group and attributes are kept as far as the system allows. What
+    Once this returns, the data is on disk. Mode, owner, group and attributes stay as far as the system allows. What
     a link leads to is replaced, not the link; hard links of it keep the old content. `OSError` if it cannot be written,
     also for what is there and is no file, such as a device.
     """

@@ -1,4 +1,4 @@
-/* The loops of the compiled kernel, in C: what each computes is said in numpy.py. Nothing here knows of Python. */
+/* The loops of the compiled kernel, in C: what each computes is said in numpy.py. Nothing in this file knows of Python. */
 
 #ifndef STREAMEVAL_COUNTING_H
 #define STREAMEVAL_COUNTING_H

@@ -200,7 +200,7 @@ class Counts(Table):
         return self._guarded(lambda: self._commit(self.prepare_merge(counted, None, 0, 1)))
 
     def count_arrays(self, *_: object) -> int:
-        """Count the rows of plain arrays of all labels, as `count_examples` does lists. It gains nothing here."""
+        """Count the rows of plain arrays of all labels, as `count_examples` does lists. It gains nothing in numpy."""
         return OTHER
 
     def place_example(
@@ -274,7 +274,7 @@ class Counts(Table):
     def read_scores(self, *_: object) -> tuple[UInt8Array, UInt8Array, ScoreArray] | None:
         """Truths, predictions and scores of rows of plain arrays of all labels, as matrices; None if there are others.
 
-        The arguments are those of `place_example`. It gains nothing here.
+        The arguments are those of `place_example`. It gains nothing in numpy.
         """
         return None
 
@@ -322,7 +322,7 @@ class Counts(Table):
         self, examples: int, fixed: int, true: Lists | None, pred: Lists | None, mask: Lists | None,
         named: Lists | None, everywhere: IntArray,
     ) -> None:  # fmt: skip
-        """Count examples given as lists of columns: true, predicted, masked, otherwise mentioned. Repeats count once.
+        """Count examples passed as lists of columns: true, predicted, masked, otherwise mentioned. Repeats count once.
 
         ``everywhere`` holds columns that every example mentions, without repeats.
         """
@@ -342,7 +342,7 @@ class Counts(Table):
     def prepare_merge(self, other: Counts, columns: IntArray | None, fixed: int, sign: int) -> Part | int:
         """Prepare to add the other's counts, or to take them away with sign -1; they must not change before the commit.
 
-        ``columns`` says where its columns are here (None: the same). The first ``fixed`` columns here belong to
+        ``columns`` says where its columns are in this table (None: the same). The first ``fixed`` columns here belong to
         declared labels, whose true negatives are derived.
         """
         its = other._value
@@ -400,7 +400,7 @@ def _by_key(keys: IntArray, times: IntArray) -> Iterable[tuple[RowKey, int]]:
 
 
 def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: int, true: Lists, pred: Lists) -> None:
-    """Count each example, given as lists of columns below ``width``, in the counts that its code tells."""
+    """Count each example, passed as lists of columns below ``width``, in the counts that its code tells."""
     if len(codes) != examples:
         raise IndexError(f"{len(codes)} codes are not of {examples} examples")
     order, ends = grouped(codes, len(counts))

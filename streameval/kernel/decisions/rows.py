@@ -127,7 +127,7 @@ def weigh_lists(
     examples: int, width: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None,
     weights: FloatArray,
 ) -> Weighed:  # fmt: skip
-    """Sum the weights of examples given as lists; see `Counts.count_lists`."""
+    """Sum the weights of examples passed as lists; see `Counts.count_lists`."""
     scale, digits = limbs(weights)
     cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
     keys, rows, slots = list_rows(examples, true, pred, mask, named, nowhere, cells)

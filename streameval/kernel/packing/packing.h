@@ -1,4 +1,4 @@
-/* Tables as bytes, in C: what each function computes is said in numpy.py. Nothing here knows of Python. */
+/* Tables as bytes, in C: what each function computes is said in numpy.py. Nothing in this file knows of Python. */
 
 #ifndef STREAMEVAL_PACKING_H
 #define STREAMEVAL_PACKING_H

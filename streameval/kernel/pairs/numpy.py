@@ -77,7 +77,7 @@ class Pairs(Table):
     def count_lists(
         self, examples: int, width: int, true: Ragged | None, pred: Ragged | None, mask: Ragged | None
     ) -> None:
-        """Count examples given as lists of columns below ``width``; repeats count once."""
+        """Count examples passed as lists of columns below ``width``; repeats count once."""
         lists = [None if side is None else Lists(*side) for side in (true, pred, mask)]
         rows, slots = list_cells(examples, lists[0], lists[1], lists[2], None)
         if slots.max(initial=-1) >= 5 * width:
@@ -96,7 +96,7 @@ class Pairs(Table):
     def prepare_merge(self, other: Pairs, columns: IntArray | None, sign: int) -> Part | int:
         """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
 
-        ``columns`` says where its columns are here (None: the same).
+        ``columns`` says where its columns are in this table (None: the same).
         """
         added = other._cell.value
         pairs = {pair: times for pair, times in added.pairs.items() if times}

@@ -1,6 +1,6 @@
 /* Pairs of labels, counted per example, in C: what is counted is said in pairing.py.
 
-   Nothing here knows of Python. Values of dense rows are 0 and 1; the union of all bytes seen is returned, so that the
+   Nothing in this file knows of Python. Values of dense rows are 0 and 1; the union of all bytes seen is returned, so that the
    caller learns from one pass both the counts and whether they may be believed. */
 
 #ifndef STREAMEVAL_PAIRING_H

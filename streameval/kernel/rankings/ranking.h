@@ -1,6 +1,6 @@
 /* The loops of rankings, in C: what each computes is said in numpy.py.
 
-   Nothing here knows of Python. Only true labels need a rank, so nothing is sorted but their scores: for each distinct
+   Nothing in this file knows of Python. Only true labels need a rank, so nothing is sorted but their scores: for each distinct
    one, the labels above and at it are counted in wide vectors, or, where there are many, by a binary search per label. */
 
 #ifndef STREAMEVAL_RANKING_H

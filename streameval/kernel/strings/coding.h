@@ -1,4 +1,4 @@
-/* Strings as codes, in C: what each function computes is said in numpy.py. Nothing here knows of Python. */
+/* Strings as codes, in C: what each function computes is said in numpy.py. Nothing in this file knows of Python. */
 
 #ifndef STREAMEVAL_CODING_H
 #define STREAMEVAL_CODING_H
