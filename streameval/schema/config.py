@@ -158,8 +158,8 @@ class Config:
         pairs = [(words, getattr(self, name), getattr(other, name)) for name, words in _DIFFERENCES.items()]
         result = [f"{words} ({quoted(mine)} and {quoted(theirs)})" for words, mine, theirs in pairs if mine != theirs]
         if self.states != other.states:
-            mine, theirs = (" + ".join(("decisions", *each.states)) for each in (self, other))
-            result.append(f"states differ ({mine} and {theirs})")
+            names = [" + ".join(("decisions", *each.states)) for each in (self, other)]
+            result.append(f"states differ ({names[0]} and {names[1]})")
         else:
             for mine, theirs in zip(self.options, other.options, strict=True):
                 result += mine.differences(theirs)

@@ -77,7 +77,7 @@ def sized(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
 def check_start(start: bytes, size: int) -> None:
     """Raise `FormatError` unless bytes, so many in all, start as ours do."""
     if not start.startswith(MAGIC):
-        raise FormatError(f"not a streameval state: these {size} bytes start with {start[:6]!r}")
+        raise FormatError(f"these {size} bytes are not a streameval state; they start with {start[:6]!r}")
 
 
 def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, Source]:

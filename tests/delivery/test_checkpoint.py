@@ -627,7 +627,7 @@ def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, mo
     size = (tmp_path / "state").stat().st_size
     for name, why in {
         "pipe": "this is no ordinary file", "/dev/zero": "this is no ordinary file",
-        "huge": "not a streameval state: these 1099511627776 bytes",
+        "huge": "these 1099511627776 bytes are not a streameval state",
     }.items():  # fmt: skip
         if Path("/", tmp_path, name).exists():
             with pytest.raises(se.FormatError, match=f"{re.escape(str(tmp_path / name))}: .*{why}"):

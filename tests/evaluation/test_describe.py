@@ -92,7 +92,7 @@ def test_what_cannot_be_read_is_refused_as_by_score():
     assert "1, 2" in repr(se.describe([[1, 2]], [[2]], metrics="f1_micro", null="empty", weights=[2.0]))
 
 
-def test_a_copy_goes_on_with_what_it_describes_alone():
+def test_a_copy_goes_on_with_what_it_describes_only():
     ev = se.Evaluator(labels=["a"], unknown="ignore")
     ev.update({"a"}, {"x"})
     twin = ev.copy()

@@ -130,7 +130,7 @@ def test_a_row_may_be_one_label_of_an_example(kind: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", [list, pa.Table.from_pylist])
-def test_nested_keys_are_found_in_long_tables_and_in_truths(kind: Any):
+def test_nested_keys_are_looked_up_in_long_tables_and_in_truths(kind: Any):
     rows = [{"o": {"id": row["id"], "y": row["y"]}, **row} for row in long()]
     nested = se.evaluate_table(kind(rows), example="o.id", label="name", actual="o.y", predicted="hit")
     assert nested == se.evaluate_table(long(), example="id", label="name", actual="y", predicted="hit")

@@ -178,7 +178,7 @@ class Bins(Table):
     def prepare_merge(self, other: Bins, columns: IntArray | None, sign: int) -> Part | int:
         """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
 
-        ``columns`` says where its columns are in this table (None: the same); with sign 1, and at most ``SCORE_MAX`` scores in
+        ``columns`` has the columns of this table (None: the same); with sign 1, and at most ``SCORE_MAX`` scores in
         all, several may be one.
         """
         added = other._cell.value

@@ -342,7 +342,7 @@ class Counts(Table):
     def prepare_merge(self, other: Counts, columns: IntArray | None, fixed: int, sign: int) -> Part | int:
         """Prepare to add the other's counts, or to take them away with sign -1; they must not change before the commit.
 
-        ``columns`` says where its columns are in this table (None: the same). The first ``fixed`` columns here belong to
+        ``columns`` has the columns of this table (None: the same). The first ``fixed`` columns here belong to
         declared labels, whose true negatives are derived.
         """
         its = other._value

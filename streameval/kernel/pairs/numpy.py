@@ -96,7 +96,7 @@ class Pairs(Table):
     def prepare_merge(self, other: Pairs, columns: IntArray | None, sign: int) -> Part | int:
         """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
 
-        ``columns`` says where its columns are in this table (None: the same).
+        ``columns`` has the columns of this table (None: the same).
         """
         added = other._cell.value
         pairs = {pair: times for pair, times in added.pairs.items() if times}

@@ -194,7 +194,7 @@ class RankCounts(Table):
     def prepare_merge(self, other: RankCounts, columns: IntArray | None, sign: int) -> Part | int:
         """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
 
-        ``columns`` says where its columns are in this table (None: the same).
+        ``columns`` has the columns of this table (None: the same).
         """
         added = other._cell.value
         self.reserve(len(added.mentions) if columns is None else 0)

@@ -83,16 +83,16 @@ class Page(HTMLParser):
 
     def rows(self, table: str) -> list[list[str]]:
         """The texts of the rows that are written."""
-        found: list[list[str]] = []
+        result: list[list[str]] = []
         inside = False
         for (tag, attributes), text in zip(self.elements, self.texts, strict=True):
             if tag == "table":
                 inside = attributes.get("data-table") == table
             elif inside and tag == "tr":
-                found.append([])
+                result.append([])
             elif inside and tag in ("th", "td"):
-                found[-1].append(text)
-        return found[1:]
+                result[-1].append(text)
+        return result[1:]
 
 
 CASES = {
@@ -104,8 +104,8 @@ CASES = {
     "no labels": lambda: fed(se.Evaluator(keep=["pairs"]), [([], []), ([], [])]),
     "no metrics": lambda: fed(se.Evaluator([]), [(["cat"], ["dog"])]),
     "integers": lambda: fed(se.Evaluator(keep=["pairs"]), [([1, 2], [2]), ([3], [3])]),
-    "rankings alone": lambda: fed(se.Evaluator(["ndcg"]), [(["cat"], {"cat": 0.5, "dog": 0.2})]),
-    "curves alone": lambda: fed(se.Evaluator(["roc_auc_micro"]), [(["cat"], {"cat": -3.5, "dog": 2.25})]),
+    "only rankings": lambda: fed(se.Evaluator(["ndcg"]), [(["cat"], {"cat": 0.5, "dog": 0.2})]),
+    "only curves": lambda: fed(se.Evaluator(["roc_auc_micro"]), [(["cat"], {"cat": -3.5, "dog": 2.25})]),
     "no scores above": lambda: fed(se.Evaluator(["log_loss_micro"], threshold=0.5), [([], {"cat": 0.0})]),
     "one label": lambda: fed(se.Evaluator(["f1_macro"], keep=["pairs"]), [(["cat"], ["cat"])]),
     "one example": lambda: fed(se.Evaluator(["roc_auc_micro"], threshold=0.5), [(["cat"], {"cat": 0.5})]),
@@ -162,7 +162,7 @@ def test_what_needs_the_script_is_hidden_without_it(page: Page):
     assert page.all("button") == []
 
 
-def test_the_page_loads_nothing_and_allows_one_script_alone(page: Page):
+def test_the_page_loads_nothing_and_allows_one_script_only(page: Page):
     (policy,) = (a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
     (data, script) = page.all("script")
     digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
@@ -248,9 +248,9 @@ def test_beyond_max_labels_the_rarest_are_left_out():
     ev = many(250)
     page = Page(ev.to_html(max_labels=20))
     support = ev.per_label().support
-    told = page.data["labels"]["values"]
-    assert len(told[0]) == 20
-    assert min(told[4]) >= np.sort(support)[::-1][19]
+    message = page.data["labels"]["values"]
+    assert len(message[0]) == 20
+    assert min(message[4]) >= np.sort(support)[::-1][19]
     assert any("the 20 most frequent of 250" in text for _, text in page.all("caption"))
 
 
@@ -276,11 +276,11 @@ def test_slices_have_the_metrics_of_the_whole_in_their_own_values():
     window = se.Rolling(se.Evaluator(["f1_micro"]), size=1)
     window.update({"cat"}, {"cat"})
     page = Page(ev.to_html(slices={"part": part, "window": window, 3: se.F1(average="micro")}))
-    names, examples, f1, *others = page.data["slices"]["values"]
+    names, examples, f1, *rest = page.data["slices"]["values"]
     assert (names, examples, f1) == (["part", "window", "3"], [1, 1, 0], [0.0, 1.0, None])
     heads = [text for attributes, text in page.all("th", scope="col") if text in ev.get()]
     assert heads == ["f1_micro", "f1_macro", "hamming_loss"]  # what no slice can answer has no column
-    assert len(others) == 2
+    assert len(rest) == 2
 
 
 def test_a_trace_is_drawn_with_one_picture_for_each_metric():
@@ -381,7 +381,7 @@ def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"title": 3}, "title must be a string, not 3"),
         ({"max_labels": 0}, "max_labels must be an integer of at least 1, not 0"),
@@ -393,8 +393,8 @@ def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path):
         ({"slices": {"a": 3}}, r"slices\['a'\] must be an Evaluator, a metric or a window, not 3"),
     ],
 )
-def test_wrong_arguments_are_named(wrong: dict, told: str):
-    with pytest.raises(InputError, match=told):
+def test_wrong_arguments_are_named(wrong: dict, message: str):
+    with pytest.raises(InputError, match=message):
         se.Evaluator().to_html(**wrong)
 
 
