@@ -105,8 +105,13 @@ _PHRASES = {
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=\.\.\.": r"--\1",
     r"""\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
-    r"\b(label_limit|sep) (?=is|must)": r"--\1 ",
+    r"\b(?<!-)(label_limit|sep|zero_division) (?=is|must)": r"--\1 ",
     "--label_limit": "--label-limit",
+    "--zero_division": "--zero-division",
+    r"^(.*) requires the '(curves|rankings)' state; construct with keep=.*": (
+        r"\1 requires scores, which the state does not hold; evaluate with --scores, and save that state"
+    ),
+    r"^\w+\(\) (?=requires scores)": "this ",
     r"is missing \(None\)": "is null",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
     r"^([^']*there is no column '[^']*') \((\w+)\)": r"\1 (--\2)",

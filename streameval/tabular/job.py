@@ -124,7 +124,7 @@ class Job:
             state = Sliced(state, by=by)
         if columns.scores is not None and not state.reads_scores:
             unused = f"scores={columns.scores!r} names a column of scores, but nothing requires scores"
-            raise InputError(f"{unused}; set threshold=, or give metrics of rankings or curves")
+            raise InputError(f"{unused}; set threshold=0.5, or give metrics of rankings or curves")
         return cls(state.to_bytes(), columns)
 
     def fresh(self) -> State:

@@ -90,6 +90,8 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--threshold", "0.5"], "--scores"),
     (["t.jsonl", "-a", "a", "-s", "p", "-t", "much"], "--threshold must be a number"),
     (["t.jsonl", *COLUMNS, "--zero-division", "x"], "--zero-division must be a number"),
+    (["t.jsonl", *COLUMNS, "--zero-division", "7"], "--zero-division must be 0.0, 1.0 or nan, not 7.0"),
+    (["t.jsonl", "-a", "a", "-s", "p", "-m", "f1"], "nothing requires scores; set --threshold 0.5, or give metrics of"),
     (["t.jsonl", *COLUMNS, "--window", "0"], "--window must be at least 1"),
     (["t.jsonl", *COLUMNS, "--format", "xml"], "--format must be one of 'table', 'json'"),
     (["t.jsonl", *COLUMNS, "--max-bad", "1x"], "--max-bad must be a number of rows or per cent, such as 10 or 1%"),
@@ -138,8 +140,13 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     for held in (se.Checkpoint(se.F1()), se.Ledger(se.F1()), se.Pending(se.F1()), se.Trace(se.F1())):
         held.save("held")
         refused(run("show", "held"), f"held holds a {type(held).__name__}; read it with streameval.load")
-    refused(run("show", "plain", "-m", "roc_auc"), "roc_auc")
-    refused(run("thresholds", "plain"), "curves")
+    lacking = "requires scores, which the state does not hold; evaluate with --scores, and save that state"
+    refused(run("show", "plain", "-m", "roc_auc"), f"roc_auc_macro {lacking}")
+    counted = se.Evaluator()
+    counted.update({"a"}, {"a"})
+    counted.save("counted")
+    refused(run("show", "counted", "-t", "0.5"), f"this {lacking}")
+    refused(run("thresholds", "plain"), f"this {lacking}")
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")
     refused(run("evaluat"), "there is no command 'evaluat'; did you mean 'evaluate'?")
     refused(run("metrics", "f1_micr"), "did you mean 'f1_micro'")

@@ -114,7 +114,7 @@ except streameval.DependencyError as error:
         ({"predicted": None}, "neither predicted nor scores names a column"),
         ({"null": "no"}, "null must be one of 'error', 'empty'"),
         ({"by": 3}, "by must be a name of a column, or several"),
-        ({"scores": "s"}, "nothing requires scores; set threshold="),
+        ({"scores": "s"}, "nothing requires scores; set threshold=0.5"),
     ],
 )
 def test_jobs_that_cannot_be_are_refused(options: dict[str, Any], message: str):
