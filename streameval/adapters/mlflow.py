@@ -50,7 +50,7 @@ def log(
     with tempfile.TemporaryDirectory() as folder:
         evaluator.save(Path(folder) / "state.bin")
         if report and isinstance(counts, Evaluator):
-            counts.save_html(Path(folder) / "report.html", title=prefix.strip("_-./ ") or "Evaluation")
+            counts.save_html(Path(folder) / "report.html", title=prefix.strip("_-./ ") or None)
         items = list(metrics.items())
         for start in range(0, len(items), _AT_ONCE):
             mlflow.log_metrics(dict(items[start : start + _AT_ONCE]), step=step)

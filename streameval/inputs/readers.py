@@ -22,7 +22,7 @@ from streameval.kernel import backend
 from streameval.kernel.types import DAMAGED, DISTINCT, IntArray, Lists, Places
 from streameval.schema.batch import joined, offsets_of, part_of
 from streameval.schema.record import FEW
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 
 __all__ = ["TopK"]
 
@@ -235,7 +235,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
     name, kind, nulls = argument.name, str(array.type), array.null_count
     if nulls and argument.null == "error":
         advice = "drop those rows, or say null='empty', if they are rows without labels"
-        raise InputError(f"{name} holds {nulls} nulls; {advice}")
+        raise InputError(f"{name} holds {number_of(nulls, 'null')}; {advice}")
     if kind.startswith("struct<") and not nulls:
         return _frame(table_of_structs(array), argument)
     values = str(getattr(array.type, "value_type", ""))

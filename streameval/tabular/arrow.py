@@ -9,7 +9,7 @@ import numpy as np
 from streameval.errors import DependencyError, InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.kernel import backend
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 from streameval.tabular.columns import Columns
 
 try:
@@ -139,7 +139,7 @@ def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(f"column {name!r} holds {kind}; weights are numbers: cast them in the query")
     if column.null_count:
-        raise InputError(f"column {name!r} holds {column.null_count} nulls; every row needs a weight")
+        raise InputError(f"column {name!r} holds {number_of(column.null_count, 'null')}; every row needs a weight")
     return column.to_numpy()  # type: ignore[no-any-return]  # Arrow has no types
 
 

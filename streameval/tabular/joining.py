@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, warn
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 from streameval.tabular.blocks import Block, RowError
 from streameval.tabular.cells import is_string, numbers_of
 from streameval.tabular.columns import Columns, Names
@@ -186,8 +186,8 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     table = _table(parts, columns)
     example, label = str(columns.example), str(columns.label)
     for name in (example, label):
-        if table.column(name).null_count:
-            raise InputError(f"column {name!r} holds {table.column(name).null_count} nulls; drop those rows")
+        if nulls := table.column(name).null_count:
+            raise InputError(f"column {name!r} holds {number_of(nulls, 'null')}; drop those rows")
     codes = _codes(table.column(example))
     order, offsets = np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(codes))])
     table, firsts, ends = table.take(order), offsets[:-1], pa.array(offsets, pa.int32())

@@ -9,7 +9,7 @@ from typing import Any
 
 from streameval.errors import InputError
 from streameval.inputs.forms import FRAMES, form_of
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 from streameval.tabular.columns import Columns
 from streameval.tabular.job import Job, State
 
@@ -63,7 +63,7 @@ def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
         weights = column_of(rows, columns.weight, "weight")
         arguments["weights"] = [float(w) if isinstance(w, str) and columns.sep else w for w in weights]
         if nulls := sum(value is None for value in arguments["weights"]):
-            raise InputError(f"column {columns.weight!r} holds {nulls} nulls; every row needs a weight")
+            raise InputError(f"column {columns.weight!r} holds {number_of(nulls, 'null')}; every row needs a weight")
     if columns.by:
         arguments["where"] = {name: column_of(rows, name, "by") for name in columns.by}
     return arguments

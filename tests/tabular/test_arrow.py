@@ -90,7 +90,7 @@ def test_lists_of_booleans_are_decisions_in_the_order_of_the_labels(kind: pa.Dat
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.list_view(pa.string()), pa.list_(pa.string(), 1)])
 def test_null_lists_are_refused_unless_they_are_said_to_be_empty(kind: pa.DataType):
     table = pa.table({"actual": pa.array([["a"], None, ["b"]], kind), "predicted": pa.array([None, None, ["b"]], kind)})
-    with pytest.raises(se.InputError, match="column 'actual' holds 1 nulls; drop those rows, or say null='em"):
+    with pytest.raises(se.InputError, match="column 'actual' holds 1 null; drop those rows, or say null='em"):
         job().state([table])
     empty = job(null="empty")
     assert empty.merged([empty.state([table])]) == reference([["a"], [], ["b"]], [[], [], ["b"]])
@@ -127,7 +127,7 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         frame = pd.DataFrame({"actual": rows, "predicted": rows})
         assert job().merged([job().state([frame])]) == reference(numbers, numbers)
     frame = pd.DataFrame({"actual": arrays([["a"], None, []]), "predicted": [["a"], ["b"], None]})
-    with pytest.raises(se.InputError, match="column 'actual' holds 1 nulls"):
+    with pytest.raises(se.InputError, match="column 'actual' holds 1 null"):
         job().state([frame])
     empty = job(null="empty")
     assert empty.merged([empty.state([frame])]) == reference([["a"], [], []], [["a"], ["b"], []])
@@ -218,7 +218,7 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
         ({"actual": pa.array([[0, 1]], pa.list_(pa.int8(), 2)), "predicted": [["a"]]}, "may be indicators or the l"),
         ({"actual": [[True] * 3, [True, False]], "predicted": [[], []]}, "rows of 3 columns and of 2"),
         ({"actual": [[1]], "predicted": [[True, None]]}, "is None for label 1; binary predictions"),
-        ({"actual": pa.nulls(1), "predicted": [["a"]]}, "column 'actual' holds 1 nulls"),
+        ({"actual": pa.nulls(1), "predicted": [["a"]]}, "column 'actual' holds 1 null"),
     ],
 )  # fmt: skip
 def test_columns_that_hold_something_else_are_named(columns: dict[str, Any], message: str):
@@ -253,7 +253,7 @@ def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
     [
         ([0.5], "column 'scores' holds double; scores are a map"),
         ([["a"]], "column 'scores' holds list<.*: string>; scores are a map"),
-        ([None], "column 'scores' holds 1 nulls"),
+        ([None], "column 'scores' holds 1 null"),
         (pa.array([[("a", 0.1), ("a", 0.2)]], pa.map_(pa.string(), pa.float64())), "two values for label"),
         (pa.array([[("a", None)]], pa.map_(pa.string(), pa.float64())), "None for label 'a'; scores are"),
         ([[{"label": "a", "score": float("nan")}]], r"column 'scores' \(row 0 of the batch\) is NaN"),

@@ -53,7 +53,7 @@ def test_a_column_that_a_relation_has_not_is_reported_with_the_nearest():
 def test_null_lists_of_a_relation_are_refused_or_empty():
     with duckdb.connect() as connection:
         relation = connection.sql("select ['a'] as actual, null::varchar[] as predicted")
-        with pytest.raises(se.InputError, match="column 'predicted' holds 1 nulls"):
+        with pytest.raises(se.InputError, match="column 'predicted' holds 1 null"):
             se.evaluate_table(relation, actual="actual", predicted="predicted")
         result = se.evaluate_table(relation, actual="actual", predicted="predicted", null="empty", metrics=METRICS)
         made = se.Evaluator(METRICS)

@@ -162,7 +162,7 @@ def test_columns_that_are_not_there_are_refused_before_the_job_starts(tmp_path):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pa.array([["a"], None], pa.list_(pa.string())), "column 'predicted' holds 1 nulls; drop those rows"),
+        (pa.array([["a"], None], pa.list_(pa.string())), "column 'predicted' holds 1 null; drop those rows"),
         (
             pa.array([[1.5], []]),
             r"column 'predicted' \(row 0 of the batch\) is 1\.5 for label 0; binary predictions are 0 or 1",
@@ -186,7 +186,7 @@ def test_blocks_that_ray_may_leave_out_are_not_left_out_for_errors_of_ours():
     before, context.max_errored_blocks = context.max_errored_blocks, -1
     try:
         spoilt = pa.table({"actual": [["a"], None], "predicted": [["a"], ["a"]]})
-        with pytest.raises(se.InputError, match="1 nulls"):
+        with pytest.raises(se.InputError, match="1 null"):
             evaluate(blocks_of(spoilt, []), "actual", "predicted")
     finally:
         context.max_errored_blocks = before

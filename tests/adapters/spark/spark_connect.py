@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
     with pytest.raises(se.InputError, match="did you mean 'predicted'"):
         evaluate(df, "actual", "predictd")
     nulls = spark.createDataFrame([(["a"], None), (["b"], ["b"])], LISTS)
-    with pytest.raises(se.InputError, match="column 'predicted' holds 1 nulls"):
+    with pytest.raises(se.InputError, match="column 'predicted' holds 1 null"):
         evaluate(nulls, "actual", "predicted")
 
     pq.write_table(
