@@ -93,7 +93,8 @@ class Mergeable(Saveable):
         """How the arguments were read: of each the form, where labels come from, how many, and the first examples.
 
         It is in no bytes, and empty where nothing was counted from arguments, as after `load`. Of labels that no column
-        or ``labels=`` names, those of the first examples are counted.
+        or ``labels=`` names, those of the first examples are counted. Examples are noted as they are read, so it may
+        hold those of a call that has not ended, or that was refused later.
         """
         return InputSummary({name: sample.summary() for name, sample in record_of(self._guard).samples.items()})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,9 @@ class Holder:
     how: dict[str, bool] | None = None
 
 
+INPUT = re.compile(r'<section id="input".*?</section>|<li><a href="#input">.*?</li>', re.DOTALL)
+"""How the input was read, in a page: it is noted before an example is counted, and is no part of the counts."""
+
 READS: Calls = {
     "get": lambda held: repr(held.get()),
     "to_bytes": lambda held: held.to_bytes(),
@@ -96,7 +100,7 @@ REPORTS: Calls = {
     "report": lambda held: held.report(),
     "to_dict": lambda held: repr(held.to_dict()),
     "bounds": lambda held: repr([held.bounds(spec) for spec in held.metrics[:1]]),
-} | ({"to_html": lambda held: held.to_html(meta={"date": None})} if FULL else {})
+} | ({"to_html": lambda held: INPUT.sub("", held.to_html(meta={"date": None}))} if FULL else {})
 SNAPSHOT: Calls = {"snapshot": lambda held: held.snapshot().to_bytes()}
 
 
