@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streameval.cli.parts import Number, Part
 from streameval.cli.reading import UserError
 from streameval.cli.settings import note
 from streameval.errors import MetricError
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.report.parts import Number, Part
 from streameval.schema.text import printable
 
 _TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

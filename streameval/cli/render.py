@@ -19,10 +19,10 @@ from rich.text import Text
 
 import streameval
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
-from streameval.cli.parts import COUNTS, Document, Number, Numbers, Part
 from streameval.cli.settings import note
-from streameval.cli.tables import by_support, omitted_labels, tables_of
+from streameval.cli.tables import Document, by_support, omitted_labels, tables_of
 from streameval.report.model import Column, Kind, Table, cell_text, outwards
+from streameval.report.parts import COUNTS, Number, Part, numbers_of, plain_number
 from streameval.schema.escaping import csv_cell, label_text, markdown_cell, visible_json
 from streameval.schema.labels import Label
 from streameval.schema.text import printable
@@ -65,7 +65,7 @@ def show(document: Document, how: Format, *, top: int, raw: bool = False) -> Non
             labels = set(by_support(parts[0], top))
             rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
             sys.stdout.write(_markdown([(names, 3, _texts_of(rows), omitted_labels(parts[0], top))]))
-        for metric, reasons in _numbers(parts[0])["undefined"].items():
+        for metric, reasons in numbers_of(parts[0])["undefined"].items():
             note(
                 f"{metric} is undefined: {reasons}"
                 if isinstance(reasons, str)
@@ -243,13 +243,13 @@ def _texts_of(rows: Sequence[Row]) -> Iterator[list[str]]:
 def _content(document: Document) -> dict[str, object]:
     """All of it for JSON; see docs/cli.md."""
     every, *rest = document.parts
-    content = {"input": document.source, **_numbers(every)}
+    content = {"input": document.source, **numbers_of(every)}
     content["labels"] = [
-        {"label": label, **{name: _plain_number(number) for name, number in numbers.items()}}
+        {"label": label, **{name: plain_number(number) for name, number in numbers.items()}}
         for label, numbers in every.labels.items()
     ]
-    content["windows"] = [{"scope": part.scope, **_numbers(part)} for part in rest if part.where is None]
-    content["slices"] = [{**_where(part.where), **_numbers(part)} for part in rest if part.where is not None]
+    content["windows"] = [{"scope": part.scope, **numbers_of(part)} for part in rest if part.where is None]
+    content["slices"] = [{**_where(part.where), **numbers_of(part)} for part in rest if part.where is not None]
     return content | {"warnings": [*document.warnings]}
 
 
@@ -257,30 +257,6 @@ def _where(where: Mapping[str, object]) -> dict[str, object]:
     """The values of a slice; none stands for all others, which have no slice of their own."""
     plain = {name: None if value is OTHER else value for name, value in where.items()}
     return {"by": plain, **({"other": True} if OTHER in where.values() else {})}
-
-
-def _numbers(part: Part) -> dict[str, Any]:
-    bounds = {metric: _shaped(numbers, lambda each: each.bounds) for metric, numbers in part.metrics.items()}
-    reasons = {metric: _shaped(numbers, lambda each: each.reason) for metric, numbers in part.metrics.items()}
-    return {
-        **{name: _plain_number(number) for name, number in part.sizes.items()},
-        "metrics": {metric: _shaped(numbers, _plain_number, every=True) for metric, numbers in part.metrics.items()},
-        "bounds": {metric: value for metric, value in bounds.items() if value},
-        "undefined": {metric: value for metric, value in reasons.items() if value},
-    }
-
-
-def _plain_number(number: Number) -> object:
-    return number.value if number.sides is None else number.cells
-
-
-def _shaped(numbers: Numbers, of: Callable[[Number], Any], *, every: bool = False) -> object:
-    """What there is to say of a metric: of all labels together, or a record for each, since 7 is not "7"."""
-    if None in numbers:
-        return of(numbers[None])
-    values = ((label, of(number)) for label, number in numbers.items())
-    return [{"label": label, **(value if isinstance(value, dict) else {"value": value})} for label, value in values
-            if every or value]  # fmt: skip
 
 
 def _write_json(content: dict[str, object]) -> None:

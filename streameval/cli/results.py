@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from streameval.cli.checks import Check
 from streameval.cli.judged import judged
 from streameval.cli.outputs import is_device, write_output
-from streameval.cli.parts import Document, Part, differences, part_of
 from streameval.cli.reading import UserError
+from streameval.cli.tables import Document
 from streameval.delivery.checkpoint import load
 from streameval.errors import StreamevalError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
@@ -20,6 +20,7 @@ from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Report
+from streameval.report.parts import Part, differences, part_of
 from streameval.schema.cached import cached_property
 from streameval.schema.escaping import scope_text
 from streameval.slices import Sliced

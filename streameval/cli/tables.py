@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from streameval.cli.parts import Document, Number, Part
 from streameval.metrics.catalogue import entry_of, parse_spec
 from streameval.report.model import Column, Kind, Table, largest_first, outwards
+from streameval.report.parts import Number, Part
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
 _FIRST = ("f1_micro", "f1_macro")
@@ -17,6 +18,23 @@ _FIRST = ("f1_micro", "f1_macro")
 
 _TOP = 3
 _OF_LABELS = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All that a command says: the parts, of which the first has all rows, and where they come from.
+
+    ``names`` are those of two results whose difference it is. Tables have all metrics of slices where ``chosen``.
+    ``notes`` are for standard error.
+    """
+
+    parts: Sequence[Part]
+    headline: str
+    source: Mapping[str, object]
+    warnings: Sequence[str] = ()
+    names: Sequence[str] = ()
+    chosen: bool = False
+    notes: Sequence[str] = ()
 
 
 def tables_of(document: Document, *, top: int) -> list[Table]:

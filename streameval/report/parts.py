@@ -1,9 +1,9 @@
-"""What results say in every format: of some rows a number for each metric, and for each label."""
+"""What results say in every format: of some rows a number for each metric, and for each label; and how two differ."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -115,18 +115,27 @@ def _change(a: Number, b: Number) -> Number:
     return Number(b.value - a.value, bounds, "", (a.value, b.value))
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """All that a command says: the parts, of which the first has all rows, and where they come from.
+def numbers_of(part: Part) -> dict[str, Any]:
+    """What JSON says of a part: sizes, metrics, bounds of those that are not exact, reasons of undefined ones."""
+    bounds = {metric: _shaped(numbers, lambda each: each.bounds) for metric, numbers in part.metrics.items()}
+    reasons = {metric: _shaped(numbers, lambda each: each.reason) for metric, numbers in part.metrics.items()}
+    return {
+        **{name: plain_number(number) for name, number in part.sizes.items()},
+        "metrics": {metric: _shaped(numbers, plain_number, every=True) for metric, numbers in part.metrics.items()},
+        "bounds": {metric: value for metric, value in bounds.items() if value},
+        "undefined": {metric: value for metric, value in reasons.items() if value},
+    }
 
-    ``names`` are those of two results whose difference it is. Tables have all metrics of slices where ``chosen``.
-    ``notes`` are for standard error.
-    """
 
-    parts: Sequence[Part]
-    headline: str
-    source: Mapping[str, object]
-    warnings: Sequence[str] = ()
-    names: Sequence[str] = ()
-    chosen: bool = False
-    notes: Sequence[str] = ()
+def plain_number(number: Number) -> object:
+    """A value for JSON, or the sides and the change."""
+    return number.value if number.sides is None else number.cells
+
+
+def _shaped(numbers: Numbers, of: Callable[[Number], Any], *, every: bool = False) -> object:
+    """What there is to say of a metric: of all labels together, or a record for each, since 7 is not "7"."""
+    if None in numbers:
+        return of(numbers[None])
+    values = ((label, of(number)) for label, number in numbers.items())
+    return [{"label": label, **(value if isinstance(value, dict) else {"value": value})} for label, value in values
+            if every or value]  # fmt: skip
