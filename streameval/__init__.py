@@ -1,7 +1,9 @@
 """Exact multi-label evaluation over streams: update, merge, revert, and read at any moment."""
 
+from collections.abc import Callable as _Callable
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from streameval.errors import *  # noqa: F403  # the exceptions
 from streameval.evaluation import classes as _classes
@@ -10,12 +12,16 @@ from streameval.evaluation.metric import Metric as Metric
 from streameval.evaluation.metric import metric as metric
 from streameval.evaluation.pages import save_html as save_html
 from streameval.evaluation.pages import to_html as to_html
+from streameval.evaluation.value import Mergeable as _Mergeable
 from streameval.inputs.readers import *  # noqa: F403  # the classes of forms of input
 from streameval.metrics.bounds import Bounds as Bounds
+from streameval.metrics.bounds import Choices as _Choices
+from streameval.metrics.catalogue import Catalogue as _Catalogue
 from streameval.metrics.catalogue import MetricInfo as MetricInfo
 from streameval.metrics.catalogue import catalogue as catalogue
 from streameval.metrics.spec import MetricSpec as MetricSpec
 from streameval.report.label_table import LabelTable as LabelTable
+from streameval.schema.text import VERSION as _VERSION
 
 if TYPE_CHECKING:
     from streameval.delivery.checkpoint import Checkpoint as Checkpoint
@@ -41,7 +47,7 @@ if TYPE_CHECKING:
     from streameval.windows.tumbling import ClosedWindow as ClosedWindow
     from streameval.windows.tumbling import Tumbling as Tumbling
 
-__version__ = "0.1.0"
+__version__ = _VERSION
 
 _LATER = {
     "delivery.checkpoint": {"Checkpoint", "Checkpointer", "load"},
@@ -59,6 +65,20 @@ _LATER = {
     "windows.tumbling": {"ClosedWindow", "Tumbling"},
 }
 """Names that are imported when they are first used, so that importing the package stays quick."""
+
+
+def _above(module: str, name: str) -> _Callable[..., _Any]:
+    """A function of a module that imports the class whose method it becomes; it is imported when it is called."""
+
+    def method(*args: object, **options: object) -> object:
+        return getattr(_import_module(f"streameval.{module}"), name)(*args, **options)
+
+    return method
+
+
+_Mergeable._draw = _above("plots", "draw")
+for _kind, _writer in {_Catalogue: "catalogue_html", _Choices: "choices_html", LabelTable: "outcomes_html"}.items():
+    _kind._repr_html_ = _above("report.notebook", _writer)  # type: ignore[attr-defined]
 
 _NAMES = {name for name, value in globals().items() if callable(value) and name[0] != "_"}.union(*_LATER.values())
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Unpack
 
 import typer
 
-import streameval
 import streameval.cli.arguments as arg
 from streameval.cli.checks import checks_of, status_of
 from streameval.cli.counting import count
@@ -31,7 +30,7 @@ from streameval.kernel import BACKEND
 from streameval.metrics.catalogue import MetricInfo, catalogue, entry_of, parse_spec
 from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
-from streameval.schema.text import number_of
+from streameval.schema.text import VERSION, number_of
 from streameval.tabular.blocks import Counting
 
 app = typer.Typer(
@@ -48,7 +47,7 @@ app = typer.Typer(
 
 def _version(requested: bool) -> None:
     if requested:
-        sys.stdout.write(f"streameval {streameval.__version__} ({BACKEND} kernel)\n")
+        sys.stdout.write(f"streameval {VERSION} ({BACKEND} kernel)\n")
         raise typer.Exit
 
 

@@ -17,7 +17,6 @@ from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
-import streameval
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
 from streameval.cli.settings import note
 from streameval.cli.tables import Document, by_support, omitted_labels, tables_of
@@ -25,7 +24,7 @@ from streameval.report.model import Column, Kind, Table, cell_text, outwards
 from streameval.report.parts import COUNTS, Number, Part, numbers_of, plain_number
 from streameval.schema.escaping import csv_cell, label_text, markdown_cell, visible_json
 from streameval.schema.labels import Label
-from streameval.schema.text import printable
+from streameval.schema.text import VERSION, printable
 from streameval.slices.values import OTHER
 
 _BAR = 12
@@ -265,7 +264,7 @@ def _write_json(content: dict[str, object]) -> None:
 
 def json_bytes(content: dict[str, object]) -> bytes:
     """A file of JSON, in which what is no number is null, as orjson writes it."""
-    content = {"schema": 1, "streameval": streameval.__version__, **content}
+    content = {"schema": 1, "streameval": VERSION, **content}
     text = orjson.dumps(_plain(content), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
     return visible_json(text).encode()
 

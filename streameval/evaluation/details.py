@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, cast, overload
 
 from streameval.errors import InputError, MetricError
@@ -13,14 +12,15 @@ from streameval.metrics.catalogue import entry_of
 from streameval.report.label_table import LabelTable
 from streameval.schema.keywords import ATTRIBUTES
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
+    from streameval.metrics.bounds import Choice
     from streameval.metrics.calibration import CalibrationCurve, Strategy
     from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
     from streameval.metrics.label_sets import Concurrence
     from streameval.metrics.pairs import Association, Entries, Matrix, Side, Values
-    from streameval.metrics.thresholds import Choice, DecisionsAt, Objective, Thresholds
+    from streameval.metrics.thresholds import DecisionsAt, Objective, Thresholds
 
 Pooled = Literal["micro"]
 
@@ -29,6 +29,7 @@ class Details:
     """The methods that evaluators, metrics and windows share. Those of curves and of pairs require these states."""
 
     __slots__ = ()
+    _draw: Callable[..., Any]
 
     if not TYPE_CHECKING:  # so that type checkers know which attributes there are
 
@@ -352,7 +353,7 @@ class Details:
         DependencyError
             If matplotlib is not installed.
         """
-        return draw(self, self._kind() if kind is None else kind, **options)
+        return self._draw(self._kind() if kind is None else kind, **options)
 
     def _kind(self) -> str:
         """The picture that says most of what was counted."""
@@ -371,12 +372,3 @@ class Details:
         except MetricError:
             return False
         return True
-
-
-def draw(source: object, kind: str, **options: Any) -> Any:
-    """Draw a picture of something by its name."""
-    plots = import_module("streameval.plots")  # which stands above, as pictures are drawn of more than evaluators
-    kinds = [name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")]
-    if kind not in kinds:
-        raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{suggestion(kind, kinds)}")
-    return getattr(plots, f"plot_{kind}")(source, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 from streameval.errors import MergeError, silent
@@ -82,6 +82,8 @@ class Mergeable(Saveable):
     __slots__ = ()
     _guard: commit.Guard
     _family: ClassVar[type]
+    _draw: ClassVar[Callable[..., Any]]
+    """`streameval.plots.draw`, which is above: pictures are drawn of more than one evaluator."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -1,10 +1,11 @@
-"""A value with bounds."""
+"""Values with bounds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from streameval.errors import public
+from streameval.schema.labels import Label
 
 
 @public
@@ -37,3 +38,31 @@ class Bounds:
     def width(self) -> float:
         """Difference between the bounds; 0 if ``exact``, even where they are neighbouring floats."""
         return 0.0 if self.exact else self.high - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A threshold, what it reaches on the examples counted, and a bound of what any threshold could reach.
+
+    Attributes
+    ----------
+    threshold, value
+        A score at or above it is a prediction; infinite to predict nothing. Of equally good ones the greatest. What it
+        reaches, exactly.
+    bound
+        No threshold reaches more (for `pcut`: comes closer). Equal to ``value`` where no better one can hide in a
+        mixed bin.
+    """
+
+    threshold: float
+    value: float
+    bound: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether no other threshold can be better."""
+        return self.bound == self.value
+
+
+class Choices(dict[Label, Choice]):
+    """Thresholds by label."""

@@ -27,7 +27,6 @@ from streameval.metrics.spec import (
     choice_text,
     number_text,
 )
-from streameval.schema.display import Displayed
 from streameval.schema.keywords import advice_on
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted, suggestion
@@ -170,11 +169,10 @@ def _values(certify: Reading) -> Reading:
     return read
 
 
-class Catalogue(Displayed, tuple[MetricInfo, ...]):
+class Catalogue(tuple[MetricInfo, ...]):
     """All metrics, one a line."""
 
     __slots__ = ()
-    _writer = "catalogue_html"
 
     def __repr__(self) -> str:
         return "\n".join(f"{entry.name:<30}{entry.summary}" for entry in self)

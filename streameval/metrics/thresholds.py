@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 from streameval.errors import InputError, MetricError
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
+from streameval.metrics.bounds import Choice, Choices
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.curves import Terms, greatest, path_of, reaches, rough_ratios
-from streameval.schema.display import Displayed
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.curve_view import CurveTables, Path
@@ -104,36 +104,6 @@ def _fraction(name: str, value: float) -> Fraction:
     if not 0 <= value <= 1:
         raise MetricError(f"{name} must be in [0, 1], not {quoted(value)}")
     return Fraction(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A threshold, what it reaches on the examples counted, and a bound of what any threshold could reach.
-
-    Attributes
-    ----------
-    threshold, value
-        A score at or above it is a prediction; infinite to predict nothing. Of equally good ones the greatest. What it
-        reaches, exactly.
-    bound
-        No threshold reaches more (for `pcut`: comes closer). Equal to ``value`` where no better one can hide in a
-        mixed bin.
-    """
-
-    threshold: float
-    value: float
-    bound: float
-
-    @property
-    def exact(self) -> bool:
-        """Whether no other threshold can be better."""
-        return self.bound == self.value
-
-
-class Choices(Displayed, dict[Label, Choice]):
-    """Thresholds by label."""
-
-    _writer = "choices_html"
 
 
 def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:

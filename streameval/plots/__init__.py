@@ -5,6 +5,9 @@ Each takes an evaluator, a single metric, a window, or what holds one; or arrays
 above the picture, "" for none.
 """
 
+from typing import Any
+
+from streameval.errors import InputError
 from streameval.plots.bars import plot_compare, plot_labels, plot_metric, plot_slices
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
 from streameval.plots.curves import (
@@ -14,9 +17,18 @@ from streameval.plots.curves import (
     plot_roc_curve,
     plot_thresholds,
 )
+from streameval.schema.text import quoted, suggestion
 
 __all__ = [
     "Curve", "plot_calibration_curve", "plot_compare", "plot_confusion_matrix", "plot_cooccurrence", "plot_labels",
     "plot_metric", "plot_multilabel_confusion", "plot_precision_recall_curve", "plot_roc_curve", "plot_slices",
     "plot_thresholds",
 ]  # fmt: skip
+
+
+def draw(source: object, kind: str, **options: Any) -> Any:
+    """Draw a picture of something by its name."""
+    kinds = [name.removeprefix("plot_") for name in __all__ if name.startswith("plot_")]
+    if kind not in kinds:
+        raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{suggestion(kind, kinds)}")
+    return globals()[f"plot_{kind}"](source, **options)

@@ -10,7 +10,6 @@ import numpy as np
 from streameval.errors import public
 from streameval.metrics.averaging import as_float
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
-from streameval.schema.display import Displayed
 from streameval.schema.labels import Label
 from streameval.states.views import Integers, Tables
 
@@ -19,7 +18,7 @@ Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 @public
 @dataclass(frozen=True, eq=False)
-class LabelTable(Displayed):
+class LabelTable:
     """The 2x2 table of each label.
 
     Attributes
@@ -32,7 +31,6 @@ class LabelTable(Displayed):
         How often each label is true (``tp + fn``) and predicted (``tp + fp``), likewise.
     """
 
-    _writer = "outcomes_html"
     labels: tuple[Label, ...]
     tp: Column
     fp: Column

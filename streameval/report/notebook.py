@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from streameval.metrics.bounds import Choice
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.metrics.thresholds import Choice
 from streameval.report.label_table import LabelTable
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, worst_first
 from streameval.report.page.markup import escaped, label_strings, table_html

@@ -10,6 +10,9 @@ import numpy as np
 
 from streameval.errors import InputError
 
+VERSION = "0.1.0"
+"""Of the package."""
+
 
 def number_or_none(value: object) -> float | None:
     """A real number as a float64, infinite where too large; None for anything else, booleans and strings among it."""

@@ -13,7 +13,6 @@ import numpy as np
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import Accumulator, core_of, saved_empty
-from streameval.evaluation.details import draw
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, make, reads
@@ -463,7 +462,7 @@ class Sliced(Mergeable, Generic[A]):
 
     def plot(self, metric: MetricLike | None = None, **options: Any) -> Axes:
         """Draw a metric of each slice, with matplotlib; see `streameval.plots.plot_slices`, which has the options."""
-        return cast("Axes", draw(self, "slices", metric=metric, **options))
+        return cast("Axes", self._draw("slices", metric=metric, **options))
 
     def _look(self) -> None:
         look(self._guard, lambda: core_of(self.total()))

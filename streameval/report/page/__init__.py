@@ -17,12 +17,12 @@ from streameval.errors import InputError
 from streameval.report.model import Report
 from streameval.report.page.labels import label_section
 from streameval.report.page.markup import Section, escaped, safe_json, table_data
-from streameval.report.page.metrics import about, averages_section, heading, headline_section, version
+from streameval.report.page.metrics import about, averages_section, heading, headline_section
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.runs import change_sections
 from streameval.report.page.scores import curve_section, ranking_section, run_curves
 from streameval.report.page.stream import slice_section, stream_section, window_section
-from streameval.schema.text import check_number, printable, quoted
+from streameval.schema.text import VERSION, check_number, printable, quoted
 
 
 class HasColumns(Protocol):
@@ -80,7 +80,7 @@ def html_page(
         "style": style,
         "script": script,
         "facts": heading(runs, meta),
-        "version": version(),
+        "version": VERSION,
         "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
         "sections": "".join(
             f'<section id="{part.name}" aria-labelledby="{part.name}-title">'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -19,7 +18,7 @@ from streameval.report.page.markup import (
     number_text,
     table_html,
 )
-from streameval.schema.text import cut, printable
+from streameval.schema.text import VERSION, cut, printable
 
 _ARROWS = {True: "↑", False: "↓", None: ""}
 
@@ -29,7 +28,7 @@ def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> s
     about = dict(meta) | {"date": meta.get("date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")}
     pairs = [(printable(name), printable(value)) for name, value in about.items() if value is not None]
     report = runs[0][1]
-    html = _pairs("about", [*pairs, ("streameval", version())])
+    html = _pairs("about", [*pairs, ("streameval", VERSION)])
     if len(runs) == 1:
         html += _pairs("facts", facts(report))
     different = len({each.views.config for _, each in runs}) > 1
@@ -46,13 +45,8 @@ def about(runs: Sequence[tuple[str, Report]], title: str, meta: Mapping[str, obj
         return {"examples": report.tables.examples, "weight": json_number(report.weight), "metrics": metrics}
 
     meta_of = {printable(name): printable(value) for name, value in meta.items()}
-    head = {"schema": 1, "streameval": version(), "title": printable(title), "meta": meta_of}
+    head = {"schema": 1, "streameval": VERSION, "title": printable(title), "meta": meta_of}
     return head | (values(runs[0][1]) if len(runs) == 1 else {"runs": {name: values(report) for name, report in runs}})
-
-
-def version() -> str:
-    """Of this package."""
-    return str(sys.modules["streameval"].__version__)
 
 
 def _pairs(kind: str, pairs: Iterable[tuple[str, str]]) -> str:
