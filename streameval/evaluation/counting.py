@@ -25,7 +25,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.report.model import Table
 from streameval.schema.config import NULLS, Config, Nan, Null, Rows, StateOptions, Ties, Unknown
-from streameval.schema.keywords import forgiving, meant_weights
+from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
@@ -84,7 +84,10 @@ class Accumulator(Details, Mergeable):
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
+    @forgiving
+    def update(
+        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, **mistaken: Never
+    ) -> None:
         """Count one example.
 
         Parameters
@@ -103,6 +106,8 @@ class Accumulator(Details, Mergeable):
         InputError, LabelError
             If an argument cannot be understood. Nothing has changed then.
         """
+        if mistaken:
+            refuse_mistaken(self.update, mistaken)
         # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
         if mask is None and type(weight) in NUMBERS and weight == 1 and core.fast_path:
@@ -111,7 +116,10 @@ class Accumulator(Details, Mergeable):
                 return
         self._count(y_true, y_pred, weight, mask, 1)
 
-    def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
+    @forgiving
+    def revert(
+        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, **mistaken: Never
+    ) -> None:
         """Revert one example, passed as it was passed to `update`.
 
         Raises
@@ -119,6 +127,8 @@ class Accumulator(Details, Mergeable):
         RevertError
             If the counts show that no such example was counted. Nothing has changed then.
         """
+        if mistaken:
+            refuse_mistaken(self.revert, mistaken)
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, -1)):

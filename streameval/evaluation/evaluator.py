@@ -16,7 +16,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import certified
 from streameval.report.model import PER_LABEL
 from streameval.schema.config import Nan, Rows, Ties, Unknown
-from streameval.schema.keywords import forgiving, refuse_mistaken
+from streameval.schema.keywords import checked, forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
 
@@ -78,7 +78,7 @@ class Evaluator(Accumulator):
 
     __slots__ = ()
 
-    @forgiving
+    @checked
     def __init__(
         self,
         metrics: Iterable[MetricLike] = DEFAULT_METRICS,
@@ -92,9 +92,7 @@ class Evaluator(Accumulator):
         inverse_propensities: Mapping[Label, float] | None = None,
         label_limit: int | None = None,
         rows: Rows | None = None,
-        **mistaken: Never,
     ) -> None:
-        refuse_mistaken(Evaluator, mistaken)
         specs = specs_of(metrics)
         self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities, label_limit, rows)
 

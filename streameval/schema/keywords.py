@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any, TypeVar
 
 from streameval.errors import InputError
@@ -19,7 +20,9 @@ ADVICE = {
     **dict.fromkeys(("beta", "k", "top_k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
     "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
     **dict.fromkeys(("target_names", "classes", "num_labels", "num_classes", "n_labels"), _LABELS),
-    **dict.fromkeys(("weight", "w", "sample_weights"), _WEIGHTS),
+    **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),
+    **dict.fromkeys(("window_size", "maxlen"), "write size=..., a number of examples"),
+    **dict.fromkeys(("alpha", "fading_factor", "decay"), "write half_life=..., a number of examples or a timedelta"),
     **dict.fromkeys(("preds", "input", "y_score", "y_prob", "y_proba", "scores"), "it is y_pred, the second argument"),
     **dict.fromkeys(("target", "truth", "actual"), "it is y_true, the first argument"),
 }
@@ -37,14 +40,26 @@ def advice_on(name: str, known: Iterable[str], *, of_metric: bool = False) -> st
     """What to write in place of a keyword that there is not, of a metric or a call; nothing where that is not known."""
     if name not in ADVICE or (of_metric and ADVICE[name].startswith(_IN_NAME)):
         return suggestion(name, known)
-    return f"; {ADVICE[name]}"
+    return f"; {'write weight=...' if ADVICE[name] is _WEIGHTS and 'weight' in known else ADVICE[name]}"
 
 
 def refuse_mistaken(call: Callable[..., object], mistaken: Mapping[str, object]) -> None:
     """Raise `InputError` for keywords that a call does not have."""
     for name in mistaken:
         hint = advice_on(name, inspect.signature(call).parameters)
-        raise InputError(f"{call.__name__.strip('_')} has no argument {name}={hint}")
+        raise InputError(f"{call.__qualname__.removesuffix('.__init__').split('.')[-1]} has no argument {name}={hint}")
+
+
+def checked(call: CallT) -> CallT:
+    """A call, usually a constructor, that refuses other keywords with what to write instead."""
+    known = inspect.signature(call).parameters
+
+    @wraps(call)
+    def checking(*args: Any, **options: Any) -> Any:
+        refuse_mistaken(call, {name: value for name, value in options.items() if name not in known})
+        return call(*args, **options)
+
+    return checking  # type: ignore[return-value]
 
 
 def meant_weights(call: Callable[..., object], weights: Any, mistaken: Mapping[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from streameval.evaluation.counting import core_of, unlimited, with_states
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
+from streameval.schema.keywords import checked
 from streameval.schema.text import number_or_none, quoted
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, Place, WindowState
@@ -68,6 +69,7 @@ class Fading(Blocks[A]):
     _span_name: ClassVar[str] = "half_life"
     _fades: ClassVar[bool] = True
 
+    @checked
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
         if number_or_none(half_life) is not None and isinstance(half_life, int | np.integer):
             clock = Clock(whole(half_life, "half_life"))

@@ -17,6 +17,7 @@ from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.config import Null
+from streameval.schema.keywords import checked
 from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
@@ -223,6 +224,7 @@ class Rolling(_Recent[A]):
     _holder: ClassVar[int] = ROLLING
     _span_name: ClassVar[str] = "size"
 
+    @checked
     def __init__(self, evaluator: A, size: int = 1000) -> None:
         clock = Clock(whole(size, "size"))
         self._begin(evaluator, clock, clock.period)
@@ -315,6 +317,7 @@ class TimeRolling(_Recent[A]):
     _span_name: ClassVar[str] = "period"
     _aware: bool | None  # means nothing before the first time
 
+    @checked
     def __init__(self, evaluator: A, period: Period) -> None:
         self._aware = None
         self._begin(evaluator, clock_of(period, "period"), _ALL)

@@ -8,6 +8,7 @@ from typing import ClassVar, Generic
 
 from streameval.errors import InputError, public
 from streameval.evaluation.guarding import reads
+from streameval.schema.keywords import checked
 from streameval.schema.text import quoted
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, WindowState
@@ -75,6 +76,7 @@ class Tumbling(Blocks[A]):
     __slots__ = ()
     _holder: ClassVar[int] = TUMBLING
 
+    @checked
     def __init__(
         self,
         evaluator: A,

@@ -178,6 +178,10 @@ def test_sample_weight_means_weights():
         (lambda ev: ev.update_many(TRUE, PRED, weight=WEIGHTS), r"weight=; write weights="),
         (lambda ev: ev.update_many(TRUE, PRED, weigths=WEIGHTS), "did you mean 'weights'"),
         (lambda ev: ev.get("f1", average="micro"), "get has no argument average=; .*'f1_macro'"),
+        (lambda ev: ev.update({1}, {1}, sample_weight=2), "update has no argument sample_weight=; write weight="),
+        (lambda ev: ev.revert({1}, {1}, w=2), "revert has no argument w=; write weight="),
+        (lambda ev: se.Rolling(ev, window_size=3), "Rolling has no argument window_size=; write size="),
+        (lambda ev: se.Fading(ev, fading_factor=0.9), "Fading has no argument fading_factor=; write half_life="),
         (lambda _: se.Evaluator(num_labels=3), "num_labels=; write labels="),
         (lambda _: se.F1(target_names=["a"]), "write labels="),
     ],
@@ -190,7 +194,15 @@ def test_keywords_of_other_libraries_are_refused_with_ours(call: Callable[[Any],
 
 
 def test_help_shows_no_keywords_of_other_libraries():
-    for call in (se.score, se.classification_report, se.Evaluator, se.Evaluator.update_many, se.Evaluator.get):
+    for call in (
+        se.score,
+        se.classification_report,
+        se.Evaluator,
+        se.Evaluator.update,
+        se.Rolling,
+        se.Evaluator.update_many,
+        se.Evaluator.get,
+    ):
         kinds = {part.kind for part in inspect.signature(call).parameters.values()}
         assert inspect.Parameter.VAR_KEYWORD not in kinds
 
