@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, cast, overload
 
-from streameval.errors import InputError
+from streameval.errors import InputError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
@@ -107,7 +107,13 @@ def score(
         inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
     counts.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
+    _warn_of_nothing(counts)
     return counts.get(counts.metrics[0]) if single else counts.get()
+
+
+def _warn_of_nothing(counts: Evaluator) -> None:
+    if not counts.examples:
+        warn("y_true and y_pred have no examples, so each value is that of zero_division=, by default 0")
 
 
 def describe(y_true: object, y_pred: object, **options: Any) -> InputSummary:
@@ -216,6 +222,7 @@ def classification_report(
         raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
     counts = Evaluator([], labels=labels, threshold=threshold)
     counts.update_many(y_true, y_pred, weights=weights)
+    _warn_of_nothing(counts)
     report = report_of(counts)
     columns = [*report.label_values(zero_division).values(), report.support]
     rows = list(zip(map(printable, report.labels), map(list, zip(*columns, strict=True)), strict=True))

@@ -86,8 +86,16 @@ def test_a_report_without_ties_of_rounding_is_that_of_scikit_learn_letter_by_let
 def test_lists_of_labels_that_are_numbers_are_scored():
     assert se.score([[0, 1], [2]], [[0, 1], [2]], "f1_micro") == 1.0
     assert se.score([[0], [1]], [[0], [1]], "f1_micro") == 1.0
-    assert se.score([], [], "f1_micro") == 0.0
     assert se.score([{0, 1}], [{0, 1}], "f1_micro") == 1.0
+
+
+def test_of_no_examples_it_is_warned_that_values_are_not_measured():
+    with pytest.warns(se.DataWarning, match="no examples"):
+        assert se.score([], [], "f1_micro") == 0.0
+    with pytest.warns(se.DataWarning, match="no examples"):
+        assert (
+            se.classification_report(np.zeros((0, 3)), np.zeros((0, 3)), output_dict=True)["micro avg"]["support"] == 0
+        )
 
 
 def test_what_cannot_be_scored_is_reported():
