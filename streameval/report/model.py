@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -216,7 +216,7 @@ class Report:
     def omitted(self, rows: int) -> str:
         """What to say where only so many labels have a row; nothing where all have one."""
         omitted = len(self.labels) - rows
-        return f"{omitted:,} labels of smaller support omitted" if omitted else ""
+        return f"{number_of(omitted, 'label')} of smaller support omitted" if omitted else ""
 
 
 def of_each_label(spec: MetricSpec) -> MetricSpec:
@@ -253,6 +253,7 @@ class Column:
     unless: tuple[str, ...] = ()  # columns: where all of them are 0 the value is 0/0
     few: int = 0  # values below it are marked as few
     full: float = 1.0  # the value whose bar is full
+    longest: int = 40  # longer strings are cut in their cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +278,11 @@ class Table:
         if values is None:
             return list(range(self.size))
         return largest_first([-value for value in values] if self.rising else values)
+
+
+def rows_of(columns: Iterable[Column], rows: Sequence[int]) -> list[Column]:
+    """Some rows of a table, in another order."""
+    return [replace(column, values=[column.values[row] for row in rows]) for column in columns]
 
 
 def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[Cell]]) -> list[Column]:

@@ -94,12 +94,13 @@ def differences(first: Sequence[Part], second: Sequence[Part]) -> list[Part]:
 
 
 def _difference(a: Part, b: Part) -> Part:
-    metrics = {key: _changes(a.metrics[key], b.metrics[key]) for key in a.metrics if key in b.metrics}
-    labels = {label: _changes(a.labels.get(label, {}), b.labels.get(label, {})) for label in {**a.labels, **b.labels}}
-    return Part(a.scope, _changes(a.sizes, b.sizes), metrics, labels, a.where)
+    metrics = {key: changes(a.metrics[key], b.metrics[key]) for key in a.metrics if key in b.metrics}
+    labels = {label: changes(a.labels.get(label, {}), b.labels.get(label, {})) for label in {**a.labels, **b.labels}}
+    return Part(a.scope, changes(a.sizes, b.sizes), metrics, labels, a.where)
 
 
-def _changes(a: Mapping[Any, Number], b: Mapping[Any, Number]) -> dict[Any, Number]:
+def changes(a: Mapping[Any, Number], b: Mapping[Any, Number]) -> dict[Any, Number]:
+    """How the numbers of two results differ; of what only one has there is no change, but there are its sides."""
     absent = Number(None, None, "absent")
     return {key: _change(a.get(key, absent), b.get(key, absent)) for key in {**a, **b}}
 

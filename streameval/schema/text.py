@@ -80,7 +80,8 @@ def cut_distinct(names: Sequence[str], width: int) -> list[str]:
     texts = {name: name for name in names if len(name) <= width}
     used = {*texts}
     for short, group in groups.items():
-        differ = max(width // 3, len(commonprefix(group)))  # noqa: RUF071  # of letters, which is meant
+        shared = commonprefix(group)  # noqa: RUF071  # of letters, which is meant
+        differ = max(width // 3, len(shared.rstrip("0123456789")))
         for number, name in enumerate((name for name in group if name not in texts), 2):
             text = short if len(group) == 1 else cut(f"{name[: width // 3]}…{name[differ:]}", width)
             while text in used:

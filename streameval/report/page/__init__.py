@@ -16,13 +16,15 @@ from typing import Protocol
 from streameval.errors import InputError
 from streameval.report.model import Report
 from streameval.report.page.labels import label_section
-from streameval.report.page.markup import Section, escaped, safe_json, table_data
+from streameval.report.page.markup import LONGEST, Section, escaped, safe_json, table_data
 from streameval.report.page.metrics import about, averages_section, heading, headline_section
 from streameval.report.page.pairs import pair_section
-from streameval.report.page.runs import change_sections
+from streameval.report.page.runs import change_sections, slice_label_section
 from streameval.report.page.scores import curve_section, ranking_section, run_curves
 from streameval.report.page.stream import slice_section, stream_section, window_section
-from streameval.schema.text import VERSION, check_number, printable, quoted
+from streameval.schema.text import VERSION, check_number, cut, printable, quoted
+
+_LINE = 400
 
 
 class HasColumns(Protocol):
@@ -56,7 +58,8 @@ def html_page(
     if trace is not None and not callable(getattr(trace, "columns", None)):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
     course = stream_section(trace.columns()) if trace is not None else None
-    middle = slice_section(slices), window_section(windows and [("all examples", report), *windows]), course
+    parted = slice_section(slices), slice_label_section(report, slices)
+    middle = *parted, window_section(windows and [("all examples", report), *windows]), course
     if len(runs) > 1:
         parts = [*change_sections(runs, max_labels), *middle, run_curves(runs)]
     else:
@@ -65,10 +68,8 @@ def html_page(
     if not any(each.tables.examples for each in reports):
         parts = [Section("empty", "No examples", "<p>No examples were counted yet.</p>")]
     sections = [section for section in parts if section is not None]
-    if inputs := "\n".join(dict.fromkeys(repr(each.input_summary) for each in reports if each.input_summary)):
-        sections.append(
-            Section("input", "Input", f"<p>How the first examples were read.</p><pre>{escaped(inputs)}</pre>")
-        )
+    if inputs := "".join(_input(*run) for run in runs if run[1].input_summary):
+        sections.append(Section("input", "Input", f"<p>How the first examples were read.</p>{inputs}"))
     if warnings := dict.fromkeys(text for each in reports for text in each.warnings):
         items = "".join(f"<li>{escaped(text)}</li>" for text in warnings)
         sections.insert(0, Section("warnings", "Warnings", f"<ul>{items}</ul>"))
@@ -90,6 +91,13 @@ def html_page(
         "data": safe_json({"about": about(runs, title, meta), "tables": tables}),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _resource("page.html"))
+
+
+def _input(name: str, report: Report) -> str:
+    """How the input of a run was read, without the ends of lines with the values of very many labels."""
+    head = f"<h3>{escaped(cut(name, LONGEST))}</h3>" if name else ""
+    lines = (cut(line, _LINE) for line in repr(report.input_summary).split("\n"))
+    return f"{head}<pre>{escaped(chr(10).join(lines))}</pre>"
 
 
 @lru_cache

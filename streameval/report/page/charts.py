@@ -49,7 +49,7 @@ def nice_axis(title: str, low: float, high: float, *, tight: bool = False, near:
     A tight one ends where the values end. One that is ``near`` shows how values differ, wherever 0 is.
     """
     if tight and high > low:
-        ticks = nice_axis(title, low, high).ticks
+        ticks = nice_axis(title, low, high, near=True).ticks
         return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))
     if low >= 0 and 0.5 < high <= 1 and not near:
         return unit_axis(title)
@@ -75,8 +75,19 @@ def _tick(value: float) -> str:
     return text.replace("-", MINUS)
 
 
+def fraction_axis(title: str, values: Sequence[float]) -> Axis:
+    """An axis from 0 to 1, or one that shows how values differ where they are near each other."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    return nice_axis(title, low, high, near=True) if 0 < high - low < 0.4 else unit_axis(title)
+
+
 def log_axis(title: str, low: float, high: float) -> Axis:
-    """A logarithmic axis from a little below the least to a little above the greatest of some positive values."""
+    """A logarithmic axis from a little below the least to a little above the greatest of some positive values.
+
+    A linear one where they are of one order, as there a logarithmic one has hardly any round numbers.
+    """
+    if 4 <= high - low < 1.5 * low < 1e12:
+        return nice_axis(title, low / 1.1, high * 1.1, tight=True)
     low, high = max(low / 1.6, math.ulp(0.0)), min(high * 1.6, sys.float_info.max)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     every = max(1, math.ceil((last - first) / 6))
@@ -107,6 +118,7 @@ class Chart:
     _parts: list[str] = field(default_factory=list)
     _words: list[str] = field(default_factory=list)
     _legend: list[str] = field(default_factory=list)
+    _dots: list[tuple[float, float]] = field(default_factory=list)
 
     def line(
         self,
@@ -163,8 +175,9 @@ class Chart:
 
     def dots(self, x: Numbers, y: Numbers, of: str, rows: list[int]) -> None:
         """A dot for each of some rows of a table."""
-        places = zip(_units(self.x.at(x)), _units(1 - self.y.at(y)), strict=True)
-        drawn = "".join(f"M{a} {b}h0" for a, b in places)
+        across, up = self.x.at(x), self.y.at(y)
+        self._dots += zip(across.tolist(), up.tolist(), strict=True)
+        drawn = "".join(f"M{a} {b}h0" for a, b in zip(_units(across), _units(1 - up), strict=True))
         self._path("dots a", drawn, f' data-of="{of}" data-rows="{" ".join(map(str, rows))}"')
 
     def bars(self, left: FloatArray, right: FloatArray, height: FloatArray) -> None:
@@ -188,23 +201,23 @@ class Chart:
         self._words.append(f'<span class="word" style="{side};top:0">{escaped(word)}</span>')
 
     def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str], letter: float = 0.0105) -> None:
-        """Names next to points, as many as find room: earlier ones first; on a narrow screen fewer of them.
+        """Names next to dots, as many as find room: earlier ones first; on a narrow screen fewer of them.
 
         A ``letter`` is so wide, as a part of the picture.
         """
         places = [*zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True)]
         for kind, wide, high in (("name", letter, 0.026), ("name narrow", 0.025, 0.04)):
-            boxes = [(across - wide / 2, up - high / 2, across + wide / 2, up + high / 2) for across, up, _ in places]
+            half = np.array([wide / 2, high / 2])
+            dots = np.array(self._dots).reshape(-1, 2)
+            boxes = np.concatenate([dots - half, dots + half], axis=1)
             for across, up, word in places:
                 width = wide * (len(word) + 1.5)
                 for side, shift in (("right", 0.0), ("left", 0.0), ("right", 1.4 * high), ("right", -1.4 * high)):
                     left = across + wide if side == "right" else across - width
                     box = left, up + shift - high, left + width - wide, up + shift + high
                     inside = box[0] >= 0 and box[2] <= 1 and box[1] >= -1.1 * high
-                    if inside and not any(
-                        box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in boxes
-                    ):
-                        boxes.append(box)
+                    if inside and not ((boxes[:, :2] < box[2:]) & (boxes[:, 2:] > box[:2])).all(axis=1).any():
+                        boxes = np.append(boxes, [box], axis=0)
                         place = f"left:{100 * across:.1f}%" if side == "right" else f"right:{100 - 100 * across:.1f}%"
                         style = f"{place};bottom:{100 * (up + shift):.1f}%"
                         self._words.append(f'<span class="{kind}" style="{style}"><bdi>{escaped(word)}</bdi></span>')
@@ -212,7 +225,7 @@ class Chart:
 
     def html(self, above: str = "") -> str:
         """The figure; another picture may stand above its own."""
-        legend = f'<ul class="legend">{"".join(self._legend)}</ul>' if self._legend[1:] or self.at else ""
+        legend = f'<ul class="legend">{"".join(self._legend)}</ul>' if self._legend[1:] or len(self.at) else ""
         note = f"<p>{escaped(self.note)}</p>" if self.note else ""
         caption = f"<figcaption><strong>{escaped(self.title)}</strong>{note}</figcaption>"
         return f'<figure class="chart">{caption}{legend}<div>{above}{self.plot()}</div></figure>'

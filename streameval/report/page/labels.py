@@ -10,9 +10,9 @@ from typing import Any
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.thresholds import best_thresholds
-from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, largest_first
-from streameval.report.page.charts import Chart, log_axis, unit_axis
-from streameval.report.page.markup import FILTER, Section, count_text, escaped, label_strings, table_html
+from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, largest_first, rows_of
+from streameval.report.page.charts import Chart, fraction_axis, log_axis
+from streameval.report.page.markup import Section, count_text, escaped, filter_form, label_strings, table_html
 from streameval.schema.text import cut_distinct, number_of
 
 _NAMED = 24
@@ -47,11 +47,11 @@ def label_section(report: Report, max_labels: int) -> Section | None:
     by = next(name for name in ("support", columns[1].name) if any(column.name == name for column in columns))
     rows = sorted(Table("labels", "", columns, by).order()[:max_labels])
     if len(rows) < len(names):
-        columns = [Column(c.name, c.kind, [c.values[row] for row in rows], c.note, c.unless) for c in columns]
+        columns = rows_of(columns, rows)
     left = f", the {len(rows):,} most frequent of {len(names):,}" if len(rows) < len(names) else ""
     table = Table("labels", f"Outcomes of each label{left}", columns, by)
     pictures = _pictures(table) if report.has_decisions else ""
-    return Section("labels", "Labels", pictures + FILTER + table_html(table), table)
+    return Section("labels", "Labels", pictures + filter_form("labels", "label") + table_html(table), table)
 
 
 def _scored(report: Report) -> list[Column]:
@@ -102,7 +102,9 @@ def _pictures(table: Table) -> str:
         never = f" {number_of(left, 'label')} without true examples omitted." if left else ""
         axis = log_axis("examples with the label", min(across), max(across))
         of = f"F1 of {number_of(len(rows), 'label')} by how many examples have them; the table below has the numbers."
-        picture = Chart("F1 by label frequency", of, axis, unit_axis("F1"), "wide", f"Each dot is a label.{never}")
+        picture = Chart(
+            "F1 by label frequency", of, axis, fraction_axis("F1", up), "wide", f"Each dot is a label.{never}"
+        )
         picture.dots(across, up, "labels", rows)
         # Of many labels those that stand out: frequent and badly predicted.
         errors = [fp + fn for fp, fn in zip(columns["FP"], columns["FN"], strict=True)]
@@ -130,5 +132,5 @@ def _worst(columns: dict[str, Any]) -> str:
         for row, text in zip(ranked, texts, strict=False)
         if errors[row]
     )
-    half = f"Half of all {count_text(total)} errors fall on {number_of(count, 'label')}."
+    half = f"Errors: {count_text(total)}. Half of them fall on {number_of(count, 'label')}."
     return f'<div class="worst"><h3>Most errors</h3><p>{half}</p>{_LEGEND}<ol>{items}</ol></div>'

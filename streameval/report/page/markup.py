@@ -13,23 +13,14 @@ from streameval.metrics.averaging import as_float
 from streameval.report.model import Column, Kind, Table, cell_text
 from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
-from streameval.schema.text import cut, cut_distinct
+from streameval.schema.text import cut, cut_distinct, number_of
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
 """Stands where a value is undefined."""
 
 LONGEST = 200
-_LONG = 40  # what is longer is cut in its cell
 _STRINGS = ("label", "text")
-
-
-FILTER = (
-    '<form class="filter" data-filter="labels" hidden role="search" aria-label="labels">'
-    '<label>Find a label <input type="search" name="text" autocomplete="off" spellcheck="false"></label>'
-    '<label>Support at least <input type="number" name="least" min="0" step="1" inputmode="numeric"></label>'
-    '<output aria-live="polite"></output></form>'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +36,17 @@ class Section:
 def escaped(text: str) -> str:
     """A string for HTML, within attributes too."""
     return escape(text, quote=True)
+
+
+def filter_form(table: str, what: str, row: str = "") -> str:
+    """The fields that filter the rows of a table by text and support; only the script shows them."""
+    return (
+        f'<form class="filter" data-filter="{table}" data-row="{row or what}" hidden role="search" '
+        f'aria-label="{table}"><label>Find a {what} '
+        '<input type="search" name="text" autocomplete="off" spellcheck="false"></label>'
+        '<label>Support at least <input type="number" name="least" min="0" step="1" inputmode="numeric"></label>'
+        '<output aria-live="polite"></output></form>'
+    )
 
 
 def label_string(label: Label | None, *, mixed: bool = False) -> str:
@@ -91,7 +93,7 @@ def table_html(table: Table) -> str:
     for row in table.order()[: table.first]:
         body += f"<tr>{''.join(_cell(table, place, row, short[place][row]) for place in range(len(short)))}</tr>"
     omitted = max(0, table.size - table.first)
-    rest = f'<p class="rest" data-rest="{table.name}">{omitted:,} more rows are omitted.</p>' if omitted else ""
+    rest = f'<p class="rest" data-rest="{table.name}">{number_of(omitted, "more row")} omitted.</p>' if omitted else ""
     size = next((name for most, name in ((4, "small"), (5, "narrow"), (8, "medium")) if len(short) <= most), "wide")
     return (
         f'<div class="scroll {size}" role="region" tabindex="0" aria-labelledby="{table.name}-caption">'
@@ -121,7 +123,7 @@ def table_data(table: Table) -> dict[str, object]:
 def _short(column: Column) -> list[str] | None:
     """The names of a column without the middle of long ones; None where all are short."""
     names = [str(value) for value in column.values] if column.kind in _STRINGS else []
-    return cut_distinct(names, _LONG) if any(len(name) > _LONG for name in names) else None
+    return cut_distinct(names, column.longest) if any(len(name) > column.longest for name in names) else None
 
 
 def _cell(table: Table, place: int, row: int, text: Any) -> str:
@@ -129,7 +131,7 @@ def _cell(table: Table, place: int, row: int, text: Any) -> str:
     value = column.values[row]
     if column.kind in _STRINGS:
         tag, end = ('th scope="row"', "th") if place == 0 else ("td", "td")
-        title = f' title="{escaped(value)}"' if len(str(value)) > _LONG else ""
+        title = f' title="{escaped(value)}"' if text != value else ""
         return f'<{tag} class="{column.kind}"{title}><bdi>{escaped(str(text))}</bdi></{end}>'
     void = [other.values[row] == 0 for other in table.columns if other.name in column.unless]
     marks, style = str(column.kind), ""

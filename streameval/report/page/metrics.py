@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,10 +15,10 @@ from streameval.report.page.markup import (
     Section,
     count_text,
     escaped,
-    json_number,
     number_text,
     table_html,
 )
+from streameval.report.parts import numbers_of, part_of
 from streameval.schema.text import VERSION, cut, printable
 
 _ARROWS = {True: "↑", False: "↓", None: ""}
@@ -30,23 +31,25 @@ def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> s
     report = runs[0][1]
     html = _pairs("about", [*pairs, ("streameval", VERSION)])
     if len(runs) == 1:
-        html += _pairs("facts", facts(report))
+        html += _pairs(
+            "facts", ((name.removesuffix("s") if text == "1" else name, text) for name, text in facts(report))
+        )
     different = len({each.views.config for _, each in runs}) > 1
     which = f" of {cut(runs[0][0], LONGEST)}" if different else ""
     return f"{html}<details><summary>Configuration{escaped(which)}</summary>{_pairs('about', _how(report))}</details>"
 
 
 def about(runs: Sequence[tuple[str, Report]], title: str, meta: Mapping[str, object]) -> dict[str, object]:
-    """What stands above the tables where the page is downloaded as JSON; undefined values are null."""
+    """What stands above the tables where the page is downloaded as JSON, as in that of the command.
 
-    def values(report: Report) -> dict[str, object]:
-        values_of = {item.spec.key: item.number for item in report.single() if report.tables.examples}
-        metrics = {key: None if value is None else json_number(value) for key, value in values_of.items()}
-        return {"examples": report.tables.examples, "weight": json_number(report.weight), "metrics": metrics}
-
+    Undefined values are null, and infinite ones too; under "undefined" is why.
+    """
+    single = [(name, Report(report.views, (item.spec for item in report.single()))) for name, report in runs]
+    values = {name: numbers_of(part_of(report)) for name, report in single}
     meta_of = {printable(name): printable(value) for name, value in meta.items()}
     head = {"schema": 1, "streameval": VERSION, "title": printable(title), "meta": meta_of}
-    return head | (values(runs[0][1]) if len(runs) == 1 else {"runs": {name: values(report) for name, report in runs}})
+    content = json.dumps(head | (next(iter(values.values())) if len(runs) == 1 else {"runs": values}))
+    return dict(json.loads(content, parse_constant=lambda _: None))
 
 
 def _pairs(kind: str, pairs: Iterable[tuple[str, str]]) -> str:
@@ -156,5 +159,5 @@ def averages_section(report: Report) -> Section | None:
     columns = [Column("average", "label", [f"{name}: {meaning}" for name, meaning in AVERAGES.items()])]
     for name, values in zip(PER_LABEL, zip(*report.averages().values(), strict=True), strict=True):
         columns.append(Column("F1" if name == "f1" else name, "bar", values))
-    table = Table("averages", f"Over {count_text(report.total_support)} true labels", columns)
+    table = Table("averages", f"True labels: {count_text(report.total_support)}", columns)
     return Section("averages", "Averages", table_html(table), table)

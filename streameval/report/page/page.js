@@ -93,7 +93,7 @@
         this.rest.replaceChildren();
         const more = (text, count) => button(text, () => { this.limit += count; this.draw(); });
         if (left > 0) {
-          const count = make("span", "", `${grouped(left)} more rows.`);
+          const count = make("span", "", `${grouped(left)} more ${left === 1 ? "row" : "rows"}.`);
           this.rest.append(count, more(`Show ${Math.min(100, left)} more`, 100), more("Show all", Infinity));
         } else if (!rows.length) this.rest.append(make("span", "", "No row fits."));
         return rows.length;
@@ -122,8 +122,9 @@
           const cell = make(isText(kind) && column === 0 ? "th" : "td", kind);
           if (isText(kind)) {
             if (column === 0) cell.scope = "row";
-            cell.append(make("bdi", "", this.short[column]?.[row] ?? value));
-            if (value.length > 40) cell.title = value;
+            const text = this.short[column]?.[row] ?? value;
+            cell.append(make("bdi", "", text));
+            if (text !== value) cell.title = value;
           } else {
             cell.textContent = written(value, kind);
             if ((kind === "bar" || kind === "change") && value !== null)
@@ -157,12 +158,14 @@
     const output = form.querySelector("output"), least = form.elements.least;
     const support = table.names.indexOf("support");
     if (support < 0) least.parentNode.remove();
-    const words = table.values[0].map(name => name.toLocaleLowerCase());
+    const strings = table.values.filter((_, column) => isText(table.kinds[column]));
+    const words = table.rows.map(row => strings.map(column => column[row]).join("\n").toLocaleLowerCase());
     const apply = () => {
       const text = form.elements.text.value.toLocaleLowerCase(), floor = Number(least.value) || 0;
       const matches = table.filter(row =>
         words[row].includes(text) && (support < 0 || !floor || number(table.values[support][row]) >= floor));
-      output.textContent = `${text || floor ? `${grouped(matches)} of ` : ""}${grouped(table.size)} labels`;
+      const what = form.dataset.row + (table.size === 1 ? "" : "s");
+      output.textContent = `${text || floor ? `${grouped(matches)} of ` : ""}${grouped(table.size)} ${what}`;
     };
     form.hidden = false;
     form.addEventListener("input", apply);

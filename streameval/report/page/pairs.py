@@ -59,8 +59,8 @@ def _table(
     kind: Kind = "count" if (values[top] == values[top].round()).all() or not values[top].max() < 1e15 else "tenths"
     largest = max((part for part in parts[top].tolist() if 0 < part < np.inf), default=1.0)
     columns = [
-        Column("true label", "label", [names[row] for row in matrix.row[top].tolist()]),
-        Column("taken for", "text", [names[column] for column in matrix.column[top].tolist()]),
+        Column("true label", "label", [names[row] for row in matrix.row[top].tolist()], longest=_NAME),
+        Column("taken for", "text", [names[column] for column in matrix.column[top].tolist()], longest=_NAME),
         Column("examples", kind, values[top].tolist(), "each divided over what it was taken for"),
         Column("fraction", "bar", parts[top].tolist(), "of the examples with the true label", full=largest),
     ]

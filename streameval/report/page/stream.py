@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from streameval.kernel.types import FloatArray, IntArray
 from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.charts import Chart, nice_axis
-from streameval.report.page.markup import LONGEST, Section, escaped, label_string, number_text, table_html
-from streameval.schema.text import cut
+from streameval.report.page.markup import LONGEST, Section, label_string, number_text, table_html
+from streameval.report.page.runs import FEW
+from streameval.schema.text import cut, number_of
 
 _TONES = "abcdefgh"
 _POINTS = 600
 _CHARTS = 24
-_FEW = 30  # examples below which the metrics of a slice say little
+_TOGETHER = 4  # metrics in one picture
+_MANY = 50  # rows from which on the first ones may lie outside a picture
+_SCALE = 6  # how often the change of a line may fit into the height of its picture
 
 
 def slice_section(slices: Sequence[tuple[str, Report]]) -> Section | None:
@@ -32,7 +39,7 @@ def _parts(name: str, title: str, what: str, caption: str, parts: Sequence[tuple
     sizes = [report.tables.examples for _, report in parts]
     columns = [
         Column(what, "label", [cut(part, LONGEST) for part, _ in parts]),
-        Column("examples", "count", sizes, few=_FEW if name == "slices" else 0),
+        Column("examples", "count", sizes, few=FEW if name == "slices" else 0),
     ]
     by, rising = "", False
     for items in zip(*(report.values() for _, report in parts), strict=True):
@@ -47,42 +54,108 @@ def _parts(name: str, title: str, what: str, caption: str, parts: Sequence[tuple
             if name == "slices" and not by and entry.bigger_is_better is not None:
                 by, rising = items[0].spec.key, entry.bigger_is_better
     caption += f", the worst {by} first" if by else ""
-    caption += f"; * has fewer than {_FEW} examples" if columns[1].few and min(sizes) < _FEW else ""
+    caption += f"; * has fewer than {FEW} examples" if columns[1].few and min(sizes) < FEW else ""
     table = Table(name, caption, columns, by, rising=rising)
     return Section(name, title, table_html(table), table)
 
 
 def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
-    """One picture for each metric that was written down along the stream, with a line for each evaluator."""
+    """Pictures of the metrics that were written down along the stream; see `_pictures`."""
     examples = [float(value) for value in columns.get("examples", ()) if isinstance(value, int | float)]
-    groups: dict[str, list[tuple[str, list[float]]]] = {}
+    lines: list[_Line] = []
     for name, values in columns.items():
         if name not in ("examples", "time"):
-            metric, line = _named(name)
-            numbers = [float(value) if isinstance(value, int | float) else math.nan for value in values]
-            groups.setdefault(metric, []).append((line, numbers))
-    if not examples or not groups:
+            numbers = np.array([value if isinstance(value, int | float) else math.nan for value in values], np.float64)
+            lines.append(_Line(*_named(name), numbers))
+    lines = [line for line in lines if np.isfinite(line.values).any()]
+    if not examples or not lines:
         return None
-    stride = max(1, math.ceil(len(examples) / _POINTS))
-    rows = sorted({*range(0, len(examples), stride), len(examples) - 1})
-    across = [examples[row] for row in rows]
-    axis = nice_axis("examples", 0.0, max(across), tight=True)
-    charts = ""
-    for metric, lines in list(groups.items())[:_CHARTS]:
-        finite = [value for _, values in lines for value in values if math.isfinite(value)]
-        if not finite:
-            continue
-        up = nice_axis("", min(finite), max(finite), near=True)
-        chart = Chart(metric, f"{metric} along the stream.", axis, up, "wide", at=across)
-        chart.note = f"{len(lines) - len(_TONES)} more lines are not drawn." if len(lines) > len(_TONES) else ""
-        for (name, values), tone in zip(lines, _TONES, strict=False):
-            drawn = [values[row] for row in rows]
-            last = f"{name}: {number_text(drawn[-1], 'fraction')} at the end".removeprefix(": ")
-            chart.line(name or metric, across, drawn, tone, marks=drawn, legend=last, thin=False)
-        charts += chart.html()
-    more = len(groups) - _CHARTS
-    rest = f"<p>{escaped(f'{more} more metrics are not drawn.')}</p>" if more > 0 else ""
+    rows = np.unique([*range(0, len(examples), max(1, math.ceil(len(examples) / _POINTS))), len(examples) - 1])
+    pictures = _pictures(lines)
+    charts = "".join(_chart(picture, np.array(examples), rows) for picture in pictures[:_CHARTS])
+    more = len(pictures) - _CHARTS
+    rest = f"<p>{number_of(more, 'more picture')} omitted.</p>" if more > 0 else ""
     return Section("course", "Along the stream", f'<div class="charts stream">{charts}</div>{rest}')
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The values of a metric, and of which evaluator, label, or both, they are."""
+
+    metric: str
+    of: str
+    values: FloatArray
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Its least and greatest value; of many without the first tenth, where values of few examples jump."""
+        settled = self.values[len(self.values) // 10 :] if len(self.values) >= _MANY else self.values
+        settled = settled if np.isfinite(settled).any() else self.values
+        return float(np.nanmin(settled)), float(np.nanmax(settled))
+
+    @property
+    def span(self) -> float:
+        """How far its values are apart."""
+        return self.ends[1] - self.ends[0]
+
+
+def _ends(lines: Sequence[_Line]) -> tuple[float, float]:
+    return min(line.ends[0] for line in lines), max(line.ends[1] for line in lines)
+
+
+def _pictures(lines: Sequence[_Line]) -> list[list[_Line]]:
+    """One picture for each metric, with a line for each evaluator or label.
+
+    Metrics of a single line stand together where their changes can be seen side by side.
+    """
+    groups: dict[str, list[_Line]] = {}
+    for line in lines:
+        groups.setdefault(line.metric, []).append(line)
+    pictures: list[list[_Line]] = []
+    for group in groups.values():
+        like = next((each for each in pictures if len(group) == 1 and _comparable([*each, *group])), None)
+        if like is None:
+            pictures.append(group)
+        else:
+            like += group
+    return pictures
+
+
+def _comparable(lines: Sequence[_Line]) -> bool:
+    """Whether lines are of different metrics of one evaluator, on a scale that shows how each of them changes."""
+    if not len({line.metric for line in lines}) == len(lines) <= _TOGETHER or len({line.of for line in lines}) > 1:
+        return False
+    low, high = _ends(lines)
+    return high - low <= _SCALE * min(line.span for line in lines)
+
+
+def _chart(lines: list[_Line], examples: FloatArray, rows: IntArray) -> str:
+    """Values along the stream; shaded, what lies between the points of a line, or between more lines than are drawn."""
+    across, metrics = examples[rows], list(dict.fromkeys(line.metric for line in lines))
+    title, up = ", ".join(metrics), nice_axis("", *_ends(lines), near=True)
+    axes = nice_axis("examples", 0.0, float(across.max()), tight=True), up
+    chart = Chart(title, f"{title} along the stream.", *axes, "wide", at=across)
+    starts = [np.flatnonzero((line.values < up.low) | (line.values > up.high)).max(initial=-1) + 1 for line in lines]
+    if any(starts):
+        chart.note = f"Values of the first {number_of(int(examples[max(starts) - 1]), 'example')} would lie outside. "
+    numbers = np.arange(len(examples))
+    lines = [
+        replace(line, values=np.where(numbers < start, math.nan, line.values))
+        for line, start in zip(lines, starts, strict=True)
+    ]
+    if len(lines) > len(_TONES):
+        parts = [line.values for line in lines]
+        chart.band(examples, np.fmin.reduce(parts), np.fmax.reduce(parts), "h")
+        chart.note += f"The {len(_TONES)} of {len(lines):,} lines that vary most. Shaded: all of them."
+        lines = sorted(lines, key=lambda line: -line.span)[: len(_TONES)]
+    for line, tone in zip(lines, _TONES, strict=False):
+        drawn = line.values[rows]
+        name = line.of if len(metrics) == 1 else ", ".join(filter(None, (line.metric, line.of)))
+        if len(rows) < len(examples):
+            chart.band(across, np.fmin.reduceat(line.values, rows), np.fmax.reduceat(line.values, rows), tone)
+        last = f"{name}: {number_text(float(drawn[-1]), 'fraction')} at the end".removeprefix(": ")
+        chart.line(name or title, across, drawn, tone, marks=drawn, legend=last, thin=False)
+    return chart.html()
 
 
 def _named(column: str) -> tuple[str, str]:

@@ -241,7 +241,7 @@ def test_the_written_rows_are_the_most_frequent_labels_and_the_data_holds_all():
     assert [row[0] for row in rows] == [ev.labels[place] for place in ranked]
     assert [row[4] for row in rows] == [f"{support[place]:,}" for place in ranked]
     assert len(page.data["labels"]["values"][0]) == 250
-    assert any("150 more rows are omitted" in text for _, text in page.all("p"))
+    assert any("150 more rows omitted" in text for _, text in page.all("p"))
 
 
 def test_beyond_max_labels_the_rarest_are_left_out():
@@ -319,6 +319,71 @@ def test_slices_are_named_by_their_values_and_the_worst_comes_first():
     page = Page(sliced.to_html(meta={"model": "<v7>", "date": "today"}))
     assert [row[0] for row in page.rows("slices")] == ["region = us", "region = eu"]
     assert {"<v7>", "today", se.__version__} <= {text for _, text in page.all("dd")}
+
+
+def test_labels_of_slices_are_compared_with_those_of_all_and_the_furthest_behind_comes_first():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region")
+    for region, y_true, y_pred in (("us", ["cat"], ["dog"]), ("eu", ["cat", "dog"], ["cat", "dog"])):
+        for _ in range(40):
+            sliced.update(y_true, y_pred, where={"region": region})
+    sliced.update(["dog"], [], where={"region": "asia"})
+    columns = Page(sliced.to_html()).data["slice_labels"]["values"]
+    whole = dict(sliced.total().get("f1_per_label"))
+    parts = {str(part.where["region"]): part.evaluator.get("f1_per_label") for part in sliced.slices()}
+    rows = [("us", "cat"), ("eu", "cat"), ("eu", "dog"), ("asia", "dog")]  # of few examples comes last
+    assert [*zip(columns[0], columns[1], strict=True)] == [(f"region = {region}", label) for region, label in rows]
+    assert columns[2] == [40, 40, 40, 1]
+    for (region, label), f1, of_all, change in zip(rows, *columns[3:], strict=True):
+        assert (f1, of_all) == (parts[region][label], whole[label])
+        assert change == f1 - of_all
+
+
+def test_metrics_of_one_evaluator_share_a_picture_where_their_scales_are_alike():
+    trace = se.Trace(se.Evaluator(["f1_micro", "f1_macro", "hamming_loss", "label_cardinality"]), every=1)
+    for number in range(8):
+        trace.update({"a", "b"}, {"a"} if number % 2 else {"a", "b"})
+    titles = [text for _, text in Page(trace.to_html()).all("strong")]
+    assert "f1_micro, f1_macro" in titles
+    assert "label_cardinality" in titles
+
+
+def test_more_lines_than_tones_are_a_band_and_the_rows_between_points_are_one_too():
+    ev = se.Evaluator(["recall_per_label", "f1_micro"], labels=[f"label {number:02}" for number in range(12)])
+    trace, rng = se.Trace(ev, every=1), np.random.default_rng(0)
+    for _ in range(1300):
+        trace.update(rng.random(12) < 0.5, rng.random(12) < 0.5)
+    (course,) = (part for part in trace.to_html().split("<section ") if part.startswith('id="course"'))
+    assert "The 8 of 12 lines that vary most. Shaded: all of them." in course
+    assert course.count('class="line') == 9
+    assert course.count('class="band h"') >= 1
+    assert course.count('class="band a"') >= 1
+
+
+def test_the_first_values_of_a_long_stream_do_not_flatten_the_others():
+    trace = se.Trace(se.Evaluator(["f1_micro"]), every=1)
+    for number in range(300):
+        trace.update({"a"}, {"b" if number in (0, 100, 200) else "a"})
+    (course,) = (part for part in trace.to_html().split("<section ") if part.startswith('id="course"'))
+    low = float(re.findall(r'data-y-low="([^"]+)"', course)[0])
+    assert 0.9 < low < 0.99
+    assert re.search(r"Values of the first \d+ examples would lie outside\.", course)
+
+
+def test_the_file_of_json_says_why_a_value_is_undefined():
+    ev = fed(se.Evaluator(["f1_micro", "log_loss_micro", "roc_auc_micro"], threshold=0.5), [(["cat"], {"cat": 3.0})])
+    ((_, text),) = Page(ev.to_html()).all("script", id="data")
+    about = json.loads(text)["about"]
+    assert about["metrics"] == {"f1_micro": 1.0, "log_loss_micro": None, "roc_auc_micro": None}
+    assert "this needs probabilities" in about["undefined"]["log_loss_micro"]
+    assert about["undefined"]["roc_auc_micro"] == "0/0"
+    ((_, text),) = Page(se.to_html({"a": ev, "b": se.Evaluator(["f1_micro"])})).all("script", id="data")
+    assert json.loads(text)["about"]["runs"]["b"]["undefined"]["f1_micro"] == "no examples"
+
+
+def test_one_of_something_is_in_the_singular():
+    page = Page(fed(se.Evaluator(labels=["cat"]), [(["cat"], [])]).to_html())
+    assert {"example", "label"} <= {text for _, text in page.all("dt")}
+    assert any(text == "Errors: 1. Half of them fall on 1 label." for _, text in page.all("p"))
 
 
 # -- escaping ---------------------------------------------------------------------------------------------------------
