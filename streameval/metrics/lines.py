@@ -27,22 +27,24 @@ class Line:
 def curve_line(curve: RocCurve | PrecisionRecallCurve) -> Line:
     """True over false positive rate, or precision over recall.
 
-    Precision begins where the recall is above 0: at 0 it is 1 by convention, or 0, and says nothing.
+    Down to recall 0 precision is that of the least recall above it: at 0 itself it is 1 by convention, or 0, and says
+    nothing.
     """
     band = curve.band() if curve.mixed.any() else None
     if isinstance(curve, RocCurve):
         return Line(curve.fpr, curve.tpr, curve.thresholds, band)
-    some = curve.recall[:-1] > 0
-    return Line(curve.recall[:-1][some], curve.precision[:-1][some], curve.thresholds[some], band)
+    some = np.flatnonzero(curve.recall[:-1] > 0)
+    some = np.append(some, some[-1:])
+    x = curve.recall[some]
+    x[-1:] = 0
+    return Line(x, curve.precision[some], curve.thresholds[some], band)
 
 
-def threshold_lines(
-    thresholds: FloatArray, precision: FloatArray, recall: FloatArray, f: FloatArray | None = None, *, beta: float = 1.0
-) -> tuple[FloatArray, list[FloatArray]]:
+def threshold_lines(curve: PrecisionRecallCurve, beta: float = 1.0) -> tuple[FloatArray, list[FloatArray]]:
     """Finite thresholds in order, and precision, recall and F-beta at each."""
-    if f is None:
-        weighted = beta**2 * precision + recall
-        f = (1 + beta**2) * precision * recall / np.where(weighted > 0, weighted, 1)
-    order = np.argsort(thresholds, kind="stable")
-    order = order[np.isfinite(thresholds[order])]
-    return thresholds[order], [side[order] for side in (precision, recall, f)]
+    precision, recall = curve.precision[:-1], curve.recall[:-1]
+    weighted = beta**2 * precision + recall
+    f = (1 + beta**2) * precision * recall / np.where(weighted > 0, weighted, 1)
+    order = np.argsort(curve.thresholds, kind="stable")
+    order = order[np.isfinite(curve.thresholds[order])]
+    return curve.thresholds[order], [side[order] for side in (precision, recall, f)]

@@ -24,14 +24,9 @@ _BAR, _FAINT = "#437fc1", "#c3cad2"
 
 
 def plot_labels(
-    source: object,
-    y_pred: object = None,
-    metric: MetricLike | None = None,
-    *,
-    limit: int = 30,
-    ax: Axes | None = None,
-    title: str | None = None,
-) -> Axes:
+    source: object, y_pred: object = None, metric: MetricLike | None = None, *, limit: int = 30,
+    ax: Axes | None = None, title: str | None = None,
+) -> Axes:  # fmt: skip
     """Draw a metric of each label as bars, the worst value first; of equal ones the label that is most often true.
 
     Parameters
@@ -68,13 +63,9 @@ def plot_labels(
 
 
 def plot_metric(
-    source: object,
-    y_pred: object = None,
-    metrics: MetricLike | Iterable[MetricLike] | None = None,
-    *,
-    ax: Axes | None = None,
-    title: str | None = None,
-) -> Axes:
+    source: object, y_pred: object = None, metrics: MetricLike | Iterable[MetricLike] | None = None, *,
+    ax: Axes | None = None, title: str | None = None,
+) -> Axes:  # fmt: skip
     """Draw metrics as bars; of a trace as lines along the stream, of several evaluators side by side.
 
     Parameters
@@ -108,14 +99,9 @@ def plot_metric(
 
 
 def plot_slices(
-    source: object,
-    metric: MetricLike | None = None,
-    *,
-    by: str | tuple[str, ...] | None = None,
-    limit: int = 30,
-    ax: Axes | None = None,
-    title: str | None = None,
-) -> Axes:
+    source: object, metric: MetricLike | None = None, *, by: str | tuple[str, ...] | None = None, limit: int = 30,
+    ax: Axes | None = None, title: str | None = None,
+) -> Axes:  # fmt: skip
     """Draw a metric of each slice as its distance from that of all examples, the worst slice first.
 
     Parameters
@@ -161,13 +147,9 @@ def plot_slices(
 
 
 def plot_compare(
-    source: object,
-    metrics: MetricLike | Iterable[MetricLike] | None = None,
-    *,
-    limit: int = 30,
-    ax: Axes | None = None,
-    title: str | None = None,
-) -> Axes:
+    source: object, metrics: MetricLike | Iterable[MetricLike] | None = None, *, limit: int = 30,
+    ax: Axes | None = None, title: str | None = None,
+) -> Axes:  # fmt: skip
     """Draw metrics of several runs side by side, or one metric of their labels, the largest change first.
 
     Parameters

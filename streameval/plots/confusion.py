@@ -31,17 +31,10 @@ _UNITS = {
 
 
 def plot_confusion_matrix(
-    source: object,
-    y_pred: object = None,
-    *,
-    values: Values | None = None,
-    normalize: Normalize = "true",
-    numbers: bool | None = None,
-    limit: int = 40,
-    cmap: str | Colormap | None = None,
-    ax: Axes | None = None,
+    source: object, y_pred: object = None, *, values: Values | None = None, normalize: Normalize = "true",
+    numbers: bool | None = None, limit: int = 40, cmap: str | Colormap | None = None, ax: Axes | None = None,
     title: str | None = None,
-) -> Axes:
+) -> Axes:  # fmt: skip
     """Draw a multi-label confusion matrix: true labels downwards, predicted ones to the right.
 
     Parameters
@@ -85,18 +78,10 @@ def plot_confusion_matrix(
 
 
 def plot_cooccurrence(
-    source: object,
-    y_pred: object = None,
-    *,
-    measure: Association | None = None,
-    side: Side | None = None,
-    numbers: bool | None = None,
-    limit: int = 40,
-    cmap: str | Colormap | None = None,
-    name: str = "",
-    ax: Axes | None = None,
-    title: str | None = None,
-) -> Axes:
+    source: object, y_pred: object = None, *, measure: Association | None = None, side: Side | None = None,
+    numbers: bool | None = None, limit: int = 40, cmap: str | Colormap | None = None, name: str = "",
+    ax: Axes | None = None, title: str | None = None,
+) -> Axes:  # fmt: skip
     """Draw how often, or how strongly, labels go together.
 
     Of what is symmetric only the lower half is drawn. The diagonal of counts, how often a label occurs at all, is left
@@ -151,12 +136,7 @@ def plot_cooccurrence(
 
 
 def plot_multilabel_confusion(
-    source: object,
-    y_pred: object = None,
-    *,
-    limit: int = 30,
-    ax: Axes | None = None,
-    title: str | None = None,
+    source: object, y_pred: object = None, *, limit: int = 30, ax: Axes | None = None, title: str | None = None
 ) -> Axes:
     """Draw a 2x2 table for each label, with its F1: rows are the truth, columns the prediction.
 
@@ -212,17 +192,9 @@ def _panel(ax: Axes, x: float, y: float, table: FloatArray, colours: Colormap) -
 
 
 def _heat(
-    ax: Axes | None,
-    cells: FloatArray,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    unit: str,
-    *,
-    numbers: bool,
-    fraction: bool = False,
-    top: float | None = None,
-    cmap: str | Colormap | None = None,
-) -> Axes:
+    ax: Axes | None, cells: FloatArray, rows: Sequence[str], columns: Sequence[str], unit: str, *, numbers: bool,
+    fraction: bool = False, top: float | None = None, cmap: str | Colormap | None = None,
+) -> Axes:  # fmt: skip
     """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
     if ax is None:
         longest = 0.07 * max(map(len, (*rows, *columns)), default=0)

@@ -59,10 +59,7 @@ class Curve:
     def of(cls, name: Label, curve: RocCurve | PrecisionRecallCurve, note: str = "") -> Curve:
         """The line of a curve that was read, with its band where scores were binned."""
         line = curve_line(curve)
-        if isinstance(curve, RocCurve):
-            return cls(name, line.x, line.y, line.band, note)
-        last = line.y[-1:] if len(line.y) else 1.0
-        return cls(name, np.append(line.x, 0.0), np.append(line.y, last), line.band, note)
+        return cls(name, line.x, line.y, line.band, note)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         """The points that are numbers."""
@@ -75,14 +72,9 @@ class Curve:
 
 
 def plot_roc_curve(
-    source: object,
-    y_score: object = None,
-    *,
-    labels: Iterable[Label] | None = None,
-    background: Iterable[Curve | RocCurve] = (),
-    ax: Axes | None = None,
-    title: str | None = None,
-) -> Axes:
+    source: object, y_score: object = None, *, labels: Iterable[Label] | None = None,
+    background: Iterable[Curve | RocCurve] = (), ax: Axes | None = None, title: str | None = None,
+) -> Axes:  # fmt: skip
     """Draw ROC curves: true positive rate over false positive rate.
 
     Parameters
@@ -102,15 +94,10 @@ def plot_roc_curve(
 
 
 def plot_precision_recall_curve(
-    source: object,
-    y_score: object = None,
-    *,
-    labels: Iterable[Label] | None = None,
-    background: Iterable[Curve | PrecisionRecallCurve] = (),
-    prevalence: float | None = None,
-    ax: Axes | None = None,
+    source: object, y_score: object = None, *, labels: Iterable[Label] | None = None,
+    background: Iterable[Curve | PrecisionRecallCurve] = (), prevalence: float | None = None, ax: Axes | None = None,
     title: str | None = None,
-) -> Axes:
+) -> Axes:  # fmt: skip
     """Draw precision over recall, as steps: between two points precision is that of the higher recall.
 
     Parameters
@@ -128,14 +115,9 @@ def plot_precision_recall_curve(
 
 
 def plot_calibration_curve(
-    source: object,
-    y_score: object = None,
-    *,
-    label: Label | None = None,
-    ax: Axes | None = None,
-    name: str | int = "",
-    title: str | None = None,
-) -> Axes:
+    source: object, y_score: object = None, *, label: Label | None = None, ax: Axes | None = None,
+    name: str | int = "", title: str | None = None,
+) -> Axes:  # fmt: skip
     """Draw a reliability diagram: how often labels were true over their score, and below it how many scores there were.
 
     Parameters
@@ -172,15 +154,9 @@ def plot_calibration_curve(
 
 
 def plot_thresholds(
-    source: object,
-    y_score: object = None,
-    *,
-    label: Label | None = None,
-    chosen: float | None = None,
-    beta: float = 1.0,
-    ax: Axes | None = None,
-    title: str | None = None,
-) -> Axes:
+    source: object, y_score: object = None, *, label: Label | None = None, chosen: float | None = None,
+    beta: float = 1.0, ax: Axes | None = None, title: str | None = None,
+) -> Axes:  # fmt: skip
     """Draw precision, recall and F of one label over the threshold, at or above which a score is a prediction.
 
     Parameters
@@ -202,7 +178,7 @@ def plot_thresholds(
         best = run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]
         chosen = best.threshold if chosen is None and math.isfinite(best.threshold) else chosen
     curve = cast("PrecisionRecallCurve", source)
-    at, sides = threshold_lines(curve.thresholds, curve.precision[:-1], curve.recall[:-1], beta=beta)
+    at, sides = threshold_lines(curve, beta)
     ax = _unit_axes(ax, "threshold", "value at the threshold", title, what, square=False)
     names = ("precision", "recall", f"F{short(beta) or '0'}")
     for number, (name, side) in enumerate(zip(names, sides, strict=True)):

@@ -16,13 +16,9 @@ MOST_WITHIN = 4
 
 
 def plot_lines(
-    lines: Mapping[tuple[str, str], Sequence[float]],
-    along: Sequence[object],
-    along_name: str,
-    *,
-    ax: Axes | None,
+    lines: Mapping[tuple[str, str], Sequence[float]], along: Sequence[object], along_name: str, *, ax: Axes | None,
     title: str | None,
-) -> Axes:
+) -> Axes:  # fmt: skip
     """Draw values along the stream, by (metric, evaluator).
 
     A metric has one colour and an evaluator one kind of dashes; of one metric, or one evaluator, each line has its own

@@ -20,7 +20,7 @@ from streameval.report.page.markup import LONGEST, Section, escaped, safe_json, 
 from streameval.report.page.metrics import about, averages_section, heading, headline_section
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.runs import change_sections, slice_label_section
-from streameval.report.page.scores import curve_section, ranking_section, run_curves
+from streameval.report.page.scores import curve_section, ranking_section
 from streameval.report.page.stream import slice_section, stream_section, window_section
 from streameval.schema.text import VERSION, check_number, cut, printable, quoted
 
@@ -35,15 +35,9 @@ class HasColumns(Protocol):
 
 
 def html_page(
-    runs: Sequence[tuple[str, Report]],
-    *,
-    title: str | None,
-    meta: object,
-    trace: HasColumns | None,
-    slices: Sequence[tuple[str, Report]],
-    windows: Sequence[tuple[str, Report]],
-    max_labels: int,
-) -> str:
+    runs: Sequence[tuple[str, Report]], *, title: str | None, meta: object, trace: HasColumns | None,
+    slices: Sequence[tuple[str, Report]], windows: Sequence[tuple[str, Report]], max_labels: int,
+) -> str:  # fmt: skip
     """The whole page, of one report or of several that are compared; see `streameval.to_html`."""
     reports = [report for _, report in runs]
     report = reports[0]
@@ -61,10 +55,10 @@ def html_page(
     parted = slice_section(slices), slice_label_section(report, slices)
     middle = *parted, window_section(windows and [("all examples", report), *windows]), course
     if len(runs) > 1:
-        parts = [*change_sections(runs, max_labels), *middle, run_curves(runs)]
+        parts = [*change_sections(runs, max_labels), *middle, curve_section(runs)]
     else:
         first = headline_section(report), averages_section(report), label_section(report, max_labels)
-        parts = [*first, *middle, pair_section(report), curve_section(report), ranking_section(report)]
+        parts = [*first, *middle, pair_section(report), curve_section(runs), ranking_section(report)]
     if not any(each.tables.examples for each in reports):
         parts = [Section("empty", "No examples", "<p>No examples were counted yet.</p>")]
     sections = [section for section in parts if section is not None]

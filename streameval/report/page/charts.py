@@ -15,6 +15,9 @@ from streameval.report.page.markup import MINUS, escaped
 
 Numbers: TypeAlias = Sequence[float] | FloatArray
 
+TONES = "abcdefgh"
+"""The colours of lines, which the style sheet has."""
+
 _SIZE = 1000  # units of the picture in each direction
 _FINEST = 1e-300  # of which a quarter still has a logarithm and a reciprocal
 _FINE = 500  # curves are drawn to this part of an axis
@@ -121,18 +124,9 @@ class Chart:
     _dots: list[tuple[float, float]] = field(default_factory=list)
 
     def line(
-        self,
-        name: str,
-        x: Numbers,
-        y: Numbers,
-        tone: str = "a",
-        *,
-        steps: bool = False,
-        marks: Numbers | None = None,
-        legend: str | None = None,
-        points: bool = False,
-        thin: bool = True,
-    ) -> None:
+        self, name: str, x: Numbers, y: Numbers, tone: str = "a", *, steps: bool = False,
+        marks: Numbers | None = None, legend: str | None = None, points: bool = False, thin: bool = True,
+    ) -> None:  # fmt: skip
         """A line; as steps where it keeps its value until the next point. The script shows ``marks`` at its points.
 
         The legend has its name unless it says something else, or nothing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,13 @@ from streameval.errors import MetricError
 from streameval.metrics.calibration import calibration_curve
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
-from streameval.metrics.lines import Line, curve_line, threshold_lines
+from streameval.metrics.lines import curve_line, threshold_lines
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
-from streameval.report.page.charts import Axis, Chart, nice_axis, unit_axis
-from streameval.report.page.markup import Section, count_text, escaped, label_strings, number_text
+from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_axis
+from streameval.report.page.markup import Section, escaped, label_strings, number_text
 from streameval.report.page.metrics import bounds_text, metric_list
-from streameval.states.curve_view import CurveTables
 
-_RUNS = 8
 _DRAWN = 40  # labels whose curves stand behind that of all labels
 _MEANING = (
     "<p>Scores are binned. The exact value is guaranteed to lie within the bounds; without bounds it has the digits "
@@ -29,138 +28,130 @@ _MEANING = (
 _ALL = "all labels together"
 
 
-def curve_section(report: Report) -> Section | None:
-    """ROC, precision and recall, thresholds, reliability: of all labels together, and of single labels behind."""
-    tables: CurveTables | None = report.view("curves")
-    if tables is None:
+def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
+    """ROC, precision and recall, thresholds, reliability: of all labels together, of several runs in the same pictures.
+
+    Of a single run there are single labels behind, bands, bounds and the metrics.
+    """
+    report = runs[0][1]
+    lines = [_Run(name if len(runs) > 1 else _ALL, each.view("curves"), each) for name, each in runs[: len(TONES)]]
+    if any(run.tables is None for run in lines):
         return None
-    positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
-    names = label_strings(tables.labels)
-    drawn = [(names[place], place) for place in sorted(largest_first(positives)[:_DRAWN]) if positives[place]]
-    options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in drawn)
-    few = "" if len(drawn) == tables.size else f" (the {len(drawn)} most frequent)"
-    choice = (
-        f'<p class="choice" hidden><label>Label{few} <select data-curves><option value="">{_ALL}</option>'
-        f"{options}</select></label></p>"
+    if len(runs) > 1:
+        intro, metrics, labels = "<p>Of all labels together.</p>", "", list[tuple[str, int]]()
+    else:
+        tables = lines[0].tables
+        positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
+        names = label_strings(tables.labels)
+        labels = [(names[place], place) for place in sorted(largest_first(positives)[:_DRAWN]) if positives[place]]
+        options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in labels)
+        few = "" if len(labels) == tables.size else f" (the {len(labels)} most frequent)"
+        intro = (
+            f'{_MEANING}<p class="choice" hidden><label>Label{few} <select data-curves><option value="">{_ALL}</option>'
+            f"{options}</select></label></p>"
+        )
+        metrics = metric_list(report, "curves")
+    charts = "".join(
+        [*(_curves(lines, labels, roc=roc) for roc in (True, False)), _thresholds(lines), _reliability(lines)]
     )
-    charts = "".join(_curves(report, tables, drawn, roc=roc) for roc in (True, False))
-    charts += _thresholds(tables) + _reliability(tables)
-    metrics = metric_list(report, "curves")
-    return Section("curves", "Curves", f'{_MEANING}{choice}<div class="charts four">{charts}</div>{metrics}')
+    return Section("curves", "Curves", f'{intro}<div class="charts four">{charts}</div>{metrics}')
 
 
-def _curves(report: Report, tables: CurveTables, drawn: list[tuple[str, int]], *, roc: bool) -> str:
-    """The curve of all labels together with its band and the area under it, and those of single labels behind."""
+@dataclass(frozen=True, slots=True)
+class _Run:
+    name: str
+    tables: Any  # the view of its curves
+    report: Report
+
+
+def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
+    """The curves of all labels together, with the area under each; of a single run those of single labels behind."""
     read: Callable[..., RocCurve | PrecisionRecallCurve] = roc_curve if roc else precision_recall_curve
     if roc:
-        area, metric, steps = "area", "roc_auc", False
+        area, metric = "area", "roc_auc"
         chart = Chart("ROC", "ROC curve", unit_axis("false positive rate"), unit_axis("true positive rate"))
         chart.diagonal()
     else:
-        area, metric, steps = "average precision", "average_precision", True
+        area, metric = "average precision", "average_precision"
         chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
-        chart.note = " Dotted: predicting at random."
-        cells = tables.pooled.of(0)
-        if positives := int(cells.tp[-1]):
-            chart.level(positives / (positives + int(cells.fp[-1])))
-    bounds, areas = report.bounds(report.value(f"{metric}_micro")), report.per_label(build_spec(metric, average=None))
-    value = "not defined"
-    if bounds is not None and not math.isnan(bounds.value):
-        value = f"{number_text(bounds.value, 'fraction')}, {bounds_text(bounds)}".removesuffix(", ")
-    chart.description += f" of {_ALL}, {area} {value}."
-    chart.note = f"{area.capitalize()} of {_ALL} {value}.{chart.note}"
-    for name, place in drawn:
-        line = _from_zero(curve_line(read(tables, tables.labels[place])))
-        name = f"{name}, {area} {number_text(areas[place], 'fraction')}"
-        chart.line(name, line.x, line.y, f"faint of{place}", steps=steps, legend="")
-    pooled = _from_zero(curve_line(read(tables)))
-    if pooled.band is not None:
-        chart.band(*pooled.band)
-    chart.line(_ALL, pooled.x, pooled.y, "a", steps=steps, marks=pooled.thresholds)
+    first, report, single = runs[0].tables, runs[0].report, len(runs) == 1
+    if single:
+        bounds, value = report.bounds(report.value(f"{metric}_micro")), "not defined"
+        if bounds is not None and not math.isnan(bounds.value):
+            value = f"{number_text(bounds.value, 'fraction')}, {bounds_text(bounds)}".removesuffix(", ")
+        chart.note = f"{area.capitalize()} of {_ALL} {value}."
+        positives, negatives = int(first.pooled.of(0).tp[-1]), int(first.pooled.of(0).fp[-1])
+        if not roc:
+            chart.note += " Dotted: predicting at random."
+        if not roc and positives:
+            chart.level(positives / (positives + negatives))
+        areas = report.per_label(build_spec(metric, average=None))
+        for name, place in labels:
+            line = curve_line(read(first, first.labels[place]))
+            name = f"{name}, {area} {number_text(areas[place], 'fraction')}"
+            chart.line(name, line.x, line.y, f"faint of{place}", steps=not roc, legend="")
+    for run, tone in zip(runs, TONES, strict=False):
+        line, number = curve_line(read(run.tables)), run.report.value(f"{metric}_micro").number
+        if single and line.band is not None:
+            chart.band(*line.band)
+        legend = f"{run.name}: area {number_text(math.nan if number is None else number, 'fraction')}"
+        chart.line(run.name, line.x, line.y, tone, steps=not roc, marks=line.thresholds, legend=legend)
+    chart.description += f" of {_ALL}. {chart.note}"
     return chart.html()
 
 
-def _from_zero(line: Line) -> Line:
-    """A curve with its end at 0: down to recall 0 precision is that of the least recall."""
-    if not len(line.x) or line.x[0] <= line.x[-1]:
-        return line
-    x, y, thresholds = np.append(line.x, 0.0), *(np.append(side, side[-1]) for side in (line.y, line.thresholds))
-    return Line(x, y, thresholds, line.band)
-
-
-def _thresholds(tables: CurveTables) -> str:
-    pooled = precision_recall_curve(tables)
-    at, values = threshold_lines(pooled.thresholds, pooled.precision[:-1], pooled.recall[:-1])
-    if not len(at):
+def _thresholds(runs: Sequence[_Run]) -> str:
+    """Precision, recall and F1 over the threshold; of several runs only F1."""
+    lines = [threshold_lines(precision_recall_curve(run.tables)) for run in runs]
+    ends = [end for at, _ in lines if len(at) for end in at[[0, -1]].tolist()]
+    if not ends:
         return ""
-    best = best_threshold(tables)
-    low, high = float(at[0]), float(at[-1])
-    bound = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'fraction')}"
-    axis = unit_axis("threshold") if low >= 0 and high <= 1 else nice_axis("threshold", low, high)
-    description = f"Precision, recall and F1 over the threshold; F1 is greatest at {best.threshold:.4g}."
-    note = f"Best micro F1: {number_text(best.value, 'fraction')} at threshold {number_text(best.threshold)}{bound}."
-    chart = Chart("Thresholds", description, axis, unit_axis(""), note=note)
-    if math.isfinite(best.threshold):
-        chart.mark(best.threshold, "best")
-    # From one threshold up to and with the next, predictions are those of the next. At the least all is predicted.
-    first = min(1, len(at) - 1)
-    across = np.stack([np.append(low, at[:-1]), at], axis=1)[first:].reshape(-1)
-    for name, side, tone in zip(("precision", "recall", "F1"), values, "abc", strict=True):
-        chart.line(name, across, np.repeat(side[first:], 2), tone)
+    single = len(runs) == 1
+    axis = unit_axis("threshold") if min(ends) >= 0 and max(ends) <= 1 else nice_axis("threshold", min(ends), max(ends))
+    what = "Precision, recall and F1" if single else "Micro F1"
+    chart = Chart("Thresholds", f"{what} over the threshold.", axis, unit_axis("" if single else "micro F1"))
+    if single:
+        best = best_threshold(runs[0].tables)
+        bound = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'fraction')}"
+        chart.note = (
+            f"Best micro F1: {number_text(best.value, 'fraction')} at threshold {number_text(best.threshold)}{bound}."
+        )
+        if math.isfinite(best.threshold):
+            chart.mark(best.threshold, "best")
+    tones = iter(TONES)
+    for run, (at, sides) in zip(runs, lines, strict=True):
+        # From one threshold up to and with the next, predictions are those of the next. At the least all is predicted.
+        first = min(1, len(at) - 1)
+        across = np.stack([np.append(at[:1], at[:-1]), at], axis=1)[first:].reshape(-1)
+        for name, side in zip(("precision", "recall", "F1"), sides, strict=True) if single else [(run.name, sides[2])]:
+            chart.line(name, across, np.repeat(side[first:], 2), next(tones))
     return chart.html()
 
 
-def _reliability(tables: CurveTables) -> str:
+def _reliability(runs: Sequence[_Run]) -> str:
+    """How often labels are true over their score; nothing where there are no scores, or no probabilities."""
     try:
-        bins = calibration_curve(tables)
-    except MetricError:  # scores that are no probabilities
+        curves = [calibration_curve(run.tables) for run in runs]
+    except MetricError:
         return ""
-    if not len(bins.weight):
+    if not all(len(curve.weight) for curve in curves):
         return ""
     description = "Fraction of labels that are true, by their mean score."
     chart = Chart("Reliability", description, unit_axis("mean score"), unit_axis("fraction that is true"))
-    top = float(bins.weight.max())
+    chart.diagonal()
+    for run, bins, tone in zip(runs, curves, TONES, strict=False):
+        chart.line(run.name, bins.mean_score, bins.frequency, tone, points=True)
+    if len(runs) > 1:
+        return chart.html()
+    bins, top = curves[0], float(curves[0].weight.max())
     chart.note = (
         "Dotted: perfect calibration. Below it the model is overconfident. Bars: scores per bucket, "
-        f"{count_text(top)} at most (logarithmic)."
+        f"{number_text(top, 'count')} at most (logarithmic)."
     )
-    chart.diagonal()
-    chart.line(_ALL, bins.mean_score, bins.frequency, "a", points=True)
-    strip = Chart(
-        "", "Scores per bucket.", unit_axis("mean score"), Axis("", 0.0, math.log10(top + 1) or 1.0, ()), "strip"
-    )
+    height = Axis("", 0.0, math.log10(top + 1) or 1.0, ())
+    strip = Chart("", "Scores per bucket.", unit_axis("mean score"), height, "strip")
     strip.bars(bins.low, bins.high, np.log10(bins.weight + 1))
     return chart.html(strip.plot())
-
-
-def run_curves(runs: Sequence[tuple[str, Report]]) -> Section | None:
-    """The curves of all labels together of several runs, in the same pictures."""
-    views: list[tuple[str, Report, Any]] = [(name, report, report.view("curves")) for name, report in runs[:_RUNS]]
-    if any(view is None for _, _, view in views):
-        return None
-    roc = Chart("ROC", "ROC curves of the runs.", unit_axis("false positive rate"), unit_axis("true positive rate"))
-    recall = Chart("Precision and recall", "Precision-recall curves.", unit_axis("recall"), unit_axis("precision"))
-    f1 = Chart("Thresholds", "Micro F1 over the threshold.", unit_axis("threshold"), unit_axis("micro F1"))
-    right = Chart("Reliability", "Fraction that is true.", unit_axis("mean score"), unit_axis("fraction that is true"))
-    for chart in (roc, right):
-        chart.diagonal()
-    probabilities = True
-    for (name, report, view), tone in zip(views, "abcdefgh", strict=False):
-        tables: CurveTables = view
-        for chart, metric, read in ((roc, "roc_auc", roc_curve), (recall, "average_precision", precision_recall_curve)):
-            line, area = _from_zero(curve_line(read(tables))), report.value(f"{metric}_micro").number
-            legend = f"{name}: area {number_text(math.nan if area is None else area, 'fraction')}"
-            chart.line(name, line.x, line.y, tone, steps=chart is recall, marks=line.thresholds, legend=legend)
-        curve = precision_recall_curve(tables)
-        at, (_, _, values) = threshold_lines(curve.thresholds, curve.precision[:-1], curve.recall[:-1])
-        f1.line(name, at[1:], values[1:], tone)
-        try:
-            bins = calibration_curve(tables)
-            right.line(name, bins.mean_score, bins.frequency, tone, points=True)
-        except MetricError:  # scores that are no probabilities
-            probabilities = False
-    charts = "".join(chart.html() for chart in ((roc, recall, f1, right) if probabilities else (roc, recall)))
-    return Section("curves", "Curves", f'<p>Of all labels together.</p><div class="charts four">{charts}</div>')
 
 
 def ranking_section(report: Report) -> Section | None:

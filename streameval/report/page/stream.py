@@ -10,12 +10,11 @@ import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.report.model import Column, Kind, Report, Table
-from streameval.report.page.charts import Chart, nice_axis
+from streameval.report.page.charts import TONES, Chart, nice_axis
 from streameval.report.page.markup import LONGEST, Section, label_string, number_text, table_html
 from streameval.report.page.runs import FEW
 from streameval.schema.text import cut, number_of
 
-_TONES = "abcdefgh"
 _POINTS = 600
 _CHARTS = 24
 _TOGETHER = 4  # metrics in one picture
@@ -143,12 +142,12 @@ def _chart(lines: list[_Line], examples: FloatArray, rows: IntArray) -> str:
         replace(line, values=np.where(numbers < start, math.nan, line.values))
         for line, start in zip(lines, starts, strict=True)
     ]
-    if len(lines) > len(_TONES):
+    if len(lines) > len(TONES):
         parts = [line.values for line in lines]
         chart.band(examples, np.fmin.reduce(parts), np.fmax.reduce(parts), "h")
-        chart.note += f"The {len(_TONES)} of {len(lines):,} lines that vary most. Shaded: all of them."
-        lines = sorted(lines, key=lambda line: -line.span)[: len(_TONES)]
-    for line, tone in zip(lines, _TONES, strict=False):
+        chart.note += f"The {len(TONES)} of {len(lines):,} lines that vary most. Shaded: all of them."
+        lines = sorted(lines, key=lambda line: -line.span)[: len(TONES)]
+    for line, tone in zip(lines, TONES, strict=False):
         drawn = line.values[rows]
         name = line.of if len(metrics) == 1 else ", ".join(filter(None, (line.metric, line.of)))
         if len(rows) < len(examples):
