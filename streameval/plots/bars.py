@@ -13,7 +13,7 @@ from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.plots.sources import holds, run_of, runs_of
 from streameval.plots.style import COLOURS, INK, MARKS, MUTED, named
-from streameval.report.model import MetricValue, Report, arrow, of_each_label, worst_first
+from streameval.report.model import MetricValue, Report, arrow, cell_text, of_each_label, worst_first
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, number_of
 
@@ -57,8 +57,7 @@ def plot_labels(
     notes = [f"{support[label]:,.6g} true" if label in support else "" for label in ranked]
     ax = _rows(ax, named(ranked), notes)
     _bars(ax, [values[label] for label in ranked])
-    few = style.at_most(len(ranked), len(values), "worst")
-    style.titled(ax, name, "label", title, f"{name} of each label{few and f', {few}'}")
+    style.titled(ax, name, "label", title, style.some_of(f"{name} of each label", len(ranked), len(values), "worst"))
     return ax
 
 
@@ -134,15 +133,15 @@ def plot_slices(
         ax.hlines(range(len(drawn)), base, values, color=_FAINT, linewidth=3, zorder=2)
         ax.axvline(base, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         ax.annotate(
-            f"all {base:.3g}", (base, 1), (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
-            ha="center", fontsize=8.5, color=INK,
+            f"all {style.three(base)}", (base, 1), (0, 3), xycoords=("data", "axes fraction"),
+            textcoords="offset points", ha="center", fontsize=8.5, color=INK,
         )  # fmt: skip
     ax.plot(values, range(len(drawn)), "o", color=COLOURS[0], markersize=7, zorder=3)
     for row, value in enumerate(values):
-        ax.annotate(f"{value:.3g}", (value, row), (0, 5), textcoords="offset points", ha="center", fontsize=8)
+        ax.annotate(style.three(value), (value, row), (0, 5), textcoords="offset points", ha="center", fontsize=8)
     ax.margins(x=0.12)
-    few = f", the {len(drawn)} worst of {len(names):,}" if len(drawn) < len(names) else ""
-    style.titled(ax, spec.key + arrow(spec), "slice", title, f"{spec.key} of each slice{few}", pad=22)
+    default = style.some_of(f"{spec.key} of each slice", len(drawn), len(names), "worst")
+    style.titled(ax, spec.key + arrow(spec), "slice", title, default, pad=22)
     return ax
 
 
@@ -179,7 +178,7 @@ def plot_compare(
     first, last = next(iter(read.values())), list(read.values())[-1]
     rows = [row for row in first if all(math.isfinite(part.get(row, math.nan)) for part in read.values())]
     drawn = sorted(rows, key=lambda row: -abs(last[row] - first[row]))[:limit]
-    ax = _rows(ax, named(drawn), [f"{last[row] - first[row]:+.3g}" for row in drawn], "change")
+    ax = _rows(ax, named(drawn), [cell_text(last[row] - first[row], "change") for row in drawn], "change")
     ends = [[part[row] for part in read.values()] for row in drawn]
     ax.hlines(range(len(drawn)), [min(one) for one in ends], [max(one) for one in ends], color=_FAINT, linewidth=3)
     for number, (part, name) in enumerate(zip(read.values(), named(read), strict=True)):
@@ -188,8 +187,8 @@ def plot_compare(
             markersize=9 - number * 4 / len(read), markeredgecolor="white", markeredgewidth=0.8, label=name,
         )  # fmt: skip
     ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=9, labelcolor=INK)
-    few = f", the {len(drawn)} that change most of {len(rows):,}" if len(drawn) < len(rows) else ""
-    style.titled(ax, "value", "", title, f"{of} side by side{few}", pad=28)
+    default = style.some_of(f"{of} side by side", len(drawn), len(rows), "that change most")
+    style.titled(ax, "value", "", title, default, pad=28)
     return ax
 
 
@@ -214,7 +213,7 @@ def _rows(ax: Axes | None, names: Sequence[str], notes: Sequence[str] = (), head
 
 def _bars(ax: Axes, values: Sequence[float]) -> None:
     bars = ax.barh(range(len(values)), values, color=_BAR, height=0.72)
-    ax.bar_label(bars, [f"{value:.3g}" for value in values], padding=3, fontsize=8, color=INK)
+    ax.bar_label(bars, [*map(style.three, values)], padding=3, fontsize=8, color=INK)
     if min(values, default=0) >= 0:
         ax.set_xlim(0, 1.12 * max(values, default=0) or 1)
     else:

@@ -61,7 +61,7 @@ def plot_confusion_matrix(
     labels, cells = source.labels, source.dense(normalize)
     real = len(labels) - (labels[-1:] == (None,))
     chosen = [*np.sort(np.argsort(-np.array(source.sums(1)[:real], np.float64), kind="stable")[:limit]).tolist()]
-    few = style.at_most(len(chosen), real, "most frequent")
+    default = style.some_of("Confusion of labels", len(chosen), real, "most frequent")
     chosen += range(real, len(labels))
     names, cells = [named(labels)[place] for place in chosen], cells[np.ix_(chosen, chosen)]
     fraction = normalize is not None
@@ -73,7 +73,7 @@ def plot_confusion_matrix(
     if len(names) > 1 and labels[-1] is None:  # "no label" is none: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
-    style.titled(ax, "predicted label", "true label", title, f"Confusion of labels{few and f', {few}'}", labelpad=6)
+    style.titled(ax, "predicted label", "true label", title, default, labelpad=6)
     return ax
 
 
@@ -118,7 +118,7 @@ def plot_cooccurrence(
     symmetric = np.array_equal(values, values.T, equal_nan=True)
     sizes = np.where(np.isfinite(values), np.abs(values), 0)
     chosen = np.sort(np.argsort(-(sizes.sum(axis=0) + sizes.sum(axis=1)), kind="stable")[:limit])
-    few = style.at_most(len(chosen), len(names), "largest")
+    default = style.some_of("Labels together", len(chosen), len(names), "largest")
     values, names = values[np.ix_(chosen, chosen)], [names[place] for place in chosen]
     if symmetric:
         values[np.triu_indices(len(values))] = math.nan
@@ -127,11 +127,9 @@ def plot_cooccurrence(
     unit = name or ("examples" if isinstance(source, Matrix) and source.den == 1 else "value")
     numbers = len(names) <= _ANNOTATED if numbers is None else numbers
     ax = _heat(ax, values, names[rows], names[columns], unit, numbers=numbers, cmap=cmap)
-    below = "grey: never together" if np.isneginf(values).any() else ""
+    below = " (grey: never together)" if np.isneginf(values).any() else ""
     sides = ("label", "label") if symmetric else ("predicted label", "true label")
-    style.titled(
-        ax, f"{sides[0]}{below and f' ({below})'}", sides[1], title, f"Labels together{few and f', {few}'}", labelpad=6
-    )
+    style.titled(ax, sides[0] + below, sides[1], title, default, labelpad=6)
     return ax
 
 
@@ -173,8 +171,8 @@ def plot_multilabel_confusion(
         axis.set_ticks([step * panel + cell + 0.5 for panel in range(panels) for cell in (0, 1)], ["0", "1"] * panels)
     ax.tick_params(length=0, pad=2, labelsize=8, labelcolor=style.MUTED)
     ax.spines[:].set_visible(False)
-    few = style.at_most(len(drawn), len(names), "most frequent")
-    style.titled(ax, "predicted", "true", title, f"Outcomes of each label{few and f', {few}'}")
+    default = style.some_of("Outcomes of each label", len(drawn), len(names), "most frequent")
+    style.titled(ax, "predicted", "true", title, default)
     return ax
 
 

@@ -108,9 +108,14 @@ def legend(ax: Axes, where: Any = "best") -> None:
         )
 
 
-def at_most(drawn: int, every: int, which: str) -> str:
-    """What to say where only some are drawn."""
-    return f"the {drawn} {which} of {every:,} labels" if drawn < every else ""
+def some_of(title: str, drawn: int, every: int, which: str) -> str:
+    """A title that says where only some are drawn."""
+    return f"{title}, the {drawn} {which} of {every:,}" if drawn < every else title
+
+
+def three(value: float) -> str:
+    """A number with three digits, or all before the point."""
+    return f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:

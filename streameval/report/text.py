@@ -5,60 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, repeat
 
-from streameval.report.model import PER_LABEL, MetricValue, Report, cell_text, count_text
+from streameval.report.model import PER_LABEL, Report, cell_text, count_text
 from streameval.schema.text import cut, printable
 
 _WIDTH = 11
 _LONGEST = 48
 
+_Row = tuple[str, list[float], float]  # a label or an average, its values, its support
 SliceRow = tuple[str, str, int, Mapping[str, float]]
 """What it is sliced by, the slice, its examples, and its values."""
 
 
 def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = repeat(_WIDTH)) -> str:
-    return f"{cut(name, left):<{left}}" + "".join(
-        f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False)
-    )
+    aligned = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False))
+    return f"{cut(name, left):<{left}}{''.join(aligned)}"
 
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     """Every label and the averages, then the chosen metrics; of scores without a threshold only these."""
     if not report.tables.examples:
         return f"{report.headline}; metrics: {', '.join(spec.key for spec in report.specs) or 'none'}"
-    table = _table(report, digits, max_labels)
-    return "\n".join([table, "", *(f"warning: {text}" for text in report.warnings)]) if report.warnings else table
-
-
-def _table(report: Report, digits: int, max_labels: int) -> str:
     single = report.single(strict=True)
-    names = [item.spec.key for item in single]
-    if not report.has_decisions:
-        return "\n".join([report.headline, "", *_metric_lines(single, max(map(len, names), default=0), digits)])
-    rows = [(printable(label), values, support) for label, values, support in report.label_rows(max_labels)]
-    averages = [(name, values, report.total_support) for name, values in report.averages().items()]
-    left = min(_LONGEST, max(map(len, [*names, *(name for name, _, _ in rows + averages)]), default=8))
-
-    def lines(rows: Iterable[tuple[str, Iterable[float], float]]) -> list[str]:
-        return [
-            _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
-            for name, values, support in rows
-        ]
-
-    omitted = report.omitted(len(rows))
-    return "\n".join(
-        [
-            report.headline, "", _line("", left, [*PER_LABEL, "support"]), *lines(rows),
-            *([f"... {omitted}"] if omitted else []), "", *lines(averages), *([""] if single else []),
-            *_metric_lines(single, left, digits),
-        ]
-    )  # fmt: skip
-
-
-def _metric_lines(items: list[MetricValue], left: int, digits: int) -> list[str]:
-    return [
-        f"{item.spec.key:<{left}}{cell_text(item.value, digits=digits):>{_WIDTH}}  {item.direction}".rstrip()
-        for item in items
+    labels, averages = list[_Row](), list[_Row]()
+    if report.has_decisions:
+        labels = [(printable(label), values, support) for label, values, support in report.label_rows(max_labels)]
+        averages = [(name, values, report.total_support) for name, values in report.averages().items()]
+    rows, names = [*labels, *averages], [item.spec.key for item in single]
+    left = min(_LONGEST, max(map(len, [*names, *(name for name, _, _ in rows)]), default=8))
+    lines = [
+        _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
+        for name, values, support in rows
     ]
+    omitted = report.omitted(len(labels))
+    blocks = [
+        [report.headline],
+        [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *([f"... {omitted}"] if omitted else [])],
+        lines[len(labels) :],
+        [
+            f"{item.spec.key:<{left}}{cell_text(item.value, digits=digits):>{_WIDTH}}  {item.direction}".rstrip()
+            for item in single
+        ],
+        [f"warning: {text}" for text in report.warnings],
+    ]
+    if not report.has_decisions:
+        del blocks[1:3]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 def slices_report(rows: list[SliceRow], total: SliceRow, digits: int) -> str:

@@ -52,7 +52,7 @@ def test_labels_are_drawn_from_the_worst_value_on(metric: str, sign: int):
     assert [note for note in notes(ax) if "true" in note] == [f"{support[label]} true" for label in ranked]
     few = plots.plot_labels(ev, metric, limit=2)
     assert names(few) == [str(label) for label in ranked[:2]]
-    assert few.get_title(loc="left").endswith("of each label, the 2 worst of 5 labels")
+    assert few.get_title(loc="left").endswith("of each label, the 2 worst of 5")
 
 
 def test_labels_of_one_value_begin_with_those_most_often_true():
@@ -118,7 +118,7 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
     for line, run in zip(ax.lines, (old, new), strict=True):
         assert line.get_xdata().tolist() == [run.get(name) for name in ranked]
     assert [line.get_label() for line in ax.lines] == ["old", "new"]
-    assert notes(ax) == [*(f"{changes[name]:+.3g}" for name in ranked), "change"]
+    assert notes(ax) == [*(f"{changes[name]:+.4f}" for name in ranked), "change"]
     before, after = (run.get("recall_per_label") for run in (old, new))
     ax = plots.plot_compare({"old": old, "new": new}, "recall_per_label", limit=3)
     largest = sorted(before, key=lambda label: -abs(after[label] - before[label]))[:3]

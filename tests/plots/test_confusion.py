@@ -139,7 +139,7 @@ def test_panels_of_many_labels_are_those_of_the_most_frequent():
     ev = counted([list(range(size, 50)) for size in range(50)], [[]] * 50)
     ax = plot_multilabel_confusion(ev, limit=7)
     assert [text.get_text() for text in ax.texts][4::6] == [str(label) for label in range(43, 50)]
-    assert ax.get_title(loc="left") == "Outcomes of each label, the 7 most frequent of 50 labels"
+    assert ax.get_title(loc="left") == "Outcomes of each label, the 7 most frequent of 50"
     with pytest.raises(InputError, match="limit"):
         plot_multilabel_confusion(ev, limit=0)
     assert not drawn(plot_multilabel_confusion(se.Evaluator())).collections
