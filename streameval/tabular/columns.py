@@ -181,7 +181,7 @@ class Columns:
             return None
         names = f"columns {self.predicted!r} and {self.scores!r}"
         if not isinstance(labels, _ORDERED) or not isinstance(scores, _ORDERED):
-            both = f"{quoted(labels)} and {quoted(scores)}"
+            both = f"{quoted(labels)} and {quoted(scores)}; otherwise name only one of the two"
             raise InputError(f"{names} must hold a list of labels and a list with the score of each, not {both}")
         if len(labels) != len(scores):
             raise InputError(f"{names} hold a row of {len(labels)} labels and {len(scores)} scores")
