@@ -136,7 +136,8 @@ def _chart(lines: list[_Line], examples: FloatArray, rows: IntArray) -> str:
     chart = Chart(title, f"{title} along the stream.", *axes, "wide", at=across)
     starts = [np.flatnonzero((line.values < up.low) | (line.values > up.high)).max(initial=-1) + 1 for line in lines]
     if any(starts):
-        chart.note = f"Values of the first {number_of(int(examples[max(starts) - 1]), 'example')} would lie outside. "
+        first = number_of(int(examples[max(starts) - 1]), "example")
+        chart.note = f"Values of the first {first} are left out where they would stretch the scale. "
     numbers = np.arange(len(examples))
     lines = [
         replace(line, values=np.where(numbers < start, math.nan, line.values))
