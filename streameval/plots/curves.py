@@ -211,11 +211,8 @@ def _lines(
     source: object, y_score: object, method: str, labels: Iterable[Label] | None
 ) -> tuple[list[Curve], list[Curve]]:
     """The curves in colour, and of one evaluator those of its labels, which stand behind that of all."""
-    parts = (
-        source
-        if isinstance(source, Mapping)
-        else dict(enumerate(source if isinstance(source, list | tuple) else [source]))
-    )
+    every = source if isinstance(source, list | tuple) else [source]
+    parts = source if isinstance(source, Mapping) else dict(enumerate(every))
     if y_score is None and all(isinstance(part, Curve | RocCurve | PrecisionRecallCurve) for part in parts.values()):
         if labels is not None:
             raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
@@ -228,8 +225,8 @@ def _lines(
                 text = (name or "all labels") if label is None else f"{label} {name}" if name else label
                 lines.append(Curve.of(text, _read(run, method, label)))
         if len(lines) == 1 and labels is None:
-            some, every = run.labels[:_BEHIND], len(run.labels)
-            note = f"{len(some)} of {every:,} labels" if len(some) < every else "each label"  # once, for the legend
+            some, size = run.labels[:_BEHIND], len(run.labels)
+            note = f"{len(some)} of {size:,} labels" if len(some) < size else "each label"  # once, for the legend
             return lines, [Curve.of("", _read(run, method, label), note * (label == some[0])) for label in some]
     if len(lines) > len(COLOURS):
         raise InputError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import imported
 from streameval.kernel.types import FloatArray
-from streameval.schema.escaping import label_text
+from streameval.report.page.markup import label_strings
 from streameval.schema.labels import Label
 from streameval.schema.text import cut_distinct
 
@@ -35,10 +35,7 @@ _DIVERGING = ("#8c3b16", "#c0652f", "#e09a68", "#f1cdb0", "#f7f7f7", "#b6cfed", 
 
 def named(labels: Iterable[Label | None], longest: int = 40) -> list[str]:
     """Labels in at most so many characters, nothing of them read as markup; different labels have different text."""
-    every = list(labels)
-    mixed = any(isinstance(label, int) for label in every)
-    texts = ["no label" if label is None else label_text(label, mixed=mixed) for label in every]
-    return [text.replace("$", r"\$") for text in cut_distinct(texts, longest)]
+    return [text.replace("$", r"\$") for text in cut_distinct(label_strings(labels), longest)]
 
 
 def short(value: float, *, fraction: bool = False) -> str:

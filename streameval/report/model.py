@@ -148,13 +148,12 @@ class Report:
 
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
         """Precision, recall and F1 by average."""
-        return {
-            average: [
-                as_float(evaluate(build_spec(name, average=average, zero_division=zero_division), self.tables))  # type: ignore[arg-type]
-                for name in PER_LABEL
-            ]
-            for average in AVERAGES
-        }
+
+        def value(name: str, average: Any) -> float:
+            number: Any = evaluate(build_spec(name, average=average, zero_division=zero_division), self.tables)
+            return as_float(number)
+
+        return {average: [value(name, average) for name in PER_LABEL] for average in AVERAGES}
 
     @cached_property
     def counts(self) -> LabelTable:

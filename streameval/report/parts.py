@@ -27,11 +27,9 @@ class Number:
     @property
     def cells(self) -> dict[str, float | None]:
         """What formats write of it, by name."""
-        return (
-            {"value": self.value}
-            if self.sides is None
-            else dict(zip("ab", self.sides, strict=True)) | {"change": self.value}
-        )
+        if self.sides is None:
+            return {"value": self.value}
+        return dict(zip("ab", self.sides, strict=True)) | {"change": self.value}
 
 
 Numbers: TypeAlias = Mapping[Label | None, Number]
