@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
     for name, values in columns.items():
         if name not in ("examples", "time"):
             numbers = np.array([value if isinstance(value, int | float) else math.nan for value in values], np.float64)
-            lines.append(_Line(*_named(name), numbers))
+            lines.append(_Line(*_named(name), np.where(np.isfinite(numbers), numbers, math.nan)))
     lines = [line for line in lines if np.isfinite(line.values).any()]
     if not examples or not lines:
         return None
@@ -131,18 +131,17 @@ def _comparable(lines: Sequence[_Line]) -> bool:
 def _chart(lines: list[_Line], examples: FloatArray, rows: IntArray) -> str:
     """Values along the stream; shaded, what lies between the points of a line, or between more lines than are drawn."""
     across, metrics = examples[rows], list(dict.fromkeys(line.metric for line in lines))
-    title, up = ", ".join(metrics), nice_axis("", *_ends(lines), near=True)
+    title, (least, most) = ", ".join(metrics), _ends(lines)
+    up = nice_axis("", least, most, near=True)
+    low, high = min(up.low, least), max(up.high, most)  # as an axis ends a rounding error from a value
     axes = nice_axis("examples", 0.0, float(across.max()), tight=True), up
     chart = Chart(title, f"{title} along the stream.", *axes, "wide", at=across)
-    starts = [np.flatnonzero((line.values < up.low) | (line.values > up.high)).max(initial=-1) + 1 for line in lines]
+    starts = [np.flatnonzero((line.values < low) | (line.values > high)).max(initial=-1) + 1 for line in lines]
     if any(starts):
         first = number_of(int(examples[max(starts) - 1]), "example")
         chart.note = f"Values of the first {first} are left out where they would stretch the scale. "
-    numbers = np.arange(len(examples))
-    lines = [
-        replace(line, values=np.where(numbers < start, math.nan, line.values))
-        for line, start in zip(lines, starts, strict=True)
-    ]
+    for line, start in zip(lines, starts, strict=True):
+        line.values[:start] = math.nan
     if len(lines) > len(TONES):
         parts = [line.values for line in lines]
         chart.band(examples, np.fmin.reduce(parts), np.fmax.reduce(parts), "h")

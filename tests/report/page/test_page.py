@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -367,6 +368,17 @@ def test_the_first_values_of_a_long_stream_do_not_flatten_the_others():
     low = float(re.findall(r'data-y-low="([^"]+)"', course)[0])
     assert 0.9 < low < 0.99
     assert re.search(r"Values of the first \d+ examples are left out", course)
+
+
+@settings(max_examples=cases(30), deadline=None)
+@given(st.lists(st.floats(-1e300, 1e300) | st.sampled_from([math.nan, math.inf, -math.inf]), min_size=1, max_size=60))
+def test_whatever_the_values_along_a_stream_they_are_drawn(values: list[float]):
+    class Course:
+        def columns(self) -> dict[str, list[float]]:
+            sides = {f"m{at}": [each * at for each in values] for at in (1, 2)}
+            return {"examples": list(range(1, len(values) + 1)), **sides, "m3 [a]": values, "m3 [b]": values[::-1]}
+
+    assert Page(few().to_html(trace=Course())).all("section")
 
 
 def test_the_file_of_json_says_why_a_value_is_undefined():
