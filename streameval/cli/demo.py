@@ -18,6 +18,7 @@ from streameval.cli.render import console_of, show
 from streameval.cli.results import Result, write_results
 from streameval.cli.settings import note
 from streameval.evaluation.evaluator import Evaluator
+from streameval.progressive.trace import Trace
 from streameval.schema.text import number_of
 from streameval.slices import Sliced
 from streameval.windows.sliding import Rolling
@@ -68,19 +69,21 @@ def demonstrate(number: int, report: Path | None, force: bool, how: Format | Non
     check_outputs({"--report": report, "--output": output}, (), force)
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=_WINDOW)
+    trace = Trace({"all": empty.copy(), f"last {_WINDOW}": window}, every=_STEP)
     pause = _SECONDS / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
     with watched([Source("demo", (), None)], lambda: Result.of(state, (), window)) as advance:
         for start in range(0, len(rows), _STEP):
             block = rows[start : start + _STEP]
             examples = [row["tags"] for row in block], [row["scores"] for row in block]
             state.update_many(*examples, where={"region": [row["region"] for row in block]})
-            window.update_many(*examples)
+            for example in zip(*examples, strict=True):
+                trace.update(*example)
             advance(0)
             time.sleep(min(pause, 0.2))
     result = Result.of(state, (), window)
     if result.window is None:
         note(f"the last {_WINDOW} rows are left out, as there are no more than {number_of(number, 'row')}")
-    write_results(state, result, None, report)
+    write_results(state, result, None, report, trace)
     with written_to(output):
         show(result.document({"files": []}), how, top=20)
     if how is Format.table and output is None:

@@ -19,6 +19,7 @@ from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.progressive.trace import Trace
 from streameval.report.model import Report
 from streameval.report.parts import Part, differences, part_of
 from streameval.schema.cached import cached_property
@@ -136,7 +137,9 @@ def merged(paths: list[Path]) -> Any:
     return total
 
 
-def write_results(state: Any, result: Result, save: Path | None, report: Path | None) -> None:
+def write_results(
+    state: Any, result: Result, save: Path | None, report: Path | None, trace: Trace | None = None
+) -> None:
     """Write the state and the page where asked; each whole or not at all."""
     if save is not None and is_device(save):
         save.write_bytes(state.to_bytes())
@@ -144,4 +147,4 @@ def write_results(state: Any, result: Result, save: Path | None, report: Path | 
         state.save(save)
     if report is not None:
         last = {} if result.window is None else {f"last {result.window.examples:,}": result.window}
-        write_output(report, result.counts.to_html(slices=result.sliced, windows=last or None).encode())
+        write_output(report, result.counts.to_html(slices=result.sliced, windows=last or None, trace=trace).encode())
