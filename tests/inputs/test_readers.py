@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
@@ -1210,6 +1210,8 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     st.tuples(st.booleans(), st.booleans(), st.booleans()),
     st.integers(0, 2**32 - 1),
 )
+@example(9, 14, ["unaligned"] * 3, ["u1"] * 3, (0.5, "f8"), (False, False, False), 0)
+@example(9, 14, ["unaligned"] * 3, ["f4", "u8", "f2"], (0.5, "f4"), (True, True, True), 0)
 def test_the_layout_of_an_array_in_memory_does_not_matter(
     examples: int,
     width: int,

@@ -41,11 +41,13 @@ typedef struct {
         const TYPE *__restrict bounds = (const TYPE *)scores->bounds;                                                 \
         int finite = 1;                                                                                               \
         for (ptrdiff_t r = 0; r < rows; r += scores->tile) {                                                          \
-            const TYPE *row = (const TYPE *)((const char *)scores->at + (start + r) * scores->stride);                \
+            const char *row = (const char *)scores->at + (start + r) * scores->stride; /* of any alignment */         \
             const ptrdiff_t cells = (rows - r < scores->tile ? rows - r : scores->tile) * columns;                    \
             for (ptrdiff_t j = 0; j < cells; j++) {                                                                   \
-                to[r * columns + j] = row[j] >= bounds[j];                                                            \
-                finite &= (row[j] - row[j]) == 0; /* not so for NaN and infinity */                                   \
+                TYPE score;                                                                                           \
+                memcpy(&score, row + j * (ptrdiff_t)sizeof score, sizeof score);                                      \
+                to[r * columns + j] = score >= bounds[j];                                                             \
+                finite &= (score - score) == 0; /* not so for NaN and infinity */                                     \
             }                                                                                                         \
         }                                                                                                             \
         return finite;                                                                                                \
