@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Unpack
@@ -15,13 +16,31 @@ import streameval.cli.arguments as arg
 from streameval.cli.checks import checks_of, status_of
 from streameval.cli.counting import count
 from streameval.cli.demo import demonstrate, write_sample
-from streameval.cli.options import counting_of, names_of, renamed, specs_of, threshold_of, with_columns
-from streameval.cli.outputs import CATALOGUE, THRESHOLDS, check_outputs, format_of, identity, write_output, written_to
-from streameval.cli.progress import watched
-from streameval.cli.reading import Source, UserError, sources_of
-from streameval.cli.render import json_bytes, show, show_tables, write_rows
+from streameval.cli.options import (
+    counting_of,
+    names_of,
+    renamed,
+    seconds_of,
+    specs_of,
+    threshold_of,
+    with_columns,
+)
+from streameval.cli.outputs import (
+    CATALOGUE,
+    THRESHOLDS,
+    Format,
+    check_outputs,
+    format_of,
+    identity,
+    write_output,
+    written_to,
+)
+from streameval.cli.progress import Advance, lines, live, watched
+from streameval.cli.reading import Source, UserError, growing, sources_of
+from streameval.cli.render import json_bytes, show, show_tables, write_line, write_rows
 from streameval.cli.results import Result, comparison, load_state, merged, write_results
 from streameval.cli.settings import note
+from streameval.cli.tables import Document
 from streameval.cli.usage import Group, command
 from streameval.errors import DataWarning
 from streameval.evaluation.evaluator import Evaluator
@@ -93,7 +112,7 @@ def evaluate(
     def result() -> Result:
         return Result.of(state, (), counting.window, zero_division=options["zero_division"])
 
-    stopped = _count(sources, counting, result, options)
+    stopped = _count(sources, counting, watched(sources, result), options)
     names, size = names_of(options["metrics"]), options["window"]
     notes = renamed(names)
     if size is not None and state.examples <= size:
@@ -112,11 +131,55 @@ def evaluate(
     return 130 if stopped else status_of(checks, document.parts)
 
 
-def _count(sources: list[Source], counting: Counting, result: Callable[[], Result], options: Mapping[str, Any]) -> bool:
+@command(app)
+def watch(
+    file: arg.File,
+    every: arg.Every = "1s",
+    top: arg.Top = 20,
+    save: arg.Save = None,
+    force: arg.Force = False,
+    **options: Unpack[arg.Asking],
+) -> None:
+    """Follow a file that grows until Ctrl-C: a live table in a terminal, in a pipe lines of JSON.
+
+    streameval watch demo/photos.jsonl --actual true --predicted predicted
+    streameval watch demo/photos.jsonl -a true -p predicted --metrics f1_micro --every 10s
+    streameval watch demo/photos.jsonl -a true -p predicted --window 10 --save now.state
+    streameval watch demo/photos.csv -a 'true_*' -s 'score_*' --threshold 0.5
+    """
+    pause = seconds_of(every)
+    if unfit := next((name for name in ("truth", "example") if options[name]), ""):
+        raise UserError(f"watch counts each row as it is written; leave --{unfit} out")
+    check_outputs({"--save": save}, [file, *filter(None, [options["threshold"]])], force)
+    source = growing(file)
+    chosen = with_columns(options, [source])
+    counting = counting_of(chosen)
+    names = names_of(options["metrics"])
+
+    def result() -> Result:
+        return Result.of(counting.state, (), counting.window, zero_division=options["zero_division"])
+
+    def document() -> Document:
+        return result().document({"file": file}, names)
+
+    is_live = sys.stdout.isatty() and sys.stderr.isatty()
+    seen = live(result, pause=pause, patience=0.0) if is_live else lines(lambda: write_line(document()), pause)
+    with source.growing:
+        _count([source], counting, seen, options | {"allow_empty": True})
+    write_results(counting.state, result(), save, None)
+    if is_live:
+        show(document(), Format.table, top=top)
+    else:
+        write_line(document())
+
+
+def _count(
+    sources: list[Source], counting: Counting, seen: AbstractContextManager[Advance], options: Mapping[str, Any]
+) -> bool:
     """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
     if options["strict"]:
         warnings.simplefilter("error", DataWarning)
-    with watched(sources, result) as advance:
+    with seen as advance:
         stopped = count(sources, counting, advance, allow_empty=options["allow_empty"])
     if counting.skip is not None and not stopped:
         counting.skip(counting, counting.rows, is_all=True)
@@ -345,7 +408,7 @@ def thresholds(
     if of_rows:
         counting = counting_of(with_columns(options, sources), ("roc_auc_micro",))
         state: Any = counting.state
-        stopped = _count(sources, counting, lambda: Result.of(state), options)
+        stopped = _count(sources, counting, watched(sources, lambda: Result.of(state)), options)
     elif len(files) > 1:
         raise UserError("give one saved state, or files of rows with --actual and --scores")
     else:

@@ -15,6 +15,7 @@ from streameval.cli.settings import Color
 _WORDS = """
 Input
 FILE...           Files to read: JSON Lines, CSV, TSV, Parquet or Arrow. Globs are expanded; '-' reads standard input.
+FILE              File that grows: JSON Lines, CSV or TSV.
 FILE_OR_STATE...  The same, or a state that was saved with scores.
 STATE...          Files that --save wrote.
 STATE             File that --save wrote.
@@ -63,6 +64,7 @@ Output
 --fail-if CHANGE     Exit with status 1 if this holds, e.g. 'change(f1_micro) < -0.01'. Repeatable.
 --raw                Write labels to CSV unescaped, with every cell in quotes.
 --top N              Number of labels to show. [default: 20; compare: 10]
+--every TIME         Least time between two results, e.g. 10s, 5m or 1h. [default: 1s]
 --save STATE         Save the state, for the commands merge, show and compare.
 --save FILE.json     Write the thresholds as JSON, for 'evaluate --threshold FILE.json'.
 --report FILE.html   Write a report page.
@@ -106,6 +108,7 @@ NullOption = StrEnum("NullOption", ["error", "empty"])
 
 Files = Annotated[list[str], _of("FILE...")]
 FilesOrState = Annotated[list[str], _of("FILE_OR_STATE...")]
+File = Annotated[str, _of("FILE")]
 States = Annotated[list[Path], _of("STATE...")]
 State = Annotated[Path, _of("STATE")]
 StateA = Annotated[Path, _of("STATE_A")]
@@ -163,6 +166,7 @@ FailIf = Annotated[list[str] | None, _of("--fail-if CHECK")]
 FailIfChange = Annotated[list[str] | None, _of("--fail-if CHANGE")]
 Raw = Annotated[bool, _of("--raw")]
 Top = Annotated[int, _of("--top", min=0)]
+Every = Annotated[str, _of("--every")]
 Save = Annotated[Path | None, _of("--save")]
 SaveThresholds = Annotated[Path | None, _of("--save FILE.json")]
 Page = Annotated[Path, _of("--output -o FILE.html")]

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import TypeVar
 
@@ -59,6 +60,8 @@ def count(
     try:
         with deferred_interrupts() as following:
             for source in sources:
+                if source.growing is not None:
+                    source.growing.raw.tick = partial(advance, 0)
                 blocks = source.blocks(counting.job.columns, allow_empty=allow_empty)
                 while (block := following(blocks)) is not None:
                     counting.add(block)

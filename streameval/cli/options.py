@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -87,6 +88,14 @@ def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
     if len(thresholds) < len(pairs):
         raise UserError(f"--threshold {text}: a label has two thresholds")
     return thresholds
+
+
+def seconds_of(text: str) -> float:
+    """What ``--every`` says."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if match is None or not float(match[1]):
+        raise UserError(f"--every must be a time such as 10s, 5m or 1h, not {text!r}")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def labels_of(options: list[str] | None) -> list[Any] | None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from streameval.cli.reading import STDIN, UserError
+from streameval.cli.settings import COLOR, Color
 from streameval.wire.envelope import MAGIC
 from streameval.wire.files import check_writable, write_file
 
@@ -63,8 +64,10 @@ def written_to(output: Path | None) -> Iterator[None]:
     if output is None:
         yield
         return
+    color = COLOR.set(Color.never)
     with redirect_stdout(io.StringIO()) as text:
         yield
+    COLOR.reset(color)
     write_output(output, text.getvalue().encode("utf-8", "backslashreplace"))
 
 

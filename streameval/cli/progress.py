@@ -30,7 +30,7 @@ def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractCont
     if QUIET.get() or not sys.stderr.isatty():
         return nullcontext(lambda _: None)
     if any(source.size is None for source in sources):
-        return _live(result, reads_stdin=any(source.path == STDIN for source in sources))
+        return live(result, reads_stdin=any(source.path == STDIN for source in sources))
     return _bar(sum(source.size or 0 for source in sources))
 
 
@@ -60,10 +60,13 @@ def _bar(size: int) -> Iterator[Advance]:
 
 
 @contextmanager
-def _live(result: Callable[[], Result], *, reads_stdin: bool) -> Iterator[Advance]:
+def live(
+    result: Callable[[], Result], *, reads_stdin: bool = False, pause: float = 0.0, patience: float = _PATIENCE
+) -> Iterator[Advance]:
+    """A table that is drawn anew at most every ``pause`` seconds, and takes a small share of the time."""
     console = console_of(sys.stderr)
     began = time.monotonic()
-    after = began + _PATIENCE
+    after = began + patience
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def advance(_: int) -> None:
@@ -74,10 +77,27 @@ def _live(result: Callable[[], Result], *, reads_stdin: bool) -> Iterator[Advanc
             start = time.monotonic()
             now = result()
             rate = now.counts.examples / max(start - began, 1e-9)
-            headline = f"{now.report.headline}, {rate:,.0f} a second; Ctrl-C ends"
-            tables = tables_of(now.document({}), top=max(5, console.height - 22))
+            document = now.document({})
+            headline = f"{document.headline}, {rate:,.0f} a second; Ctrl-C ends"
+            tables = tables_of(document, top=max(5, console.height - 22))
             live.update(drawn(tables, headline, console), refresh=True)
             end = time.monotonic()
-            after = end + (end - start) * _SHARE
+            after = end + max(pause, (end - start) * _SHARE)
 
         yield advance
+
+
+@contextmanager
+def lines(write: Callable[[], object], pause: float) -> Iterator[Advance]:
+    """Write something now, and then at most every ``pause`` seconds if more was counted meanwhile."""
+    after, more = time.monotonic() + pause, False
+    write()
+
+    def advance(size: int) -> None:
+        nonlocal after, more
+        more = more or size > 0
+        if more and time.monotonic() >= after:
+            write()
+            after, more = time.monotonic() + pause, False
+
+    yield advance

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streameval.cli.growing import Growing
 from streameval.cli.settings import note
 from streameval.errors import InputError, StreamevalError
 from streameval.tabular.blocks import Block, EmptyError
@@ -32,11 +33,14 @@ class Source:
     path: str  # or a pattern, or ``-``
     files: tuple[Path | str, ...]
     size: int | None  # bytes; None for a stream
+    growing: Any = None  # a stream over a `Growing`
 
     def blocks(self, columns: Columns, *, allow_empty: bool = False) -> Iterator[Block]:
         """Its rows; nothing is opened before the first is asked for, so that Ctrl-C ends a wait for it."""
         source: Any = self.path
-        if source == STDIN:
+        if self.growing is not None:
+            source = self.growing
+        elif source == STDIN:
             source = _stdin()
             if sys.stdin.isatty() and not arrives(1.0):
                 note("reading standard input; Ctrl-D ends")
@@ -99,3 +103,11 @@ def sources_of(arguments: list[str]) -> list[Source]:
         size = sum(file.stat().st_size for file in files) if all(file.is_file() for file in files) else None
         sources.append(Source(path, tuple(files) or (STDIN,), size if files else None))
     return sources
+
+
+def growing(path: str) -> Source:
+    """A file to be followed."""
+    files = sources_of([path])[0].files
+    if path == STDIN or len(files) != 1 or not Path(files[0]).is_file():
+        raise UserError("watch follows one file; for what arrives on standard input use 'streameval evaluate -'")
+    return Source(path, files, None, io.BufferedReader(Growing(str(files[0]))))

@@ -18,7 +18,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
-from streameval.cli.settings import note
+from streameval.cli.settings import COLOR, Color, note
 from streameval.cli.tables import Document, by_support, omitted_labels, tables_of
 from streameval.report.model import Column, Kind, Table, cell_text, outwards
 from streameval.report.parts import COUNTS, Number, Part, numbers_of, plain_number
@@ -43,8 +43,12 @@ class _Console(Console):
 
 
 def console_of(stream: Any) -> Console:
-    """A console that neither colours nor cuts what is no terminal's."""
-    return _Console(file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False)
+    """A console that cuts nothing of what is no terminal's, and colors it only with ``--color always``."""
+    system: Any = {Color.always: "standard", Color.never: None}.get(COLOR.get(), "auto")
+    return _Console(
+        file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False,
+        color_system=system, force_terminal=COLOR.get() is Color.always or None,
+    )  # fmt: skip
 
 
 def show(document: Document, how: Format, *, top: int, raw: bool = False) -> None:
@@ -258,14 +262,20 @@ def _where(where: Mapping[str, object]) -> dict[str, object]:
     return {"by": plain, **({"other": True} if OTHER in where.values() else {})}
 
 
+def write_line(document: Document) -> None:
+    """Write it as one line of JSON, at once."""
+    sys.stdout.write(json_bytes(_content(document), indent=0).decode())
+    sys.stdout.flush()
+
+
 def _write_json(content: dict[str, object]) -> None:
     sys.stdout.write(json_bytes(content).decode())
 
 
-def json_bytes(content: dict[str, object]) -> bytes:
+def json_bytes(content: dict[str, object], indent: int = orjson.OPT_INDENT_2) -> bytes:
     """A file of JSON, in which what is no number is null, as orjson writes it."""
     content = {"schema": 1, "streameval": VERSION, **content}
-    text = orjson.dumps(_plain(content), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    text = orjson.dumps(_plain(content), option=indent | orjson.OPT_APPEND_NEWLINE).decode()
     return visible_json(text).encode()
 
 

@@ -248,12 +248,13 @@ def _arrow_stream(stream: Any, name: str, columns: Columns, size: int) -> Iterat
 
 def _stream(stream: Any, columns: Columns, size: int) -> Source:
     """The rows of a stream of bytes."""
-    start = stream.peek(16)[:4]
+    start, path = stream.peek(16)[:4], getattr(stream, "name", None)
+    name = path if isinstance(path, str) and path != "<stdin>" else STDIN
     if start == _STREAM:
-        return Source(_arrow_stream(stream, STDIN, columns, size))
+        return Source(_arrow_stream(stream, name, columns, size))
     if start in _FORMATS:
-        raise InputError(f"{STDIN} is Parquet or Arrow; give the path of a file")
-    return Source(read_text(stream, STDIN, columns, {}))
+        raise InputError(f"{name} is Parquet or Arrow, which cannot be read as a stream; give the path of a file")
+    return Source(read_text(stream, name, columns, {}))
 
 
 def _damaged(file: str, error: Exception) -> InputError:

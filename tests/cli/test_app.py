@@ -16,9 +16,10 @@ import pytest
 
 import streameval as se
 from streameval import cli, kernel
+from streameval.cli import main
 from streameval.cli.app import app
 
-COMMANDS = ("evaluate", "merge", "show", "report", "compare", "metrics", "thresholds", "demo")
+COMMANDS = ("evaluate", "watch", "merge", "show", "report", "compare", "metrics", "thresholds", "demo")
 DAYS = ("monday.state", "tuesday.state")
 
 
@@ -116,7 +117,11 @@ def test_help_is_plain_and_fits_its_width(run, monkeypatch, command):
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_four_examples_of_every_help_page_run(run, tmp_path, command):
+def test_four_examples_of_every_help_page_run(run, tmp_path, monkeypatch, command):
+    def ctrl_c(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("streameval.cli.growing.sleep", ctrl_c)  # at the end of a file that is watched
     examples = re.search(r"(?s)\nExamples:\n(.*?)\n\n", run(*command.split(), "--help").out)[1].splitlines()
     assert len(examples) == 4
     rows = [{"true": [tag], "predicted": ["a"], "region": tag} for tag in "ab"]
@@ -210,3 +215,16 @@ def test_a_full_disk_is_reported_in_one_line():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "No space left" in done.stderr
+
+
+@pytest.mark.parametrize(("color", "colored"), [("auto", False), ("always", True), ("never", False)])
+def test_what_is_no_terminal_is_colored_only_where_that_is_asked_for(monkeypatch, tmp_path, capsys, color, colored):
+    monkeypatch.setenv("TERM", "dumb")
+    state = se.Evaluator(["f1_micro"])
+    state.update({"cat"}, {"cat", "dog"})
+    state.save(tmp_path / "state")
+    command = ["show", str(tmp_path / "state"), "--color", color]
+    assert main(command) == 0
+    assert ("\x1b[" in capsys.readouterr().out) == colored
+    assert main([*command, "--output", str(tmp_path / "table.txt")]) == 0
+    assert "\x1b" not in (tmp_path / "table.txt").read_text()

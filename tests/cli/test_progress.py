@@ -28,7 +28,7 @@ from streameval.cli.reading import Source
 
 ROWS = [(["cat", "bird"], ["cat", "dog"]), (["dog"], ["dog"]), ([], ["bird"])]
 LINES = b"".join(orjson.dumps({"tags": true, "guess": guess}) + b"\n" for true, guess in ROWS)
-COMMAND = [sys.executable, "-m", "streameval", "evaluate"]
+COMMAND = [sys.executable, "-m", "streameval"]
 COLUMNS = ["-a", "tags", "-p", "guess", "--save", "state"]
 MANY = ["r.jsonl"] * 2000
 """A file that takes minutes to count, though it is small."""
@@ -83,10 +83,12 @@ class Terminal:
 
 
 @contextmanager
-def started(folder: Path, args: list[str], **streams: object) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    folder: Path, args: list[str], command: str = "evaluate", **streams: object
+) -> Iterator[subprocess.Popen[bytes]]:
     chosen = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
     chosen |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([*COMMAND, *args], cwd=folder, env=chosen, **streams)
+    process = subprocess.Popen([*COMMAND, command, *args], cwd=folder, env=chosen, **streams)
     try:
         yield process
     finally:
@@ -205,3 +207,63 @@ def test_a_bar_that_fits_is_drawn_only_where_counting_takes_long_and_is_gone_in_
     assert bool(re.search(bar, ESCAPE.sub("", text))) == (patience == 0)
     assert max(map(len, re.split(r"[\r\n]+", ESCAPE.sub("", text)))) <= int(columns)
     assert text.endswith("\x1b[2K") == (patience == 0)
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_a_file_is_watched_while_it_grows_until_ctrl_c_shows_and_saves(tmp_path):
+    path, screen = tmp_path / "r.jsonl", Terminal()
+    append(path, b"")
+    streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
+    with started(tmp_path, ["r.jsonl", *COLUMNS], "watch", **streams) as process:
+        screen.until(lambda text: "no examples" in text and "Ctrl-C ends" in text)
+        append(path, LINES + LINES[:10])
+        screen.until(lambda text: "3 examples" in text and f"{library().get('f1_micro'):.4f}" in text)
+        append(path, LINES[10:])
+        screen.until(lambda text: "6 examples" in text)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    assert se.load(tmp_path / "state") == library(ROWS * 2)
+
+
+def test_a_watched_file_gives_a_line_of_json_every_so_often_in_a_pipe(tmp_path):
+    path = tmp_path / "r.csv"
+    append(path, b"tags,guess\n")
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(tmp_path, ["r.csv", *COLUMNS, "--every", "0.2s"], "watch", **streams) as process:
+        assert json.loads(process.stdout.readline())["examples"] == 0
+        append(path, b"cat|bird,cat\n")
+        while (line := json.loads(process.stdout.readline()))["examples"] == 0:
+            pass
+        assert (line["examples"], line["schema"], line["metrics"]["recall_micro"]) == (1, 1, 0.5)
+        path.write_bytes(b"tags\n")
+        error = process.stderr.read().decode()
+        assert process.wait(PATIENCE) == 2
+    assert error == "streameval: r.csv was truncated or replaced; start again to follow the new file\n"
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(("name", "data", "message"), [
+    ("r.json", b"[{}]", "is one array of JSON, which is read whole; write an object on each line"),
+    ("r.parquet", b"PAR1", "is Parquet or Arrow, which cannot be read as a stream"),
+    ("r.txt", None, "there is no file 'r.txt'"),
+    ("-", None, "watch follows one file"),
+])  # fmt: skip
+def test_what_cannot_grow_is_not_watched(run, tmp_path, name, data, message):
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    ran = run("watch", name, "-a", "tags", "-p", "guess")
+    assert (ran.code, message in ran.err) == (2, True)
+
+
+def test_a_terminal_that_waits_for_input_is_told_how_to_end_it(tmp_path):
+    screen = Terminal()
+    streams = {"stdin": screen.slave, "stdout": screen.slave, "stderr": screen.slave}
+    with started(tmp_path, ["-", *COLUMNS], **streams) as process:
+        screen.until(lambda text: "reading standard input; Ctrl-D ends" in text)
+        os.write(screen.master, LINES + b"\x04")
+        screen.until(lambda text: "f1_macro" in text)
+        assert process.wait(PATIENCE) == 0
