@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import streameval as se
@@ -73,3 +80,24 @@ def test_changes_are_checked_where_states_are_compared(run, check, line):
     ran = run("compare", "old", "new", "--fail-if", check)
     assert (ran.code, ran.err) == (int(bool(line)), line and line + "\n")
     refused(run("compare", "old", "new", "--fail-if", "f1_micro < 1"), "write 'change(f1_micro) < -0.01'")
+
+
+def test_the_job_of_the_page_on_checks_runs_as_it_stands(run, tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    job = page.partition("```yaml\n")[2].partition("```")[0]
+    steps = [" ".join(step.split()).removeprefix("> ") for step in re.findall(r"run: (.*(?:\n {10}\S.*)*)", job)][1:]
+    assert [step.split()[:2] for step in steps] == [
+        ["streameval", "evaluate"],
+        ["streameval", "compare"],
+        ["cat", "changes.md"],
+    ]
+    rows = [{"tags": ["a"], "guess": ["a"], "region": "us"}, {"tags": ["b"], "guess": ["a", "b"], "region": "eu"}]
+    Path("predictions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert run("evaluate", "predictions.jsonl", "-a", "tags", "-p", "guess", "--save", "main.state").code == 0
+    command = f'set -e\nstreameval() {{ {sys.executable} -m streameval "$@"; }}\n' + "\n".join(steps)
+    paths = {"GITHUB_STEP_SUMMARY": "summary.md", "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(
+        ["/bin/bash", "-c", command], check=True, cwd=tmp_path, env={**os.environ, **paths}, capture_output=True
+    )
+    assert Path("summary.md").read_text().startswith("| scope |")
+    assert json.loads(Path("results.json").read_text())["examples"] == 2
