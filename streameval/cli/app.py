@@ -412,7 +412,10 @@ def thresholds(
     elif len(files) > 1:
         raise UserError("give one saved state, or files of rows with --actual and --scores")
     else:
-        state = Result.of(load_state(Path(files[0]))).counts
+        try:
+            state = Result.of(load_state(Path(files[0]))).counts
+        except UserError as error:
+            raise UserError(f"{error}; for rows name their columns with --actual and --scores") from None
     best = state.best_thresholds(FScore(beta))
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]

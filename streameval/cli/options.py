@@ -177,9 +177,14 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
         metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
     specs = specs_of(metrics, beta, options.get("zero_division"))
     specs += [check.metric for check in checks if check.metric not in specs]
-    for spec in () if scored else specs:
-        if reads_scores(entry_of(spec.name)):
+    for spec in specs:
+        requires_scores = reads_scores(entry_of(spec.name))
+        if requires_scores and not scored:
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
+        if scored and threshold is None and not requires_scores:
+            raise UserError(
+                f"{spec.key} requires binary predictions; give --threshold 0.5, or metrics of scores such as ndcg"
+            )
     read["threshold"] = threshold_of(threshold)
     of_all: Any = Job.of(specs, **read | {"by": ()}).fresh()
     window = None if size is None else Rolling(of_all, size=size)

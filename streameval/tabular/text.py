@@ -23,6 +23,7 @@ from streameval.schema.text import quoted
 from streameval.tabular.blocks import Block, EmptyError, RowError
 from streameval.tabular.cells import STRICT
 from streameval.tabular.columns import Columns
+from streameval.wire.envelope import MAGIC
 
 BLOCK = 2**22  # bytes read at a time: enough for the cost of a call not to show, and no memory to speak of
 SEP = "|"
@@ -34,6 +35,7 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson", ".json")
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _REFUSED = {
+    MAGIC: "a saved state; read it with streameval.load, or in a shell with streameval show",
     b"\x28\xb5\x2f\xfd": "compressed by zstd; give zstdcat {0} | streameval evaluate - ..., or the file that it holds",
     b"BZh": "compressed by bzip2; give bzcat {0} | streameval evaluate - ..., or the file that it holds",
     b"\xfd7zX": "compressed by xz; give xzcat {0} | streameval evaluate - ..., or the file that it holds",

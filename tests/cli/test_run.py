@@ -62,6 +62,7 @@ def refused(ran, *message: str) -> None:
     ("t.xlsx", b"PK\x03\x04", "t.xlsx is an Excel file or an archive; save the table as CSV"),
     ("t.npy", b"\x93NUMPY", "t.npy is an array of numpy"),
     ("t.pkl", b"\x80\x05x", "t.pkl is a pickle; save the table as CSV or Parquet"),
+    ("t.state", se.Evaluator().to_bytes(), "t.state is a saved state; read it with streameval.load"),
     ("t.parquet", b"PAR1 and no more", "t.parquet"),
 ])  # fmt: skip
 def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, message):
@@ -91,7 +92,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", "-a", "a", "-s", "p", "-t", "much"], "--threshold must be a number"),
     (["t.jsonl", *COLUMNS, "--zero-division", "x"], "--zero-division must be a number"),
     (["t.jsonl", *COLUMNS, "--zero-division", "7"], "--zero-division must be 0.0, 1.0 or nan, not 7.0"),
-    (["t.jsonl", "-a", "a", "-s", "p", "-m", "f1"], "nothing requires scores; set --threshold 0.5, or give metrics of"),
+    (["t.jsonl", "-a", "a", "-s", "p", "-m", "f1"], "f1_macro requires binary predictions; give --threshold 0.5, or metrics of scores"),
     (["t.jsonl", *COLUMNS, "--window", "0"], "--window must be at least 1"),
     (["t.jsonl", *COLUMNS, "--format", "xml"], "--format must be one of 'table', 'json'"),
     (["t.jsonl", *COLUMNS, "--max-bad", "1x"], "--max-bad must be a number of rows or per cent, such as 10 or 1%"),
@@ -132,6 +133,9 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     se.Evaluator().save("plain")
     se.F1().save("single")
     refused(run("show", "text"), "text is not a saved state")
+    refused(
+        run("thresholds", "text"), "text is not a saved state", "for rows name their columns with --actual and --scores"
+    )
     refused(run("show", "absent"), "there is no file 'absent'")
     refused(run("show", "."), "is a folder")
     refused(run("merge", "plain", "half", "--save", "out"), "half: cannot merge")
