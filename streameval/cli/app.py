@@ -169,8 +169,6 @@ def watch(
     write_results(counting.state, result(), save, None)
     if is_live:
         show(document(), Format.table, top=top)
-    else:
-        write_line(document())
 
 
 def _count(

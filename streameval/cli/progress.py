@@ -89,7 +89,7 @@ def live(
 
 @contextmanager
 def lines(write: Callable[[], object], pause: float) -> Iterator[Advance]:
-    """Write something now, and then at most every ``pause`` seconds if more was counted meanwhile."""
+    """Write something now, at most every ``pause`` seconds if more was counted since, and at the end likewise."""
     after, more = time.monotonic() + pause, False
     write()
 
@@ -101,3 +101,5 @@ def lines(write: Callable[[], object], pause: float) -> Iterator[Advance]:
             after, more = time.monotonic() + pause, False
 
     yield advance
+    if more:
+        write()

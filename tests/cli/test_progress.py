@@ -267,3 +267,15 @@ def test_a_terminal_that_waits_for_input_is_told_how_to_end_it(tmp_path):
         os.write(screen.master, LINES + b"\x04")
         screen.until(lambda text: "f1_macro" in text)
         assert process.wait(PATIENCE) == 0
+
+
+def test_what_came_after_the_last_line_of_json_is_written_at_the_end_and_saved(run, tmp_path, monkeypatch):
+    def ctrl_c(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("streameval.cli.growing.sleep", ctrl_c)  # at the end of the file
+    for rows, counted in ((LINES, [0, 3]), (b"", [0])):
+        (tmp_path / "r.jsonl").write_bytes(rows)
+        ran = run("watch", "r.jsonl", *COLUMNS, "--every", "1h")
+        assert (ran.code, [json.loads(line)["examples"] for line in ran.out.splitlines()]) == (0, counted)
+        assert se.load(tmp_path / "state").examples == counted[-1]
