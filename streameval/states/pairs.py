@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, compress, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,7 +34,8 @@ Key: TypeAlias = tuple[int, ...]
 """Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
 
 _ALL: Key = (-1,)
-_FEW = 2**15  # pairs that are read at once: in less than two megabytes
+_KINDS = range(pairing.CONFUSION, pairing.PRED_PRED + 1)
+_NO_PAIRS = np.zeros((0, 5), np.int64)
 _BITS = {
     "confusions": pairing.CONFUSIONS,
     "contributions": pairing.CONTRIBUTIONS,
@@ -85,9 +86,9 @@ class PairBlocks:
     Attributes
     ----------
     pairs
-        Iterates over the pairs of a kind: keys, how many examples had each, and their weights if there are any.
+        The pairs of a kind, any number of times: keys, how many examples had each, and their weights if there are any.
     sets
-        Iterates over the label sets likewise.
+        The label sets likewise.
     length
         How many pairs there are, where this is known.
     """
@@ -98,8 +99,8 @@ class PairBlocks:
     fixed: int
     scale: int | None
     weight: int | None
-    pairs: Callable[[int], Iterator[tuple[IntArray, IntArray, Iterable[int]]]]
-    sets: Callable[[], Iterator[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]]
+    pairs: Callable[[int], Iterable[tuple[IntArray, IntArray, Iterable[int]]]]
+    sets: Callable[[], Iterable[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]]
     length: int = 0
 
 
@@ -233,85 +234,53 @@ class Pairs(State[Key]):
 
     def content(self) -> PairContent:
         """What is held, in canonical order."""
-        scale, columns = self.canonical_scale(), self.columns()
-        sums, place = self._all_sums() if scale is not None else None, self._place(columns)
-        keys, times = _ordered(*self.table.items(place))
-        sets, set_times, set_weights = list[tuple[int, ...]](), list[int](), list[int]()
-        for some, counts, weights in self._set_blocks(place, sums, scale or 0):
-            sets, set_times, set_weights = sets + some, set_times + counts, [*set_weights, *weights]
+        blocks, columns = self.in_blocks(), self.columns()
+        of_kinds = chain.from_iterable(map(blocks.pairs, _KINDS))
+        keys, times, weights = zip((_NO_PAIRS, _NO_PAIRS[:, 0], ()), *of_kinds, strict=True)
+        sets, set_times, set_weights = zip(((), (), ()), *blocks.sets(), strict=True)
         weighed: tuple[Any, ...] = (None,) * 4
-        if sums is not None and scale is not None:
+        if blocks.scale is not None:
             slots = (5 * columns[:, None] + np.arange(5)).reshape(-1).tolist()
+            sums = self._all_sums()
             weighed = (
-                sums.read(slots, scale).reshape(-1, 5).tolist(),
-                list(sums.each(_keys_at(keys, columns), scale)),
-                set_weights,
-                *sums.read([_ALL], scale).tolist(),
+                sums.read(slots, blocks.scale).reshape(-1, 5).tolist(),
+                _chained(weights),
+                _chained(set_weights),
+                *sums.read([_ALL], blocks.scale).tolist(),
             )
-        cells = self._cell_state.by_label(columns, None)[0].T
-        return PairContent(self.parts, *self._head(columns), cells, keys, times, sets, set_times, scale, *weighed)
+        return PairContent(
+            self.parts,
+            *self._head(columns),
+            self._cell_state.by_label(columns, None)[0].T,
+            np.concatenate(keys),
+            np.concatenate(times),
+            _chained(sets),
+            _chained(set_times),
+            blocks.scale,
+            *weighed,
+        )
 
     def in_blocks(self) -> PairBlocks:
         """What is held, as `content`, block by block."""
         scale, columns = self.canonical_scale(), self.columns()
-        sums, place = None if scale is None else self._weights_at(scale), self._place(columns)
-
-        def blocks(keys: IntArray, times: IntArray) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
-            yield keys, times, () if sums is None else sums.each(_keys_at(keys, columns), scale or 0)
-
-        def walked(kind: int) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
-            low = kind * len(place)
-            ends, first = np.append(0, np.cumsum(codes[low : low + len(place)])), 0
-            while ends[first] < ends[-1]:
-                stop = max(first + 1, int(np.searchsorted(ends, ends[first] + size, "right")) - 1)
-                chosen = low + first, low + stop, int(ends[stop] - ends[first])
-                yield from blocks(*_ordered(*self.table.items(place, *chosen)))
-                first = stop
-
-        def cut(kind: int) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
-            start, stop = np.searchsorted(keys[:, 0], (kind, kind + 1))
-            return blocks(keys[start:stop], times[start:stop]) if start < stop else iter(())
-
-        if self.table.entries() <= _FEW:
-            (keys, times), pairs = _ordered(*self.table.items(place)), cut
-        else:
-            codes, pairs = self.table.codes(place), walked
-            size = max(BLOCK, int(codes.sum()) // 16)  # each block is a walk through the whole table
-        return PairBlocks(
-            self.parts, *self._head(columns), scale, None, pairs, lambda: self._set_blocks(place, sums, scale or 0)
-        )
-
-    def _place(self, columns: IntArray) -> IntArray:
-        """Where columns stand in a content; the last entry stays -1, so that -1 leads to itself."""
-        place = np.full(len(self.labels) + 1, pairing.NONE)
+        sums = None if scale is None else self._weights_at(scale)
+        place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself
         place[columns] = np.arange(len(columns))
-        return place
-
-    def _set_blocks(
-        self, columns: IntArray, sums: ExactSums[Key] | None, scale: int
-    ) -> Iterator[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]:
-        """The label sets in order, by their first labels; ``columns`` are the places of columns."""
-        extra, place = self._extra.sums, columns.tolist()
-        names = [key for key, times in extra.items() if times]
-        starts = (min([place[column] for column in key[1:]], default=-1) for key in names)
-        first = np.fromiter(starts, np.int32, len(names))
-        order, start = np.argsort(first, kind="stable"), 0
-        while start < len(order):
-            last = first[order[min(start + BLOCK, len(order)) - 1]]
-            stop = int(np.searchsorted(first, last, "right", sorter=order))
-            chosen = map(names.__getitem__, order[start:stop].tolist())
-            pairs = sorted((tuple(sorted([place[column] for column in key[1:]])), key) for key in chosen)
-            keys = [key for _, key in pairs]
-            weights = () if sums is None else sums.each(keys, scale)
-            yield [true for true, _ in pairs], list(map(extra.__getitem__, keys)), weights
-            start = stop
+        return PairBlocks(
+            self.parts,
+            *self._head(columns),
+            scale,
+            None,
+            lambda kind: _PairsInOrder(self.table, kind, place, sums, scale or 0),
+            lambda: _SetsInOrder(self._extra.sums, place, sums, scale or 0),
+        )
 
     def _fill(self, content: PairBlocks) -> None:
         extra = dict[Key, int]()
 
         def weights() -> Iterator[tuple[Key, int]]:
             yield _ALL, content.weight or 0
-            for kind in range(pairing.CONFUSION, pairing.PRED_PRED + 1):
+            for kind in _KINDS:
                 for keys, times, weights in content.pairs(kind):
                     self.table.restore(content.examples, keys, times, content.length)
                     if content.scale is not None:
@@ -322,21 +291,88 @@ class Pairs(State[Key]):
                 if content.scale is not None:
                     yield from zip(names, weights, strict=True)
 
-        self.table.restore(content.examples, np.zeros((0, 5), np.int64), np.zeros(0, np.int64))
+        self.table.restore(content.examples, _NO_PAIRS, _NO_PAIRS[:, 0])
         self._fill_weights(content.scale, weights())
         if self.extra is not None:
             self.root.commit(self.extra.prepare(ExactSums(0, extra)))
 
 
-def _ordered(keys: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
-    order = np.lexsort(keys.T[::-1])
-    return keys[order], times[order]
+class _PairsInOrder:
+    """The pairs of a kind, block by block, any number of times: each block is put in order once.
+
+    Their columns stand at these places; sums of weights, if there are any, are read at this scale.
+    """
+
+    def __init__(self, table: Any, kind: int, place: IntArray, sums: ExactSums[Key] | None, scale: int) -> None:
+        self._table, self._kind, self._place, self._sums, self._scale = table, kind, place, sums, scale
+        self._spots: Any = None
+        self._bounds, self._ordered = list[int](), False
+
+    def __iter__(self) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
+        if self._spots is None:
+            ends, self._spots = self._table.by_row(self._place, self._kind)
+            self._bounds = _bounds_of(ends, BLOCK)
+        for start, stop in pairwise(self._bounds):
+            spots = self._spots[start:stop]
+            keys, times = self._table.at(spots, self._place)
+            if not self._ordered:
+                order = np.lexsort(keys.T[::-1])
+                spots[:] = spots[order]
+                keys, times = keys[order], times[order]
+            yield keys, times, self._weights(spots)
+        self._ordered = True
+
+    def _weights(self, spots: Any) -> Iterator[int]:
+        if self._sums is not None:
+            keys, _ = self._table.at(spots, None)
+            yield from self._sums.each(map(tuple, keys.tolist()), self._scale)
 
 
-def _keys_at(keys: IntArray, columns: IntArray) -> Iterator[Key]:
-    """Pairs as they are counted where labels have these columns."""
-    place = [*columns.tolist(), pairing.NONE]
-    return (pairing.placed(tuple(key), place) for key in keys.tolist())
+class _SetsInOrder:
+    """The label sets likewise."""
+
+    def __init__(self, times: dict[Key, int], place: IntArray, sums: ExactSums[Key] | None, scale: int) -> None:
+        self._times, self._place, self._sums, self._scale = times, place.tolist(), sums, scale
+        self._sizes = [0] * (len(place) + 1)  # how many sets have each row
+        self._rows: Any = None
+
+    def __iter__(self) -> Iterator[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]:
+        times, place = self._times, self._place
+        if self._rows is None:
+            self._rows = np.fromiter(self._walked(), np.min_scalar_type(len(self._sizes)), len(times))
+        ends = np.cumsum(self._sizes[1:])
+        for start, stop in pairwise(_bounds_of(ends, int(ends[-1]) // 16)):  # each is a walk through all sets
+            low, high = np.searchsorted(ends, (start, stop - 1), "right") + 1
+            chosen = (low <= self._rows) & (self._rows <= high)
+            rows, keys = self._rows[chosen], np.fromiter(compress(times, chosen.tobytes()), object, stop - start)
+            order = np.argsort(rows, kind="stable")
+            for first, last in pairwise(_bounds_of(ends[low - 1 : high] - start, BLOCK)):
+                some = keys[order[first:last]].tolist()
+                pairs = sorted((tuple(sorted([place[column] for column in key[1:]])), key) for key in some)
+                some = [key for _, key in pairs]
+                weights = () if self._sums is None else self._sums.each(some, self._scale)
+                yield [true for true, _ in pairs], list(map(times.__getitem__, some)), weights
+
+    def _walked(self) -> Iterator[int]:
+        """The row of each set: 0 if nothing has it, 1 if it has no label, else its first label and 2."""
+        sizes, place = self._sizes, self._place
+        for key, times in self._times.items():
+            row = times and min([place[column] for column in key[1:]], default=-1) + 2
+            sizes[row] += 1
+            yield row
+
+
+def _bounds_of(ends: IntArray, size: int) -> list[int]:
+    """Where blocks of whole rows begin and end: each as many rows as there are in ``size``, but at least one."""
+    bounds, size = [0], max(BLOCK, size)
+    while bounds[-1] < ends[-1]:
+        within, after = np.searchsorted(ends, [bounds[-1] + size, bounds[-1]], "right").tolist()
+        bounds.append(int(ends[max(within - 1, after)]))
+    return bounds
+
+
+def _chained(parts: Iterable[Iterable[Any]]) -> list[Any]:
+    return list(chain.from_iterable(parts))
 
 
 def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> bool:

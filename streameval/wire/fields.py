@@ -6,7 +6,7 @@ So content that consists of these fields only need not be encoded again to check
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -158,6 +158,13 @@ class Sink(list["bytes | Iterator[bytes]"]):
         else:
             self.append(chain.from_iterable(_pieces_of_column(column, least) for column in table.T))
 
+    def blocks(self, blocks: Iterable[Sequence[Numbers]], count: int, kept: Collection[int] = ()) -> None:
+        """How many rows, then each column, of blocks that can be iterated over again.
+
+        That is done for each column anew, apart from those that are kept once they were seen.
+        """
+        self.append(_pieces_of_blocks(blocks, count, kept))
+
     def integer(self, value: int) -> None:
         """An integer of any size that is not negative."""
         self.append(_bytes_of_integer(value))
@@ -193,6 +200,20 @@ def _pieces_of_column(column: IntArray | Int32Array, least: int) -> Iterator[byt
         yield _packed(column[at : at + ROWS], width)
 
 
+def _pieces_of_blocks(blocks: Iterable[Sequence[Numbers]], count: int, kept: Collection[int]) -> Iterator[bytes]:
+    few = list(islice(blocks, 2))
+    if len(few) < 2:
+        blocks, kept = few, range(count)
+    del few
+    columns = [Blocks() for _ in range(count)]
+    for block in blocks:
+        for place, (column, numbers) in enumerate(zip(columns, block, strict=True)):
+            column.add(numbers, keep=place in kept)
+    yield varint(columns[0].size)
+    for place, column in enumerate(columns):
+        yield from column.pieces(() if place in kept else (block[place] for block in blocks))
+
+
 class Blocks:
     """Integers that are packed block by block, before it is known in what form: those of `Sink.column`.
 
@@ -204,18 +225,21 @@ class Blocks:
         self._least, self._words, self._union, self.size = least, words, 0, 0
         self._blocks: list[tuple[int, tuple[int, int], bytes]] = []
 
-    def add(self, numbers: Numbers) -> None:
-        """The next integers."""
+    def add(self, numbers: Numbers, *, keep: bool = True) -> None:
+        """The next integers. Unless they are kept, `pieces` takes them again."""
         union = _union(numbers)
         self._union |= union
         self.size += len(numbers)
-        form = _form(union, self._least, self._words)
-        self._blocks.append((len(numbers), form, _packed(numbers, *form)))
+        if keep:
+            form = _form(union, self._least, self._words)
+            self._blocks.append((len(numbers), form, _packed(numbers, *form)))
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self, again: Iterable[Numbers] = ()) -> Iterator[bytes]:
         """The bytes of all of them; once, for the blocks are used up."""
         form = _form(self._union, self._least, self._words)
         yield bytes(form[: self._words])
+        for numbers in again:
+            yield _packed(numbers, *form)
         for size, own, raw in drained(self._blocks):
             yield raw if own == form else _packed(_unpacked(raw, size, self._words, *own), *form)
 

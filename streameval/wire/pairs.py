@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any
 
@@ -20,10 +21,9 @@ from streameval.schema.labels import Label
 from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pairs import PairBlocks, pairs_fit
-from streameval.states.weights import trailing_zeros
+from streameval.states.weights import Again, trailing_zeros
 from streameval.wire.fields import (
     ROWS,
-    Blocks,
     NewerFormatError,
     Option,
     Packed,
@@ -63,24 +63,23 @@ def put_pairs(sink: Sink, content: PairBlocks) -> None:
     """Write a content, without what it shares with the decisions."""
     kinds = [kind for name in content.parts for kind in _KINDS[name]]
     for kind in kinds:
-        columns = [Blocks() for _ in range(3 + _FRACTIONS.get(kind, 0))]
-        for keys, times, _ in content.pairs(kind):
-            written = *(keys[:, 1:3] + 1).T, *keys[:, 8 - len(columns) :].T, times
-            for column, part in zip(columns, written, strict=True):
-                column.add(part)
-        sink.varint(columns[0].size)
-        sink += (column.pieces() for column in columns)
+        sink.blocks(Again(partial(_columns_of, content.pairs(kind), kind)), 3 + _FRACTIONS.get(kind, 0))
     if "labelsets" in content.parts:
-        lengths, members, times_of_sets = columns = [Blocks() for _ in range(3)]
-        for sets, set_times, _ in content.sets():
-            lengths.add(np.array(list(map(len, sets)), np.int64))
-            # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
-            members.add(np.array(list(chain.from_iterable(sets)), np.int64) + 1)
-            times_of_sets.add(np.array(set_times, np.int64))
-        sink.varint(lengths.size)
-        sink += (column.pieces() for column in columns)
+        sink.blocks(Again(partial(_columns_of_sets, content.sets())), 3, kept=(0, 2))
     blocks = chain(chain.from_iterable(map(content.pairs, kinds)), content.sets())
     sink.weights(content.scale, chain.from_iterable(weights for *_, weights in blocks))
+
+
+def _columns_of(blocks: Iterable[tuple[IntArray, IntArray, Any]], kind: int) -> Iterator[tuple[IntArray, ...]]:
+    for keys, times, _ in blocks:
+        yield *(keys[:, 1:3] + 1).T, *keys[:, 5 - _FRACTIONS.get(kind, 0) :].T, times
+
+
+def _columns_of_sets(blocks: Iterable[tuple[list[tuple[int, ...]], list[int], Any]]) -> Iterator[tuple[IntArray, ...]]:
+    for sets, times, _ in blocks:
+        # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
+        members = np.array(list(chain.from_iterable(sets)), np.int64) + 1
+        yield np.array(list(map(len, sets)), np.int64), members, np.array(times, np.int64)
 
 
 def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairBlocks:

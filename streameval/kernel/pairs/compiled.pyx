@@ -182,37 +182,51 @@ cdef class Pairs:
     def entries(self):
         return self.table.used
 
-    def items(self, place=None, int64_t first=0, int64_t stop=1 << 62, Py_ssize_t size=-1):
-        cdef size_t at = 0
-        cdef Py_ssize_t row = 0
+    def items(self):
+        return self.at(self._spots(Merge(None), -1, np.zeros(1, np.int64)), None)
+
+    def by_row(self, place, int64_t kind):
+        ends = np.zeros(len(place), np.int64)
+        return ends, self._spots(Merge(place), kind, ends)
+
+    cdef object _spots(self, Merge merge, int64_t kind, ends):
+        """Where pairs of a kind (below 0: all) stand in the table, by rows, and the ends of the rows among them."""
+        cdef int64_t[::1] end = ends
+        cdef uint32_t[::1] spot
         cdef uint64_t outer, inner
+        cdef size_t at = 0
+        cdef int64_t row
+        cdef bint put
+        if self.table.mask >> 32:
+            raise MemoryError("more pairs of labels than can be read")
+        for put in range(2):
+            while se_sums_next(&self.table, &at, &outer, &inner) != NULL:
+                row = 0 if kind < 0 else merge.row(outer, inner)
+                if kind < 0 or inner >> 60 == <uint64_t>kind:
+                    if put:
+                        spot[end[row]] = <uint32_t>(at - 1)
+                    end[row] += 1
+            if not put:
+                spots, at = np.empty(np.sum(ends), np.uint32), 0
+                spot = spots
+                ends[:] = np.cumsum(ends) - ends
+        return spots
+
+    def at(self, const uint32_t[::1] spots, place):
         cdef Merge merge = Merge(place)
-        cdef const int64_t* count = se_sums_next(&self.table, &at, &outer, &inner)
-        if size < 0:
-            size = se_sums_live(&self.table)
-        keys, times = np.empty((size, 5), np.int64), np.empty(size, np.int64)
+        cdef uint64_t outer, inner
+        cdef size_t at
+        cdef Py_ssize_t row
+        keys, times = np.empty((len(spots), 5), np.int64), np.empty(len(spots), np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[::1] time = times
-        while count != NULL and row < size:
-            if place is None or first <= merge.code(&outer, inner) < stop:
-                time[row] = count[0]
-                key[row, 0], key[row, 1], key[row, 2] = inner >> 60, <int32_t>(outer >> 32), <int32_t>outer
-                key[row, 3], key[row, 4] = inner >> 30 & LOW, inner & LOW
-                row += 1
-            count = se_sums_next(&self.table, &at, &outer, &inner)
+        for row in range(spots.shape[0]):
+            at = spots[row]
+            time[row] = se_sums_next(&self.table, &at, &outer, &inner)[0]
+            outer = merge.moved(outer, inner)
+            key[row, 0], key[row, 1], key[row, 2] = inner >> 60, <int32_t>(outer >> 32), <int32_t>outer
+            key[row, 3], key[row, 4] = inner >> 30 & LOW, inner & LOW
         return keys, times
-
-    def codes(self, place):
-        cdef size_t at = 0
-        cdef uint64_t outer, inner
-        cdef Merge merge = Merge(place)
-        cdef const int64_t* count = se_sums_next(&self.table, &at, &outer, &inner)
-        out = np.zeros(6 * len(place), np.int64)
-        cdef int64_t[::1] of = out
-        while count != NULL:
-            of[merge.code(&outer, inner)] += 1
-            count = se_sums_next(&self.table, &at, &outer, &inner)
-        return out
 
     def compact(self):
         if not se_sums_rebuild(&self.table, self.table.promised):
@@ -336,12 +350,11 @@ cdef class Merge:
             (row == SP_NONE or <Py_ssize_t>row < self.width) and (column == SP_NONE or <Py_ssize_t>column < self.width)
         )
 
-    cdef int64_t code(self, uint64_t* outer, uint64_t inner) except -1:
-        """The code of a pair here, whose labels are moved."""
-        if not self.has(outer[0]):
+    cdef int64_t row(self, uint64_t outer, uint64_t inner) except -1:
+        """The row of a pair here, from 0 on, which is that of no label."""
+        if not self.has(outer):
             raise IndexError("a column is out of range")
-        outer[0] = self.moved(outer[0], inner)
-        return <int64_t>(inner >> 60) * self.width + <int32_t>(outer[0] >> 32) + 1
+        return <int32_t>(self.moved(outer, inner) >> 32) + 1
 
     cdef uint64_t moved(self, uint64_t outer, uint64_t inner) noexcept:
         """The labels of a pair here; the lower comes first where order does not matter."""

@@ -7,9 +7,9 @@ counts are numbers of examples. How often a label is true or predicted is known 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -110,32 +110,28 @@ class Pairs(Table):
         pairs = self._cell.value.pairs
         return np.array([pairs.get(pair, 0) for pair in _tuples(keys)], np.int64)
 
-    def entries(self) -> int:
-        """At most so many pairs occur: those that no longer do are entries as well."""
-        return len(self._cell.value.pairs)
+    def items(self) -> tuple[IntArray, IntArray]:
+        """The pairs that occur, in any order, shape (distinct, 5), and how many examples had each."""
+        return self.at(np.fromiter(self._present(), object), None)
 
-    def items(
-        self, place: IntArray | None = None, first: int = 0, stop: int = 2**62, size: int = -1
-    ) -> tuple[IntArray, IntArray]:
-        """The pairs that occur, in any order, shape (distinct, 5), and how many examples had each.
+    def by_row(self, place: IntArray, kind: int) -> tuple[IntArray, Any]:
+        """Where the pairs of a kind are, row after row for `at`, and where each row ends, that of no label first.
 
-        Columns stand at these places (None: their own), of which the last is that of no label. Only those ``size``
-        pairs are read whose codes, as of `codes`, are from ``first`` to before ``stop``.
+        Columns stand at these places, of which the last is that of no label.
         """
-        del size
-        present: Iterable[tuple[Pair, int]] = self._cell.value.pairs.items()
-        if place is not None:
-            places = place.tolist()
-            present = ((placed(pair, places), times) for pair, times in present)
-            present = (one for one in present if first <= one[0][0] * len(places) + one[0][1] - NONE < stop)
-        chosen = [(pair, times) for pair, times in present if times]
-        keys = np.array([pair for pair, _ in chosen], np.int64).reshape(-1, 5)
-        return keys, np.array([times for _, times in chosen], np.int64)
+        places = place.tolist()
+        spots = np.fromiter((pair for pair in self._present() if pair[0] == kind), object)
+        rows = np.array([placed(pair, places)[1] - NONE for pair in spots], np.int64)
+        return np.cumsum(np.bincount(rows, minlength=len(place))), spots[np.argsort(rows, kind="stable")]
 
-    def codes(self, place: IntArray) -> IntArray:
-        """How many pairs have each code: kind times the number of places, plus the row from -1 on."""
-        keys, _ = self.items(place)
-        return np.bincount(keys[:, 0] * len(place) + keys[:, 1] - NONE, minlength=6 * len(place))
+    def at(self, spots: Any, place: IntArray | None) -> tuple[IntArray, IntArray]:
+        """The pairs of some spots, their columns at these places (None: their own), and how many examples had each."""
+        pairs, places = self._cell.value.pairs, None if place is None else place.tolist()
+        keys = [pair if places is None else placed(pair, places) for pair in spots]
+        return np.array(keys, np.int64).reshape(-1, 5), np.array([pairs[pair] for pair in spots], np.int64)
+
+    def _present(self) -> Iterator[Pair]:
+        return (pair for pair, times in self._cell.value.pairs.items() if times)
 
     def compact(self) -> None:
         """Drop pairs of which no example is left."""
