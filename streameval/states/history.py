@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,8 @@ class History:
     def __init__(self, recording: Recording, like: StateSet, *, timed: bool, clock: int = ALWAYS) -> None:
         labels = LabelIndex(recording.labels, recording.fixed)
         labels.bound(like.labels.limit, like.labels.look)
-        self._start(like.empty_like(labels), clock, timed=timed)
+        states = like.empty_like(labels)
+        self._start(states, clock, backend.tape.Tape(states.root, timed))
         waiting, stored = list[Examples](), 0
         for block in recording.blocks():
             self.states.root.commit([self.tape.prepare_append(*block)])
@@ -87,11 +89,10 @@ class History:
         self.states.check_labels()
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
-    def _start(self, states: StateSet, clock: int, *, timed: bool) -> None:
-        self.states, self.labels, self.counts = states, states.labels, states.decisions.table
+    def _start(self, states: StateSet, clock: int, tape: Any) -> None:
+        self.states, self.labels, self.counts, self.tape = states, states.labels, states.decisions.table, tape
         self._scored = any(state.reads == "scores" for state in states.states.values())
-        self.tape, self.clock = backend.tape.Tape(states.root, timed), states.root.cell(clock)
-        self.tape.earliest = clock
+        self.clock, tape.earliest = states.root.cell(clock), clock
 
     @property
     def latest(self) -> int:
@@ -207,8 +208,7 @@ class History:
     def copy(self) -> History:
         """An independent copy."""
         twin = History.__new__(History)
-        twin._start(self.states.copy(), self.clock.value, timed=self.tape.timed)
-        for block in self._blocks(0):
-            twin.states.root.commit([twin.tape.prepare_append(*block)])
+        states = self.states.copy()
+        twin._start(states, self.clock.value, self.tape.copy(states.root))
         twin._look, twin._until_compaction = self._look, self._until_compaction
         return twin

@@ -17,14 +17,15 @@ def put_recording(sink: Sink, recording: Recording, *, scored: bool) -> None:
     """Write examples, without the declared labels."""
     sink.labels(recording.labels[recording.fixed :])
     lengths, slots, many, columns = (Blocks() for _ in range(4))
-    weights, stamps, scores = list[bytes](), list[bytes](), list[Any]()
+    weights, stamps, scores = list[Any](), list[bytes](), list[Any]()
     plain = narrow = True
+    large = recording.size > 64 * BLOCK  # then the examples are put in order twice, rather than kept
     for block in recording.blocks():
         # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
         lengths.add(block.lengths + 1)
-        slots.add(block.slots + 1)
+        slots.add(block.slots + 1, keep=not large)
         plain &= block.weights is None
-        weights.append((np.ones(block.size) if block.weights is None else block.weights).astype("<f8").tobytes())
+        weights.append(block.size if block.weights is None else block.weights)
         if block.stamps is not None:
             stamps.append(block.stamps.astype("<i8").tobytes())
         if block.scores is not None:
@@ -35,9 +36,11 @@ def put_recording(sink: Sink, recording: Recording, *, scored: bool) -> None:
     sink.varint(recording.size)
     sink.append(lengths.pieces())
     sink.varint(slots.size)
-    sink += (slots.pieces(), bytes((not plain,)))
+    sink.append(slots.pieces(block.slots + 1 for block in recording.blocks()) if large else slots.pieces())
+    sink.byte(not plain)
     if not plain:
-        sink.append(drained(weights))
+        each = (np.ones(part) if isinstance(part, int) else part for part in drained(weights))
+        sink.append(part.astype("<f8").tobytes() for part in each)
     sink.append(drained(stamps))
     if scored:
         sink.append(many.pieces())

@@ -305,6 +305,19 @@ cdef class Tape:
         stop = max(start, min(stop, self.live()))
         return self.copied(MANY, start, stop), self.copied(COLUMN, start, stop), self.copied(SCORE, start, stop)
 
+    def copy(self, root):
+        cdef Tape twin = Tape(root, self.timed)
+        cdef int part
+        cdef Py_ssize_t live
+        twin.earliest, twin.weighted, twin.written = self.earliest, self.weighted, self.written
+        for part in range(PARTS):
+            live, twin.held[part].size = self.held[part].last - self.held[part].first, self.held[part].size
+            if not se_buffer_reserve(&twin.held[part], live):
+                raise MemoryError
+            se_buffer_get(&self.held[part], 0, live, twin.held[part].items)
+            twin.held[part].last = live
+        return twin
+
     def oldest(self, Py_ssize_t examples):
         cdef Py_ssize_t position, entry, before = self.held[SLOT].first
         cdef int32_t slot, totals[5]

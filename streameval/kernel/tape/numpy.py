@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -171,6 +171,13 @@ class Tape:
         lengths, slots = _flat((one.slots for one in part), np.int32)
         weights = np.array([one.weight for one in part], np.float64) if self.weighted else None
         return lengths, slots, weights, np.array([one.stamp for one in part], np.int64) if self.timed else None
+
+    def copy(self, root: Root) -> Self:
+        """An independent copy."""
+        twin, value = type(self)(root, self.timed), self._value
+        twin.earliest = self.earliest
+        twin._cell.store(value._replace(examples=value.part(0, self.examples), start=0, stop=self.examples))
+        return twin
 
     def oldest(self, examples: int) -> list[tuple[IntArray, RowKey, float]]:
         """The slots, the row key and the weight of each of the oldest examples."""
