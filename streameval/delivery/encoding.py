@@ -47,7 +47,7 @@ def encode_ledger(template: bytes, sums: list[SavedSum]) -> Iterator[bytes]:
             sink += (varint(version.epoch), varint(version.sequence))
             if len(shards) > 1:
                 sink.append(version.digest)
-        sink += (varint(len(state)), state)
+        sink += (varint(len(state)), iter((state,)))  # by themselves, for a ledger has many
     return sealed(LEDGER, sink.pieces())
 
 

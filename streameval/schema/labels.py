@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
-from operator import lt
+from operator import countOf, lt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -60,11 +60,10 @@ def in_order(label: Label) -> tuple[bool, int, str]:
 
 def ascending(labels: Sequence[Label]) -> bool:
     """Whether labels are in order and distinct: integers by value, then strings by code point."""
-    kinds = list(map(type, labels))
-    integers = kinds.count(int)
-    if str in kinds[:integers]:
-        return False
+    integers = countOf(map(type, labels), int)
     numbers, words = labels[:integers], labels[integers:] if integers else labels
+    if str in map(type, numbers):
+        return False
     return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, islice(words, 1, None)))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
-from streameval.kernel.types import OTHER, IntArray
+from streameval.kernel.types import OTHER, IntArray, TapeContents
 from streameval.schema.batch import Batch, Example
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.recording import BLOCK, Examples, ExampleScores, Recording
@@ -187,7 +187,8 @@ class History:
 
     def _examples(self, start: int, stop: int) -> Examples:
         scores = ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
-        return Examples(*self.tape.contents(start, stop), scores)
+        contents: TapeContents = self.tape.contents(start, stop)
+        return Examples(*contents, scores)
 
     def _blocks(self, start: int) -> Iterator[Examples]:
         stop = self.tape.examples

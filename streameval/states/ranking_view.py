@@ -113,7 +113,7 @@ class RankingTables(View[Rankings]):
     def hits(self) -> list[tuple[list[int], list[int]]]:
         """Keys and sums of groups before each declared cutoff."""
         table = self._table(HITS)
-        sums: list[list[int]] = table.sums.tolist() if table.weights is None else table.weights
+        sums: list[list[int]] = table.sums.tolist() if table.weights is None else list(table.weights)
         return list(zip(table.keys.tolist(), sums, strict=True))
 
     @cached_property
@@ -142,7 +142,7 @@ class RankingTables(View[Rankings]):
         """The (weighted) sums of a table, column by column, in Python integers where products could pass 64 bits."""
         if table.weights is not None:
             width = table.sums.shape[1]
-            return tuple(np.array(table.weights, object).reshape(-1, width).T)
+            return tuple(np.array(list(table.weights), object).reshape(-1, width).T)
         most = int(table.sums.max(initial=0))
         safe = most * max(1, self.size) ** 2 < _SAFE
         return _columns(table.sums if safe else table.sums.astype(object))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal, scored
+from streameval.states.decisions import BLOCK
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import (
     GAINS,
@@ -42,7 +44,7 @@ from streameval.states.ranking_sums import (
     summed,
     summed_few,
 )
-from streameval.states.weights import ExactSums, common_scale, joined
+from streameval.states.weights import Again, ExactSums, common_scale, joined
 
 _FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays
 
@@ -56,7 +58,7 @@ class Table(Content):
 
     keys: IntArray
     sums: Integers
-    weights: list[list[int]] | None
+    weights: Iterable[list[int]] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,12 +224,14 @@ class Rankings(State[Key]):
         return value
 
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
-        sums: dict[Key, int] = {}
+        scale = self._extra.scale
         for which in range(MAIN):
             keys, values = self.table.entries(which)
-            _enter(sums, which, keys.tolist(), values.tolist())
-        both = joined([ExactSums(0, sums), self._extra])
-        yield ExactSums(both.scale, both.nonzero())
+            for rows in _blocks(len(keys)):
+                sums: dict[Key, int] = {}
+                _enter(sums, which, keys[rows].tolist(), values[rows].tolist())
+                yield ExactSums(0, sums).at(scale)
+        yield ExactSums(scale, self._extra.nonzero())
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         sums: dict[Key, int] = {}
@@ -263,26 +267,35 @@ class Rankings(State[Key]):
             keys = _array(list(by_key), KEYS[which])
             sums = np.array(list(by_key.values()), object).reshape(-1, PARTS[which])
             sums = sums if which >= GAINS else sums.astype(np.int64)
-        weighed = self.weights.value
-        if weighed is None or scale is None:
-            return Table(keys, sums, None)
-        names = ((which, *key, part) for key in keys.tolist() for part in range(PARTS[which]))
-        return Table(keys, sums, weighed.read(names, scale).reshape(sums.shape).tolist())
+        weights = None if self.weights.value is None or scale is None else list(self._weights_of(which, keys, scale))
+        return Table(keys, sums, weights)
+
+    def _weights_of(self, which: int, keys: IntArray, scale: int) -> Iterator[list[int]]:
+        """The weighted sums of keys of a table."""
+        for rows in _blocks(len(keys)):
+            names = ((which, *key, part) for key in keys[rows].tolist() for part in range(PARTS[which]))
+            yield from map(list, zip(*[self._weights_at(0).each(names, scale)] * PARTS[which], strict=True))
 
     def content(self) -> RankingContent:
         """What is held, in canonical order."""
+        content = self.in_blocks()
+        lists = (table.weights if table.weights is None else list(table.weights) for table in content.tables)
+        tables = (replace(table, weights=weights) for table, weights in zip(content.tables, lists, strict=True))
+        return replace(content, tables=tuple(tables))
+
+    def in_blocks(self) -> RankingContent:
+        """What is held, as `content`, with weights that are read when they are iterated over."""
         scale, gain_scale, columns = self.canonical_scale(), self.gain_scale(), self.columns()
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
         tables = []
         for which in range(len(NAMES)):
-            table = self.read_table(which, scale, gain_scale)
-            keys, weights = table.keys, table.weights
+            table = self.read_table(which, None, gain_scale)
+            keys = table.keys.copy() if which == LABELS else table.keys
             if which == LABELS:
                 keys[:, 0] = place[keys[:, 0]]
             order = np.lexsort(keys.T[::-1])
-            if weights is not None:
-                weights = [weights[position] for position in order.tolist()]
+            weights = None if scale is None else Again(partial(self._weights_of, which, table.keys[order], scale))
             tables.append(Table(keys[order], table.sums[order], weights))
         mentions = self.table.mentions(len(self.labels))[columns]
         return RankingContent(self.options, *self._head(columns), mentions, tuple(tables), gain_scale, scale)
@@ -301,6 +314,10 @@ class Rankings(State[Key]):
                 _enter(weighted, which, names, table.weights)
         self._store(ExactSums(content.gain_scale, extra).at(common_scale(content.gain_scale)), None)
         self._fill_weights(content.scale, weighted.items(), content.gain_scale)
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    return (slice(at, at + BLOCK) for at in range(0, size, BLOCK))
 
 
 def _enter(sums: dict[Key, int], which: int, keys: Iterable[Sequence[int]], values: Iterable[list[int]]) -> None:

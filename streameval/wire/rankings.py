@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.types import Flags, IntArray
+from streameval.kernel.types import Flags, IntArray, Integers
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent
@@ -17,7 +18,7 @@ from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, IDEALS, KEYS, MAIN, PARTS
 from streameval.states.rankings import RankingContent, Table
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import FINEST, LONGEST, Option, Sink, Source, ascending_rows, choice, require
+from streameval.wire.fields import FINEST, LONGEST, ROWS, Option, Sink, Source, ascending_rows, choice, require
 
 _FINEST_GAIN = 1074
 # Weights times inverse propensities, which are float64 as well, times squares of ranks.
@@ -47,15 +48,19 @@ def put_rankings(sink: Sink, content: RankingContent) -> None:
         if which < GAINS:
             sink.columns(table.sums)
         else:
-            sink.integers(table.sums[:, 0].tolist())
+            sink.integers(value for (value,) in _rows(table.sums))
     sink.varint(content.gain_scale)
     sink.weights(content.scale, _weights_of(content))
 
 
 def _weights_of(content: RankingContent) -> Iterator[int]:
     for table in content.tables:
-        for sums, weights in zip(table.sums.tolist(), table.weights or (), strict=True):
+        for sums, weights in zip(_rows(table.sums), table.weights or (), strict=True):
             yield from (weight for value, weight in zip(sums, weights, strict=True) if value)  # nothing has no weight
+
+
+def _rows(table: Integers) -> Iterator[list[int]]:
+    return chain.from_iterable(table[at : at + ROWS].tolist() for at in range(0, len(table), ROWS))
 
 
 def take_rankings(

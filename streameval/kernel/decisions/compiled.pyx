@@ -361,10 +361,12 @@ cdef class Counts(Placing):
         """Nothing to do: the table drops row keys of which no example is left whenever it grows."""
 
     def restore(self, int64_t examples, cells, keys, times):
-        cdef const int64_t[:, ::1] cell = np.ascontiguousarray(cells)
-        self.reserve(cell.shape[0])
-        if cell.shape[0]:
-            memcpy(self.counted.cell, &cell[0, 0], 5 * cell.shape[0] * sizeof(int64_t))
+        cdef const int64_t[:, ::1] cell
+        cdef Py_ssize_t at
+        self.reserve(len(cells))
+        for at in range(0, len(cells), 4096):  # some at a time, since a copy of all would take as much as the table
+            cell = np.ascontiguousarray(cells[at : at + 4096])
+            memcpy(<int64_t*>self.counted.cell + 5 * at, &cell[0, 0], 5 * cell.shape[0] * sizeof(int64_t))
         fill(&self.counted.rows, keys, times.reshape(-1, 1))
         self.counted.examples = examples
 
