@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import chain, pairwise
+from operator import eq
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -387,7 +388,7 @@ class State(ABC, Generic[K]):
     def restore(self, content: Any) -> None:
         """Take over what a content says, whose labels are among those of a state that has counted nothing."""
         self._reserve()
-        if list(content.labels) == self.labels.labels:
+        if len(content.labels) == len(self.labels) and all(map(eq, content.labels, self.labels.labels)):
             self._fill(content)
             return
         state = self.empty_like(LabelIndex(content.labels, content.fixed), None, None)

@@ -169,7 +169,10 @@ class Decisions(State[Key]):
         if len(columns) <= BLOCK:
             return self.content()
         self._reserve()
-        cells = np.concatenate([_narrow(self.table.outcomes(part)) for part in _blocks(columns)], axis=1)
+        top = max(int(self.table.outcomes(part).max()) for part in _blocks(columns))
+        cells = np.empty((5, len(columns)), np.min_scalar_type(top))  # in no more bytes than they take
+        for at, part in enumerate(_blocks(columns)):
+            cells[:, BLOCK * at : BLOCK * (at + 1)] = self.table.outcomes(part)
         keys, times, _ = self.by_example(None)
         order = np.lexsort(keys.T[::-1])
         keys, times = keys[order], times[order]
@@ -194,12 +197,6 @@ class Decisions(State[Key]):
 
 def _blocks(columns: IntArray) -> Iterator[IntArray]:
     return (columns[at : at + BLOCK] for at in range(0, len(columns), BLOCK))
-
-
-def _narrow(cells: IntArray) -> IntArray:
-    """The same integers in no more bytes than they take."""
-    top = int(cells.max(initial=0))
-    return cells.astype(next(kind for kind in (np.uint8, np.uint16, np.uint32, np.int64) if top <= np.iinfo(kind).max))
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:

@@ -490,3 +490,28 @@ def test_threads_change_nothing(weighted: bool):
         state.count(batch, threads)
         states.append(state)
     assert states[0].content() == states[1].content()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_and_sets_of_many_blocks_are_written_as_those_of_one(
+    monkeypatch: pytest.MonkeyPatch, weighted: bool
+) -> None:
+    rng = random.Random(5)
+    for size in (1, 2, 7, 40):
+        examples = [
+            (set(rng.sample(range(12), rng.randrange(5))), set(rng.sample(range(12), rng.randrange(5))))
+            for _ in range(cases(60))
+        ]
+        weights = [rng.choice([0.25, 1.0, 3.0]) if weighted else 1.0 for _ in examples]
+        evaluator = se.Evaluator(keep=["pairs", "labelsets"])
+        evaluator.update({11}, {3})  # columns are then not in the order of the labels
+        evaluator.update_many(*zip(*examples, strict=True), weights=weights)
+        evaluator.revert({11}, {3})
+        whole, content = evaluator.to_bytes(), evaluator._core.states.states["pairs"].content()
+        with monkeypatch.context() as patch:
+            patch.setattr("streameval.states.pairs.BLOCK", size)
+            assert evaluator.to_bytes() == whole
+            assert evaluator._core.states.states["pairs"].content() == content
+        assert content.pairs.tolist() == sorted(content.pairs.tolist())
+        assert content.sets == sorted(content.sets)
+        assert se.Evaluator.from_bytes(whole) == evaluator
