@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, compress, pairwise
 from typing import Any, TypeAlias
 
@@ -266,12 +267,15 @@ class Pairs(State[Key]):
         sums = None if scale is None else self._weights_at(scale)
         place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself
         place[columns] = np.arange(len(columns))
+        pairs: Any = partial(_PairsInOrder, self.table, place, sums, scale or 0)
+        if self.table.entries() <= BLOCK:
+            pairs = partial(_few_in_order, self.table, *_ordered(*self.table.items(place)), sums, scale or 0)
         return PairBlocks(
             self.parts,
             *self._head(columns),
             scale,
             None,
-            lambda kind: _PairsInOrder(self.table, kind, place, sums, scale or 0),
+            pairs,
             lambda: _SetsInOrder(self._extra.sums, place, sums, scale or 0),
         )
 
@@ -297,13 +301,29 @@ class Pairs(State[Key]):
             self.root.commit(self.extra.prepare(ExactSums(0, extra)))
 
 
+def _ordered(keys: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Pairs and their counts in order, and that order."""
+    order = np.lexsort(keys.T[::-1])
+    return keys[order], times[order], order
+
+
+def _few_in_order(
+    table: Any, keys: IntArray, times: IntArray, order: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int
+) -> list[tuple[IntArray, IntArray, Iterable[int]]]:
+    """The pairs of a kind as one block, of all that a table has, which are `_ordered`."""
+    start, stop = np.searchsorted(keys[:, 0], (kind, kind + 1))
+    own = () if sums is None else map(tuple, table.items()[0][order[start:stop]].tolist())
+    weights = () if sums is None else sums.each(own, scale)
+    return [(keys[start:stop], times[start:stop], weights)] if start < stop else []
+
+
 class _PairsInOrder:
     """The pairs of a kind, block by block, any number of times: each block is put in order once.
 
     Their columns stand at these places; sums of weights, if there are any, are read at this scale.
     """
 
-    def __init__(self, table: Any, kind: int, place: IntArray, sums: ExactSums[Key] | None, scale: int) -> None:
+    def __init__(self, table: Any, place: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int) -> None:
         self._table, self._kind, self._place, self._sums, self._scale = table, kind, place, sums, scale
         self._spots: Any = None
         self._bounds, self._ordered = list[int](), False
@@ -316,9 +336,8 @@ class _PairsInOrder:
             spots = self._spots[start:stop]
             keys, times = self._table.at(spots, self._place)
             if not self._ordered:
-                order = np.lexsort(keys.T[::-1])
+                keys, times, order = _ordered(keys, times)
                 spots[:] = spots[order]
-                keys, times = keys[order], times[order]
             yield keys, times, self._weights(spots)
         self._ordered = True
 
@@ -338,20 +357,28 @@ class _SetsInOrder:
 
     def __iter__(self) -> Iterator[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]:
         times, place = self._times, self._place
+        for some in self._groups():
+            pairs = sorted((tuple(sorted([place[column] for column in key[1:]])), key) for key in some)
+            keys = [key for _, key in pairs]
+            weights = () if self._sums is None else self._sums.each(keys, self._scale)
+            yield [true for true, _ in pairs], list(map(times.__getitem__, keys)), weights
+
+    def _groups(self) -> Iterator[list[Key]]:
+        """The sets by their rows, each group in any order."""
+        if len(self._times) <= BLOCK:
+            few = [key for key, number in self._times.items() if number]
+            yield from [few] if few else ()
+            return
         if self._rows is None:
-            self._rows = np.fromiter(self._walked(), np.min_scalar_type(len(self._sizes)), len(times))
+            self._rows = np.fromiter(self._walked(), np.min_scalar_type(len(self._sizes)), len(self._times))
         ends = np.cumsum(self._sizes[1:])
         for start, stop in pairwise(_bounds_of(ends, int(ends[-1]) // 16)):  # each is a walk through all sets
             low, high = np.searchsorted(ends, (start, stop - 1), "right") + 1
             chosen = (low <= self._rows) & (self._rows <= high)
-            rows, keys = self._rows[chosen], np.fromiter(compress(times, chosen.tobytes()), object, stop - start)
+            rows, keys = self._rows[chosen], np.fromiter(compress(self._times, chosen.tobytes()), object, stop - start)
             order = np.argsort(rows, kind="stable")
             for first, last in pairwise(_bounds_of(ends[low - 1 : high] - start, BLOCK)):
-                some = keys[order[first:last]].tolist()
-                pairs = sorted((tuple(sorted([place[column] for column in key[1:]])), key) for key in some)
-                some = [key for _, key in pairs]
-                weights = () if self._sums is None else self._sums.each(some, self._scale)
-                yield [true for true, _ in pairs], list(map(times.__getitem__, some)), weights
+                yield keys[order[first:last]].tolist()
 
     def _walked(self) -> Iterator[int]:
         """The row of each set: 0 if nothing has it, 1 if it has no label, else its first label and 2."""

@@ -182,8 +182,8 @@ cdef class Pairs:
     def entries(self):
         return self.table.used
 
-    def items(self):
-        return self.at(self._spots(Merge(None), -1, np.zeros(1, np.int64)), None)
+    def items(self, place=None):
+        return self.at(self._spots(Merge(None), -1, np.zeros(1, np.int64)), place)
 
     def by_row(self, place, int64_t kind):
         ends = np.zeros(len(place), np.int64)

@@ -110,9 +110,13 @@ class Pairs(Table):
         pairs = self._cell.value.pairs
         return np.array([pairs.get(pair, 0) for pair in _tuples(keys)], np.int64)
 
-    def items(self) -> tuple[IntArray, IntArray]:
-        """The pairs that occur, in any order, shape (distinct, 5), and how many examples had each."""
-        return self.at(np.fromiter(self._present(), object), None)
+    def entries(self) -> int:
+        """At most so many pairs occur: those that no longer do are entries as well."""
+        return len(self._cell.value.pairs)
+
+    def items(self, place: IntArray | None = None) -> tuple[IntArray, IntArray]:
+        """The pairs that occur, in any order, as `at` returns them."""
+        return self.at(np.fromiter(self._present(), object), place)
 
     def by_row(self, place: IntArray, kind: int) -> tuple[IntArray, Any]:
         """Where the pairs of a kind are, row after row for `at`, and where each row ends, that of no label first.
@@ -125,7 +129,10 @@ class Pairs(Table):
         return np.cumsum(np.bincount(rows, minlength=len(place))), spots[np.argsort(rows, kind="stable")]
 
     def at(self, spots: Any, place: IntArray | None) -> tuple[IntArray, IntArray]:
-        """The pairs of some spots, their columns at these places (None: their own), and how many examples had each."""
+        """The pairs of some spots, shape (spots, 5), and how many examples had each.
+
+        Columns stand at these places (None: their own).
+        """
         pairs, places = self._cell.value.pairs, None if place is None else place.tolist()
         keys = [pair if places is None else placed(pair, places) for pair in spots]
         return np.array(keys, np.int64).reshape(-1, 5), np.array([pairs[pair] for pair in spots], np.int64)
