@@ -73,6 +73,7 @@ Output
 --write DIR          Write a small data set to DIR instead.
 --quiet -q           Write only results, warnings and errors.
 --color WHEN         auto, always or never. [default: auto]
+--digits N           Decimals of values in tables and Markdown. [default: 4]
 """
 
 
@@ -183,3 +184,4 @@ class Common(TypedDict):
 
     quiet: Annotated[bool, _of("--quiet")]
     color: Annotated[Color, _of("--color")]
+    digits: Annotated[int, _of("--digits", min=0, max=17)]

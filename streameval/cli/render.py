@@ -18,7 +18,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
-from streameval.cli.settings import COLOR, Color, note
+from streameval.cli.settings import COLOR, DIGITS, Color, note
 from streameval.cli.tables import Document, by_support, omitted_labels, tables_of
 from streameval.report.model import Column, Kind, Table, cell_text, outwards
 from streameval.report.parts import COUNTS, Number, Part, numbers_of, plain_number
@@ -177,7 +177,7 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
 
 def _cells(column: Column, text_of: Callable[[object], str] = printable) -> list[str]:
     """The name of a column and its cells, as strings."""
-    text = text_of if column.kind == "label" else partial(cell_text, kind=column.kind)
+    text = text_of if column.kind == "label" else partial(cell_text, kind=column.kind, digits=DIGITS.get())
     return [printable(column.name), *map(text, column.values)]
 
 
@@ -237,7 +237,7 @@ def _texts_of(rows: Sequence[Row]) -> Iterator[list[str]]:
     for scope, label, metric, number in rows:
         text = "" if label is None else label_text(label, mixed=mixed)
         values = [
-            cell_text(value, "count" if metric in COUNTS else _KINDS.get(name, "fraction"))
+            cell_text(value, "count" if metric in COUNTS else _KINDS.get(name, "fraction"), DIGITS.get())
             for name, value in number.cells.items()
         ]
         yield [printable(scope), text, metric, *values, *(outwards(*number.bounds) if number.bounds else ("", ""))]

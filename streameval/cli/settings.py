@@ -1,4 +1,4 @@
-"""What holds for a whole run of the command: how much it says, and in which colors."""
+"""What holds for a whole run of the command: how much it says, in which colors, and with how many decimals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ Color = StrEnum("Color", ["auto", "always", "never"])
 
 QUIET = ContextVar("QUIET", default=False)
 COLOR = ContextVar("COLOR", default=Color.auto)
+DIGITS = ContextVar("DIGITS", default=4)
 
 
 def note(text: str) -> None:

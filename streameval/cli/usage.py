@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from streameval.cli.arguments import Common
-from streameval.cli.settings import COLOR, QUIET, Color
+from streameval.cli.settings import COLOR, DIGITS, QUIET, Color
 from streameval.schema.text import suggestion
 
 _STATUS = "0 success; 1 a check failed; 2 wrong usage or input; 130 interrupted by Ctrl-C"
@@ -86,9 +86,10 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
             else:
                 parameters.append(own.replace(kind=own.KEYWORD_ONLY, annotation=hints[own.name]))
 
-        def run(quiet: bool, color: Color, **rest: Any) -> Any:
+        def run(quiet: bool, color: Color, digits: int, **rest: Any) -> Any:
             QUIET.set(quiet)
             COLOR.set(color)
+            DIGITS.set(digits)
             return function(**rest)
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -105,7 +106,7 @@ def _optional(options: Any) -> list[inspect.Parameter]:
     parameters = []
     for name, hint in get_type_hints(options, include_extras=True).items():
         kind = get_args(hint)[0]
-        default = False if kind is bool else Color.auto if kind is Color else None
+        default = {bool: False, Color: Color.auto, int: DIGITS.get()}.get(kind)
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint))
     return parameters
 

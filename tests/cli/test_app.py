@@ -217,6 +217,21 @@ def test_a_full_disk_is_reported_in_one_line():
     assert "No space left" in done.stderr
 
 
+@pytest.mark.parametrize("form", ["table", "markdown"])
+@pytest.mark.parametrize(
+    ("digits", "text"), [([], "0.6667"), (["--digits", "2"], "0.67"), (["--digits", "7"], "0.6666667")]
+)
+def test_tables_have_as_many_decimals_as_asked_for(tmp_path, capsys, form, digits, text):
+    state = se.Evaluator(["f1_micro", "f1_per_label"])
+    state.update({"cat"}, {"cat", "dog"})
+    state.save(tmp_path / "state")
+    assert main(["show", str(tmp_path / "state"), "--format", form, *digits]) == 0
+    table = capsys.readouterr().out
+    assert text in re.split(r"[ |\n]+", table)
+    assert main(["show", str(tmp_path / "state"), "--format", "csv", *digits]) == 0
+    assert "0.6666666666666666" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("color", "colored"), [("auto", False), ("always", True), ("never", False)])
 def test_what_is_no_terminal_is_colored_only_where_that_is_asked_for(monkeypatch, tmp_path, capsys, color, colored):
     monkeypatch.setenv("TERM", "dumb")
