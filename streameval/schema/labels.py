@@ -141,19 +141,21 @@ class LabelIndex:
         columns = list(map(self.columns.get, labels))
         return list(map(self.columns.get, keys_of(labels))) if None in columns else columns
 
-    def register(self, labels: list[Label], *, guarded: bool = False) -> list[int]:
+    def register(self, labels: list[Label], *, guarded: bool = False) -> Sequence[int]:
         """The columns of normalised labels; ``guarded`` where the caller holds the guard."""
         if not guarded:
             with self.guard:
                 return self.register(labels, guarded=True)
-        columns = self.columns
-        if new := [label for label in distinct(labels) if key_of(label) not in columns]:
+        columns, keys, start = self.columns, list(keys_of(labels)), len(self.labels)
+        new = dict(zip(keys, labels, strict=True))
+        if not columns.keys().isdisjoint(new):
+            new = {key: label for key, label in new.items() if key not in columns}
+        if new:
             # In this order an interruption leaves at most columns that no label leads to, which count nothing.
-            start = len(self.labels)
-            self.labels += new
-            columns.update(zip(keys_of(new), range(start, start + len(new)), strict=True))
+            self.labels += new.values()
+            columns.update(zip(new, range(start, start + len(new)), strict=True))
             self._check_known()
-        return [columns[key] for key in keys_of(labels)]
+        return range(start, start + len(new)) if len(new) == len(keys) else list(map(columns.__getitem__, keys))
 
     def order(self) -> IntArray:
         """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -216,7 +216,9 @@ class StateSet:
         with suppress(KeyError):
             return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
         mentioned = other.decisions.table.mentioned(len(names)).tolist()
-        ours.register([name for name, there in zip(names, mentioned, strict=True) if there], guarded=True)
+        registered = ours.register(list(compress(names, mentioned)), guarded=True)
+        if len(registered) == len(names):
+            return np.fromiter(registered, np.int64, len(names))
         return np.array([column or 0 for column in ours.columns_of(names)], np.int64)
 
     def belong(self, guard: commit.Guard) -> None:
