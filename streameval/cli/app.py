@@ -7,38 +7,21 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 import typer
 
 import streameval.cli.arguments as arg
-from streameval.cli.checks import checks_of, status_of
 from streameval.cli.counting import count
 from streameval.cli.demo import demonstrate, write_sample
-from streameval.cli.options import (
-    counting_of,
-    names_of,
-    renamed,
-    seconds_of,
-    specs_of,
-    threshold_of,
-    with_columns,
-)
-from streameval.cli.outputs import (
-    CATALOGUE,
-    THRESHOLDS,
-    Format,
-    check_outputs,
-    format_of,
-    identity,
-    write_output,
-    written_to,
-)
+from streameval.cli.options import counting_of, find_truth, names_of, renamed, seconds_of, specs_of, threshold_of
+from streameval.cli.outputs import CATALOGUE, THRESHOLDS, Format, check_outputs, identity, write_output, written_to
 from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, growing, sources_of
 from streameval.cli.render import json_bytes, show, show_tables, write_line, write_rows
-from streameval.cli.results import Result, comparison, load_state, merged, write_results
+from streameval.cli.results import Output, Result, comparison, load_state, merged
 from streameval.cli.settings import note
 from streameval.cli.tables import Document
 from streameval.cli.usage import Group, command
@@ -80,18 +63,7 @@ def _main(
 
 
 @command(app)
-def evaluate(
-    files: arg.Files,
-    how: arg.How = None,
-    output: arg.Output = None,
-    raw: arg.Raw = False,
-    top: arg.Top = 20,
-    save: arg.Save = None,
-    report: arg.Report = None,
-    force: arg.Force = False,
-    fail_if: arg.FailIf = None,
-    **options: Unpack[arg.Asking],
-) -> int:
+def evaluate(files: list[str], **options: Unpack[arg.Everything]) -> int:
     """Compute metrics from the rows of files or of a stream, however large.
 
     streameval evaluate demo/photos.jsonl --actual true --predicted predicted
@@ -99,46 +71,34 @@ def evaluate(
     streameval evaluate 'part-*.parquet' -a true -p predicted --by region --save today.state --report today.html
     cat demo/photos.jsonl | streameval evaluate - -a true -p predicted -m f1_micro,hamming_loss --window 1000
     """
-    how, checks, sources = format_of(output, how), checks_of(fail_if), sources_of(files)
+    sources = sources_of(files)
     inputs = [file for source in sources for file in source.files]
-    inputs += [path for path in (options["threshold"], options["truth"]) if path]
-    check_outputs({"--save": save, "--report": report, "--output": output}, inputs, force)
-    chosen = with_columns(options, sources)
-    counting = counting_of(chosen, checks=checks)
+    output = Output(options, [*inputs, *(path for path in (options["threshold"], options["truth"]) if path)])
+    find_truth(options, sources)
+    counting = counting_of(options, checks=output.checks)
     if len(sources) > 1 and (options["example"] or options["truth"]):
         raise UserError("rows that belong together must be in one source; give one file, folder or pattern")
-    state = counting.state
-
-    def result() -> Result:
-        return Result.of(state, (), counting.window, zero_division=options["zero_division"])
-
+    result = partial(Result.of, counting.state, counting.window, zero_division=options["zero_division"])
     stopped = _count(sources, counting, watched(sources, result), options)
     names, size = names_of(options["metrics"]), options["window"]
     notes = renamed(names)
-    if size is not None and state.examples <= size:
-        notes.append(f"--window {size} is left out: there are no more than {number_of(state.examples, 'row')}")
-    columns = ("actual", "predicted", "scores", "weight", "mask")
-    source = {"files": files, **{name: chosen[name] for name in columns if chosen[name]}}
+    if size is not None and counting.state.examples <= size:
+        notes.append(f"--window {size} is left out: there are no more than {number_of(counting.state.examples, 'row')}")
+    columns = {"actual", "predicted", "scores", "weight", "mask"}
+    source = {"files": files, **{name: value for name, value in options.items() if name in columns and value}}
     source |= {"skipped": counting.skipped} if counting.skip is not None else {}
-    document = result().document(source | ({"interrupted": True} if stopped else {}), names, notes)
-    try:
-        write_results(state, result(), save, report)
-    finally:  # what was counted is not lost with a disk that has become full
-        with written_to(output):
-            show(document, how, top=top, raw=raw)
-    if stopped:
-        sys.stderr.write("interrupted: this is what was counted until then\n")
-    return 130 if stopped else status_of(checks, document.parts)
+    source |= {"interrupted": True} if stopped else {}
+    return output.write(result().document(source, names, notes), result(), stopped=stopped)
 
 
 @command(app)
 def watch(
-    file: arg.File,
-    every: arg.Every = "1s",
-    top: arg.Top = 20,
-    save: arg.Save = None,
-    force: arg.Force = False,
-    **options: Unpack[arg.Asking],
+    file: str,
+    every: str = "1s",
+    top: int = 20,
+    save: Path | None = None,
+    force: bool = False,
+    **options: Unpack[arg.Evaluating],
 ) -> None:
     """Follow a file that grows until Ctrl-C: a live table in a terminal, in a pipe lines of JSON.
 
@@ -148,16 +108,13 @@ def watch(
     streameval watch demo/photos.csv -a 'true_*' -s 'score_*' --threshold 0.5
     """
     pause = seconds_of(every)
-    if unfit := next((name for name in ("truth", "example") if options[name]), ""):
+    if unfit := next((name for name in ("truth", "example") if options.get(name)), ""):
         raise UserError(f"watch counts each row as it is written; leave --{unfit} out")
     check_outputs({"--save": save}, [file, *filter(None, [options["threshold"]])], force)
     source = growing(file)
-    chosen = with_columns(options, [source])
-    counting = counting_of(chosen)
-    names = names_of(options["metrics"])
-
-    def result() -> Result:
-        return Result.of(counting.state, (), counting.window, zero_division=options["zero_division"])
+    find_truth(options, [source])
+    counting, names = counting_of(options), names_of(options["metrics"])
+    result = partial(Result.of, counting.state, counting.window, zero_division=options["zero_division"])
 
     def document() -> Document:
         return result().document({"file": file}, names)
@@ -165,8 +122,9 @@ def watch(
     is_live = sys.stdout.isatty() and sys.stderr.isatty()
     seen = live(result, pause=pause, patience=0.0) if is_live else lines(lambda: write_line(document()), pause)
     with source.growing:
-        _count([source], counting, seen, options | {"allow_empty": True})
-    write_results(counting.state, result(), save, None)
+        _count([source], counting, seen, {**options, "allow_empty": True})
+    if save is not None:
+        write_output(save, counting.state.to_bytes())
     if is_live:
         show(document(), Format.table, top=top)
 
@@ -196,17 +154,7 @@ def _count(
 
 
 @command(app)
-def merge(
-    states: arg.States,
-    save: arg.Save = None,
-    report: arg.Report = None,
-    force: arg.Force = False,
-    how: arg.How = None,
-    output: arg.Output = None,
-    raw: arg.Raw = False,
-    top: arg.Top = 20,
-    fail_if: arg.FailIf = None,
-) -> int:
+def merge(states: list[Path], save: Path | None = None, **options: Unpack[arg.Showing]) -> int:
     """Merge saved states, in any order, into the state of all their rows.
 
     streameval merge monday.state tuesday.state
@@ -214,35 +162,17 @@ def merge(
     streameval merge monday.state tuesday.state --report both.html
     streameval merge *day.state --format json
     """
-    how, checks = format_of(output, how), checks_of(fail_if)
     read = [path for path in states if save is None or identity(path) != identity(save)]
-    check_outputs({"--save": save, "--report": report, "--output": output}, read, force)
+    output = Output({**options, "save": save}, read)
     total = merged(states)
     total._look()
-    result = Result.of(total).with_checks(checks)
-    write_results(total, result, save, report)
+    result = Result.of(total).with_checks(output.checks)
     notes = [f"{save} was one of the merged states, and now holds their sum"] if len(read) < len(states) else []
-    document = result.document({"files": [*map(str, states)]}, notes=notes)
-    with written_to(output):
-        show(document, how, top=top, raw=raw)
-    return status_of(checks, document.parts)
+    return output.write(result.document({"files": [*map(str, states)]}, notes=notes), result)
 
 
 @command(app, "show")
-def show_state(
-    state: arg.State,
-    metrics: arg.Metrics = None,
-    beta: arg.Beta = None,
-    threshold: arg.Threshold = None,
-    zero_division: arg.ZeroDivision = None,
-    report: arg.Report = None,
-    force: arg.Force = False,
-    how: arg.How = None,
-    output: arg.Output = None,
-    raw: arg.Raw = False,
-    top: arg.Top = 20,
-    fail_if: arg.FailIf = None,
-) -> int:
+def show_state(state: Path, **options: Unpack[arg.Reanalysing]) -> int:
     """Print metrics from a saved state, including metrics not named when it was saved.
 
     streameval show today.state
@@ -250,31 +180,23 @@ def show_state(
     streameval show today.state --metrics fbeta_micro --beta 2
     streameval show today.state --report today.html
     """
-    how, checks = format_of(output, how), checks_of(fail_if)
-    check_outputs({"--report": report, "--output": output}, [state, *([threshold] if threshold else [])], force)
+    threshold, zero_division = options["threshold"], options["zero_division"]
+    output = Output(options, [state, *filter(None, [threshold])])
     loaded = load_state(state)
     loaded._look()
-    saved, names = Result.of(loaded, thresholds=threshold_of(threshold)), names_of(metrics)
+    saved, names = Result.of(loaded, thresholds=threshold_of(threshold)), names_of(options["metrics"])
     if names and not isinstance(saved.counts, Evaluator):
         raise UserError(f"{state} holds a single metric, {saved.specs[0].key}; leave --metrics out")
     own = tuple(spec.key for spec in (saved.specs if threshold is None else saved.judged_specs))
-    specs = specs_of(names or own, beta, zero_division)
+    specs = specs_of(names or own, options["beta"], zero_division)
     saved.report.values(specs if names else (), strict=True)  # raises for what cannot be read
-    result = replace(saved, specs=tuple(specs), zero_division=zero_division).with_checks(checks)
-    write_results(loaded, result, None, report)
-    document = result.document({"files": [str(state)]}, names, renamed(names))
-    with written_to(output):
-        show(document, how, top=top, raw=raw)
-    return status_of(checks, document.parts)
+    result = replace(saved, specs=tuple(specs), zero_division=zero_division).with_checks(output.checks)
+    return output.write(result.document({"files": [str(state)]}, names, renamed(names)), result)
 
 
 @command(app)
 def report(
-    states: arg.States,
-    output: arg.Page,
-    title: arg.Title = None,
-    meta: arg.Meta = None,
-    force: arg.Force = False,
+    states: list[Path], page: Path, title: str | None = None, meta: list[str] | None = None, force: bool = False
 ) -> None:
     """Write a page about a saved state, or one that compares several with the first.
 
@@ -283,7 +205,7 @@ def report(
     streameval report today.state --output today.html --title 'Photos' --meta model=v7
     streameval report monday.state tuesday.state --output days.html --meta 'data=the first days'
     """
-    check_outputs({"--output of a page": output}, states, force)
+    check_outputs({"--output of a page": page}, states, force)
     if wrong := [fact for fact in meta or () if "=" not in fact]:
         raise UserError(f"--meta {wrong[0]!r} must be NAME=VALUE, such as 'model=v7'")
     names = [path.stem for path in states]
@@ -292,21 +214,18 @@ def report(
     if len(runs) < len(states):
         raise UserError("a state is named twice; name each once")
     facts = dict(fact.split("=", 1) for fact in meta or ())
-    page = to_html(runs if len(runs) > 1 else runs[names[0]], title=title, meta=facts)
-    write_output(output, page.encode())
+    write_output(page, to_html(runs if len(runs) > 1 else runs[names[0]], title=title, meta=facts).encode())
 
 
 @command(app)
 def compare(
-    first: arg.StateA,
-    second: arg.StateB,
-    metrics: arg.Metrics = None,
-    how: arg.How = None,
-    output: arg.Output = None,
-    raw: arg.Raw = False,
-    top: arg.Top = 10,
-    force: arg.Force = False,
-    fail_if: arg.FailIfChange = None,
+    first: Path,
+    second: Path,
+    metrics: list[str] | None = None,
+    raw: bool = False,
+    top: int = 10,
+    changes: list[str] | None = None,
+    **options: Unpack[arg.Printing],
 ) -> int:
     """Compare two saved states: how much metrics changed, and which labels most.
 
@@ -315,24 +234,19 @@ def compare(
     streameval compare old.state new.state --top 50
     streameval compare old.state new.state --format csv
     """
-    how, checks, paths = format_of(output, how), checks_of(fail_if, change=True), (first, second)
-    check_outputs({"--output": output}, paths, force)
+    paths = first, second
+    output = Output({**options, "raw": raw, "top": top, "fail_if": changes}, paths, change=True)
     results = [Result.of(load_state(path)) for path in paths]
     names = names_of(metrics)
     specs = specs_of(names, None, None) if names else [spec for spec in results[0].specs if spec in results[1].specs]
-    if not specs and not checks:
+    if not specs and not output.checks:
         raise UserError("these states were saved with different metrics; name some with --metrics")
-    old, new = (replace(each, specs=tuple(specs)).with_checks(checks) for each in results)
-    document = comparison(old, new, paths, renamed(names))
-    with written_to(output):
-        show(document, how, top=top, raw=raw)
-    return status_of(checks, document.parts)
+    old, new = (replace(each, specs=tuple(specs)).with_checks(output.checks) for each in results)
+    return output.write(comparison(old, new, paths, renamed(names)))
 
 
 @command(app, "metrics")
-def list_metrics(
-    words: arg.Words = None, how: arg.How = None, output: arg.Output = None, force: arg.Force = False
-) -> None:
+def list_metrics(words: list[str] | None = None, **options: Unpack[arg.Printing]) -> None:
     """List the metrics of the catalogue, or those that mention some words.
 
     streameval metrics
@@ -340,14 +254,13 @@ def list_metrics(
     streameval metrics f1_micro
     streameval metrics ndcg@3
     """
-    how = format_of(output, how)
-    check_outputs({"--output": output}, (), force)
+    how = Output(options).format
     entries = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
     if not entries and len(words or ()) > 1:
         raise UserError(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
     entries = entries or [entry_of(parse_spec(name).name) for name in words or ()]
     values = ((e.name, ",".join(_averages(e)), e.state, e.summary, e.formula, e.source) for e in entries)
-    with written_to(output):
+    with written_to(options["output"]):
         if write_rows("metrics", CATALOGUE, values, how):
             return
         if len(entries) == 1:
@@ -378,14 +291,11 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
 
 @command(app)
 def thresholds(
-    files: arg.FilesOrState,
-    beta: arg.Maximised = 1.0,
-    how: arg.How = None,
-    output: arg.Output = None,
-    raw: arg.Raw = False,
-    save: arg.SaveThresholds = None,
-    force: arg.Force = False,
-    **options: Unpack[arg.Reading],
+    files_or_state: list[str],
+    beta_to_maximise: float = 1.0,
+    raw: bool = False,
+    thresholds_file: Path | None = None,
+    **options: Unpack[arg.Thresholding],
 ) -> int:
     """Find the threshold of each label that maximises its F1, from scores.
 
@@ -394,19 +304,19 @@ def thresholds(
     streameval thresholds demo/photos.csv --actual 'true_*' --scores 'score_*' --beta 2
     streameval thresholds scored.state --format csv
     """
+    files, beta = files_or_state, beta_to_maximise
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
-    how = format_of(output, how)
     of_rows = options["actual"] or options["scores"]
     sources = sources_of(files) if of_rows else []
-    check_outputs(
-        {"--save": save, "--output": output}, [file for source in sources for file in source.files] or files, force
-    )
+    inputs = [file for source in sources for file in source.files] or files
+    how = Output({**options, "save": thresholds_file}, inputs).format
     stopped = False
     if of_rows:
-        counting = counting_of(with_columns(options, sources), ("roc_auc_micro",))
+        find_truth(options, sources)
+        counting = counting_of(options, ("roc_auc_micro",))
         state: Any = counting.state
-        stopped = _count(sources, counting, watched(sources, lambda: Result.of(state)), options)
+        stopped = _count(sources, counting, watched(sources, partial(Result.of, state)), options)
     elif len(files) > 1:
         raise UserError("give one saved state, or files of rows with --actual and --scores")
     else:
@@ -417,10 +327,10 @@ def thresholds(
     best = state.best_thresholds(FScore(beta))
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
-    if save is not None:
+    if thresholds_file is not None:
         records = [dict(zip(THRESHOLDS, choice, strict=True)) for choice in choices]
-        write_output(save, json_bytes({"metric": name, "thresholds": records}))
-    with written_to(output):
+        write_output(thresholds_file, json_bytes({"metric": name, "thresholds": records}))
+    with written_to(options["output"]):
         if not write_rows("thresholds", THRESHOLDS, choices, how, raw=raw, metric=name):
             texts = [(*row[:3], "" if best[row[0]].exact else f"at most {row[3]:.4f}") for row in choices]
             columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), texts)
@@ -430,12 +340,7 @@ def thresholds(
 
 @command(app)
 def demo(
-    rows: arg.DemoRows = 3000,
-    write: arg.Write = None,
-    report: arg.Report = None,
-    force: arg.Force = False,
-    how: arg.How = None,
-    output: arg.Output = None,
+    number: int = 3000, write: Path | None = None, report: Path | None = None, **options: Unpack[arg.Printing]
 ) -> None:
     """Evaluate a synthetic stream of tagged posts, by region and over the last rows.
 
@@ -445,5 +350,5 @@ def demo(
     streameval demo --report demo.html
     """
     if write is not None:
-        return write_sample(write, force)
-    return demonstrate(rows, report, force, how, output)
+        return write_sample(write, options["force"])
+    return demonstrate(number, {**options, "report": report})

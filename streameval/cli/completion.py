@@ -20,7 +20,8 @@ def metric_names(incomplete: str) -> list[str]:
 def column_names(ctx: Any, incomplete: str) -> list[str]:
     """The columns of the first file on the command line."""
     try:
-        names = columns_of(sources_of(ctx.params["files"][:1])[0])
-    except (StreamevalError, OSError, LookupError, TypeError):
+        files = next(value for name, value in ctx.params.items() if name.startswith("file"))
+        names = columns_of(sources_of([files] if isinstance(files, str) else files[:1])[0])
+    except (StreamevalError, OSError, LookupError, TypeError, StopIteration):
         return []  # a shell shows no errors
     return [name for name in names if name.startswith(incomplete)]

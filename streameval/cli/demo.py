@@ -6,16 +6,16 @@ import random
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.outputs import Format, check_outputs, format_of, write_output, written_to
+from streameval.cli.outputs import Format, check_outputs, write_output
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError
-from streameval.cli.render import console_of, show
-from streameval.cli.results import Result, write_results
+from streameval.cli.render import console_of
+from streameval.cli.results import Output, Result
 from streameval.cli.settings import note
 from streameval.evaluation.evaluator import Evaluator
 from streameval.progressive.trace import Trace
@@ -63,15 +63,14 @@ def write_sample(folder: Path, force: bool) -> None:
     )
 
 
-def demonstrate(number: int, report: Path | None, force: bool, how: Format | None, output: Path | None) -> None:
+def demonstrate(number: int, options: Mapping[str, Any]) -> None:
     """Count the stream, slowly on a terminal, then print the result and what to try next."""
-    how, rows = format_of(output, how), list(_rows(number))
-    check_outputs({"--report": report, "--output": output}, (), force)
+    output, rows = Output(options), list(_rows(number))
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=_WINDOW)
     trace = Trace({"all": empty.copy(), f"last {_WINDOW}": window}, every=_STEP)
     pause = _SECONDS / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
-    with watched([Source("demo", (), None)], lambda: Result.of(state, (), window)) as advance:
+    with watched([Source("demo", (), None)], lambda: Result.of(state, window)) as advance:
         for start in range(0, len(rows), _STEP):
             block = rows[start : start + _STEP]
             examples = [row["tags"] for row in block], [row["scores"] for row in block]
@@ -80,11 +79,9 @@ def demonstrate(number: int, report: Path | None, force: bool, how: Format | Non
                 trace.update(*example)
             advance(0)
             time.sleep(min(pause, 0.2))
-    result = Result.of(state, (), window)
+    result = Result.of(state, window)
     if result.window is None:
         note(f"the last {_WINDOW} rows are left out, as there are no more than {number_of(number, 'row')}")
-    write_results(state, result, None, report, trace)
-    with written_to(output):
-        show(result.document({"files": []}), how, top=20)
-    if how is Format.table and output is None:
+    output.write(result.document({"files": []}), result, trace)
+    if output.format is Format.table and options["output"] is None:
         console_of(sys.stdout).print("\nNext:\n  streameval demo --write demo", markup=False)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from streameval.cli.arguments import Reading
 from streameval.cli.checks import Check
 from streameval.cli.reading import Source, UserError, columns_of, sources_of
 from streameval.cli.settings import note
@@ -137,26 +138,24 @@ class Tolerance:
         raise UserError(f"{text}; {limits[1]} would pass{far}; first {counting.reasons[0]}")
 
 
-def with_columns(options: Mapping[str, Any], sources: list[Source]) -> dict[str, Any]:
-    """The same options, with the column of true labels where it need not be named."""
-    chosen = dict(options)
-    predicted = chosen["predicted"] or chosen["scores"]
-    if chosen["actual"] and predicted:
-        return chosen
-    truth = sources[0] if not chosen["truth"] else sources_of([chosen["truth"]])[0]
-    used = [name for each in chosen.values() for name in (each if isinstance(each, list) else [each])]
+def find_truth(options: Reading, sources: list[Source]) -> None:
+    """Set the column of true labels where it need not be named."""
+    predicted = options["predicted"] or options["scores"]
+    if options["actual"] and predicted:
+        return
+    truth = sources_of([options["truth"]])[0] if options["truth"] else sources[0]
+    used = [name for each in options.values() for name in (each if isinstance(each, list) else [each])]
     likely = [name for name in columns_of(truth) if name in _TRUTHS and name not in used]
     missing = ["--predicted COLUMN or --scores COLUMN"] if not predicted else []
-    if not chosen["actual"] and len(likely) != 1:
+    if not options["actual"] and len(likely) != 1:
         missing.insert(0, "--actual COLUMN")
     if missing:
         places = {source.path: columns_of(source) for source in (sources[0], truth)}
         columns = "; ".join(f"columns in {place}: {', '.join(names)}" for place, names in places.items() if names)
         raise UserError(f"give {' and '.join(missing)}{columns and f'; {columns}'}")
-    if not chosen["actual"]:
-        chosen["actual"] = likely
+    if not options["actual"]:
+        options["actual"] = likely
         note(f"true labels: column {likely[0]!r}")
-    return chosen
 
 
 def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), checks: Iterable[Check] = ()) -> Counting:

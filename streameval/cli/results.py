@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from streameval.cli.checks import Check
+from streameval.cli.checks import Check, checks_of, status_of
 from streameval.cli.judged import judged
-from streameval.cli.outputs import is_device, write_output
+from streameval.cli.outputs import check_outputs, format_of, write_output, written_to
 from streameval.cli.reading import UserError
+from streameval.cli.render import show
 from streameval.cli.tables import Document
 from streameval.delivery.checkpoint import load
 from streameval.errors import StreamevalError
@@ -33,11 +35,12 @@ Counts: TypeAlias = Evaluator | Metric
 
 @dataclass(frozen=True)
 class Result:
-    """All rows, with windows and slices, and the metrics to show of each.
+    """A state: all of its rows, with windows and slices, and the metrics to show of each.
 
     ``thresholds`` make the decisions of a state of scores; without, they are those that it counted.
     """
 
+    state: Any
     counts: Counts
     specs: tuple[MetricSpec, ...]
     window: Counts | None = None
@@ -46,16 +49,14 @@ class Result:
     thresholds: Any = None
 
     @classmethod
-    def of(
-        cls, state: object, specs: Iterable[MetricSpec] = (), window: Window[Any] | None = None, **rest: Any
-    ) -> Result:
+    def of(cls, state: object, window: Window[Any] | None = None, **rest: Any) -> Result:
         """Of anything that can be saved; a window that holds all rows is left out."""
         counts: Any = state.snapshot() if isinstance(state, Window) else state
         sliced = counts if isinstance(counts, Sliced) else None
         counts = counts if sliced is None else sliced.total()
-        own = counts.metrics if isinstance(counts, Evaluator) else (counts.spec,)
+        specs = counts.metrics if isinstance(counts, Evaluator) else (counts.spec,)
         less = window is not None and window.examples < counts.examples
-        return cls(counts, tuple(specs) or own, window.snapshot() if window and less else None, sliced, **rest)
+        return cls(state, counts, specs, window.snapshot() if window and less else None, sliced, **rest)
 
     @cached_property
     def report(self) -> Report:
@@ -137,14 +138,29 @@ def merged(paths: list[Path]) -> Any:
     return total
 
 
-def write_results(
-    state: Any, result: Result, save: Path | None, report: Path | None, trace: Trace | None = None
-) -> None:
-    """Write the state and the page where asked; each whole or not at all."""
-    if save is not None and is_device(save):
-        save.write_bytes(state.to_bytes())
-    elif save is not None:
-        state.save(save)
-    if report is not None:
-        last = {} if result.window is None else {f"last {result.window.examples:,}": result.window}
-        write_output(report, result.counts.to_html(slices=result.sliced, windows=last or None, trace=trace).encode())
+class Output:
+    """Where a command writes and in which format: checked before its work, as are the checks of metrics."""
+
+    def __init__(self, options: Mapping[str, Any], inputs: Iterable[str | Path] = (), *, change: bool = False) -> None:
+        self.options, self.format = options, format_of(options["output"], options["format"])
+        self.checks = checks_of(options.get("fail_if"), change=change)
+        paths = {f"--{name}": options.get(name) for name in ("save", "report", "output")}
+        check_outputs(paths, inputs, options["force"])
+
+    def write(
+        self, document: Document, result: Result | None = None, trace: Trace | None = None, *, stopped: bool = False
+    ) -> int:
+        """Write the state and the page, each whole or not at all, and what the command says; its exit status."""
+        try:
+            if result is not None and self.options.get("save") is not None:
+                write_output(self.options["save"], result.state.to_bytes())
+            if result is not None and self.options.get("report") is not None:
+                last = None if result.window is None else {f"last {result.window.examples:,}": result.window}
+                page = result.counts.to_html(slices=result.sliced, windows=last, trace=trace)
+                write_output(self.options["report"], page.encode())
+        finally:  # what was counted is not lost with a disk that has become full
+            with written_to(self.options["output"]):
+                show(document, self.format, top=self.options.get("top", 20), raw=self.options.get("raw", False))
+        if stopped:
+            sys.stderr.write("interrupted: this is what was counted until then\n")
+        return 130 if stopped else status_of(self.checks, document.parts)

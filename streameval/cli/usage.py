@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from typing import Any, get_args, get_type_hints
+from collections.abc import Callable, Iterator
+from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from streameval.cli.arguments import Common
+from streameval.cli.arguments import described
 from streameval.cli.settings import COLOR, DIGITS, QUIET, Color
 from streameval.schema.text import suggestion
 
@@ -78,20 +78,13 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
     """A command, whose ``**options: Unpack[SomeTypedDict]`` are options, and whose docstring has its examples."""
 
     def register(function: Any) -> Any:
-        hints = get_type_hints(function, include_extras=True)
-        parameters = _optional(Common)
-        for own in inspect.signature(function).parameters.values():
-            if own.kind is own.VAR_KEYWORD:
-                parameters += _optional(get_args(hints[own.name])[0])
-            else:
-                parameters.append(own.replace(kind=own.KEYWORD_ONLY, annotation=hints[own.name]))
-
-        def run(quiet: bool, color: Color, digits: int, **rest: Any) -> Any:
+        def run(quiet: bool = False, color: Color = Color.auto, digits: int = DIGITS.get(), **rest: Any) -> Any:
             QUIET.set(quiet)
             COLOR.set(color)
             DIGITS.set(digits)
             return function(**rest)
 
+        parameters = [*_parameters(run), *_parameters(function)]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         sentence, _, examples = inspect.cleandoc(function.__doc__).partition("\n\n")
@@ -101,14 +94,17 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
     return register
 
 
-def _optional(options: Any) -> list[inspect.Parameter]:
-    """The parameters that the items of a typed dictionary stand for."""
-    parameters = []
-    for name, hint in get_type_hints(options, include_extras=True).items():
-        kind = get_args(hint)[0]
-        default = {bool: False, Color: Color.auto, int: DIGITS.get()}.get(kind)
-        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint))
-    return parameters
+def _parameters(function: Any) -> Iterator[inspect.Parameter]:
+    """Those of a function, and the items of its typed dictionary, with what typer has to know of them."""
+    hints = get_type_hints(function)
+    for own in inspect.signature(function).parameters.values():
+        kind = hints[own.name]
+        if own.kind is not own.VAR_KEYWORD:
+            yield own.replace(kind=own.KEYWORD_ONLY, annotation=described(own.name, kind))
+        elif get_origin(kind) is Unpack:
+            for name, each in get_type_hints(*get_args(kind)).items():
+                default = {bool: False, int: 20}.get(each)  # of switches, and of --top
+                yield inspect.Parameter(name, own.KEYWORD_ONLY, default=default, annotation=described(name, each))
 
 
 _WORDS = {
