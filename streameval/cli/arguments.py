@@ -8,8 +8,11 @@ from typing import Annotated, Any, TypedDict
 
 import typer
 
-from streameval.cli.completion import column_names, metric_names
 from streameval.cli.outputs import Format
+from streameval.cli.reading import columns_of, sources_of
+from streameval.errors import StreamevalError
+from streameval.metrics.catalogue import catalogue
+from streameval.metrics.spec import MetricSpec
 
 _WORDS = """
 Input
@@ -92,6 +95,24 @@ def _read_words() -> dict[str, tuple[str, list[str], str, str]]:
 
 
 _DESCRIBED = _read_words()
+
+
+def metric_names(incomplete: str) -> list[str]:
+    """Names of metrics, each after those that stand before a comma."""
+    before, comma, start = incomplete.rpartition(",")
+    keys = [MetricSpec(entry.name, average).key for entry in catalogue() for average in entry.averages]
+    return [f"{before}{comma}{key}" for key in keys if key.startswith(start)]
+
+
+def column_names(ctx: Any, incomplete: str) -> list[str]:
+    """The columns of the first file on the command line."""
+    try:
+        files = next(value for name, value in ctx.params.items() if name.startswith("file"))
+        names = columns_of(sources_of([files] if isinstance(files, str) else files[:1])[0])
+    except (StreamevalError, OSError, LookupError, TypeError, StopIteration):
+        return []  # a shell shows no errors
+    return [name for name in names if name.startswith(incomplete)]
+
 
 _CHECKED: dict[str, dict[str, Any]] = {
     "label_limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0}, "number": {"min": 1},

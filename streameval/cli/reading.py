@@ -1,16 +1,17 @@
-"""The files that arguments name, which the library reads."""
+"""The files that arguments name, which the library reads; one that grows is read as ``tail -f`` reads it."""
 
 from __future__ import annotations
 
 import io
+import os
 import select
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from typing import Any
 
-from streameval.cli.growing import Growing
 from streameval.cli.settings import note
 from streameval.errors import InputError, StreamevalError
 from streameval.tabular.blocks import Block, EmptyError
@@ -20,6 +21,7 @@ from streameval.tabular.sources import files_of, open_source
 STDIN = "-"
 
 _ROWS = 2**16
+_PAUSE = 0.2  # seconds until a growing file is looked at again
 
 
 class UserError(StreamevalError):
@@ -103,6 +105,31 @@ def sources_of(arguments: list[str]) -> list[Source]:
         size = sum(file.stat().st_size for file in files) if all(file.is_file() for file in files) else None
         sources.append(Source(path, tuple(files) or (STDIN,), size if files else None))
     return sources
+
+
+class Growing(io.FileIO):
+    """A file without an end: reading waits there for more, and calls ``tick`` meanwhile."""
+
+    tick: Callable[[], object] = int
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._path, self._read = Path(path), 0
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what is there, but at least a byte."""
+        while not (size := super().readinto(buffer) or 0):
+            own = os.fstat(self.fileno())
+            if own.st_size < self._read or not self._path.exists() or not os.path.samestat(self._path.stat(), own):
+                raise InputError(f"{self._path} was truncated or replaced; start again to follow the new file")
+            self.tick()
+            sleep(_PAUSE)
+        self._read += size
+        return size
+
+    def readall(self) -> bytes:
+        """What only an array of JSON asks for."""
+        raise InputError(f"{self._path} is one array of JSON, which is read whole; write an object on each line")
 
 
 def growing(path: str) -> Source:

@@ -32,17 +32,11 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help page."""
-        arguments = [each for each in self.params if each.param_type_name == "argument"]
-        words = " ".join(str(each.metavar) for each in arguments)
-        formatter.write_usage(ctx.command_path, f"{words} [OPTIONS]".strip())
-        formatter.write_paragraph()
-        formatter.write_text(self.help)
-        panels = [getattr(each, "rich_help_panel", None) or "Output" for each in self.get_params(ctx)]
-        for name in (panel for panel in ("Input", "Columns", "Metrics", "Output") if panel in panels):
-            rows = [_described(each) for each, panel in zip(self.get_params(ctx), panels, strict=True) if panel == name]
-            with formatter.section(name):
-                formatter.write_dl(rows, col_max=26)
-        _write_end(formatter, self.epilog)
+        words = [str(each.metavar) for each in self.params if each.param_type_name == "argument"]
+        panels: dict[str, list[tuple[str, str]]] = {"Input": [], "Columns": [], "Metrics": [], "Output": []}
+        for each in self.get_params(ctx):
+            panels[getattr(each, "rich_help_panel", None) or "Output"].append(_described(each))
+        _write_help(self, ctx, formatter, " ".join([*words, "[OPTIONS]"]), panels)
 
 
 class Group(TyperGroup):
@@ -50,26 +44,26 @@ class Group(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help page."""
-        formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS]")
-        formatter.write_paragraph()
-        formatter.write_text(self.help)
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, each.help or "") for name, each in self.commands.items()])
-        with formatter.section("Options"):
-            formatter.write_dl([_described(each) for each in self.get_params(ctx)])
-        _write_end(formatter, self.epilog)
+        commands = [(name, each.help or "") for name, each in self.commands.items()]
+        sections = {"Commands": commands, "Options": [*map(_described, self.get_params(ctx))]}
+        _write_help(self, ctx, formatter, "COMMAND [OPTIONS]", sections)
 
 
 def _described(param: Any) -> tuple[str, str]:
     """The names of a parameter with its metavariable, and its help."""
-    if param.param_type_name == "argument":
-        return str(param.metavar), param.help or ""
-    names = ", ".join(sorted(param.opts, key=len))
-    return f"{names} {param.metavar or ''}".rstrip(), param.help or ""
+    names = [", ".join(sorted(param.opts, key=len))] if param.param_type_name == "option" else []
+    return " ".join([*names, *filter(None, [param.metavar])]), param.help or ""
 
 
-def _write_end(formatter: Any, examples: str | None) -> None:
-    for name, text in (("Examples", inspect.cleandoc(examples or "")), ("Exit status", _STATUS)):
+def _write_help(command: Any, ctx: Any, formatter: Any, usage: str, sections: dict[str, list[tuple[str, str]]]) -> None:
+    formatter.write_usage(ctx.command_path, usage)
+    formatter.write_paragraph()
+    formatter.write_text(command.help)
+    for name, rows in sections.items():
+        if rows:
+            with formatter.section(name):
+                formatter.write_dl(rows, col_max=26)
+    for name, text in (("Examples", inspect.cleandoc(command.epilog)), ("Exit status", _STATUS)):
         with formatter.section(name):
             formatter.write("".join(f"  {line}\n" for line in text.splitlines()))
 
@@ -124,22 +118,21 @@ _WORDS = {
 def usage_error(error: Any) -> str:
     """What is wrong with a command line."""
     text = str(error.format_message() if hasattr(error, "format_message") else error).rstrip(".")
-    options = [name for each in error.ctx.command.params for name in each.opts] if error.ctx is not None else []
-    path = error.ctx.command_path if error.ctx is not None else "streameval"
+    command, path = (None, "streameval") if error.ctx is None else (error.ctx.command, error.ctx.command_path)
     if (unknown := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
+        options = [name for each in command.params for name in each.opts] if command else []
         meant = next((name for name, words in _MEANT.items() if unknown in words and name in options), None)
         hint = f"; did you mean {meant!r}?" if meant else suggestion(unknown, options, cutoff=0.7)
         return f"there is no option {unknown}{hint or f'; see {path} --help'}"
-    param = getattr(error, "param", None)
-    if param is not None and param.param_type_name == "option" and error.message:
+    if (param := getattr(error, "param", None)) is not None:
+        option = f"{max(param.opts, key=len)} " if param.param_type_name == "option" else ""
+        if not (option and error.message):
+            return f"{option}{param.metavar} is missing; see {path} --help"
         said = error.message
         for theirs, ours in _WORDS.items():
             said = re.sub(theirs, ours, said)
-        return f"{max(param.opts, key=len)} {said}"
-    if param is not None:
-        name = f"{max(param.opts, key=len)} {param.metavar}" if param.param_type_name == "option" else param.metavar
-        return f"{name} is missing; see {path} --help"
-    if (name := re.match("No such command '(.*?)'", text)) and error.ctx is not None:
-        hint = suggestion(name[1], error.ctx.command.commands) or "; see streameval --help"
+        return f"{option}{said}"
+    if command and (name := re.match("No such command '(.*?)'", text)):
+        hint = suggestion(name[1], command.commands) or "; see streameval --help"
         return f"there is no command {name[1]!r}{hint}"
     return f"{text[:1].lower()}{text[1:]}; see {path} --help"

@@ -121,7 +121,7 @@ def test_four_examples_of_every_help_page_run(run, tmp_path, monkeypatch, comman
     def ctrl_c(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("streameval.cli.growing.sleep", ctrl_c)  # at the end of a file that is watched
+    monkeypatch.setattr("streameval.cli.reading.sleep", ctrl_c)  # at the end of a file that is watched
     examples = re.search(r"(?s)\nExamples:\n(.*?)\n\n", run(*command.split(), "--help").out)[1].splitlines()
     assert len(examples) == 4
     rows = [{"true": [tag], "predicted": ["a"], "region": tag} for tag in "ab"]

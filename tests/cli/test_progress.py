@@ -273,7 +273,7 @@ def test_what_came_after_the_last_line_of_json_is_written_at_the_end_and_saved(r
     def ctrl_c(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("streameval.cli.growing.sleep", ctrl_c)  # at the end of the file
+    monkeypatch.setattr("streameval.cli.reading.sleep", ctrl_c)  # at the end of the file
     for rows, counted in ((LINES, [0, 3]), (b"", [0])):
         (tmp_path / "r.jsonl").write_bytes(rows)
         ran = run("watch", "r.jsonl", *COLUMNS, "--every", "1h")
