@@ -20,7 +20,7 @@ from rich.text import Text
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
 from streameval.cli.settings import COLOR, DIGITS, Color, note
 from streameval.cli.tables import Document, by_support, omitted_labels, tables_of
-from streameval.report.model import Column, Kind, Table, cell_text, outwards
+from streameval.report.model import Column, Table, cell_text, outwards
 from streameval.report.parts import COUNTS, Number, Part, numbers_of, plain_number
 from streameval.schema.escaping import csv_cell, label_text, markdown_cell, visible_json
 from streameval.schema.labels import Label
@@ -32,7 +32,7 @@ _PIPED = 1_000_000  # a pipe has no width, and cutting or breaking lines there w
 _NAMES = 48
 _WORDS = 32  # columns that sentences need
 
-_KINDS: dict[str, Kind] = {"change": "change"}
+_WORDED = ("label", "text")  # kinds of columns that stand to the left
 
 Row: TypeAlias = tuple[str, Label | None, str, Number]
 
@@ -53,27 +53,21 @@ def console_of(stream: Any) -> Console:
 
 def show(document: Document, how: Format, *, top: int, raw: bool = False) -> None:
     """Write what a command says to standard output."""
-    parts = document.parts
+    parts, names = document.parts, CHANGES if document.names else NUMBERS
     for text in document.notes:
         note(text)
     if how is Format.json:
-        _write_json(_content(document))
+        sys.stdout.write(json_bytes(_content(document)).decode())
     elif how is Format.table:
         show_tables(tables_of(document, top=top), document.headline, how)
+    elif how is Format.csv:
+        _write_csv(names, _cells_of(_rows(parts), raw=raw), raw)
     else:
-        names = CHANGES if document.names else NUMBERS
-        if how is Format.csv:
-            _write_csv(names, _cells_of(_rows(parts), raw=raw), raw)
-        else:
-            labels = set(by_support(parts[0], top))
-            rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
-            sys.stdout.write(_markdown([(names, 3, _texts_of(rows), omitted_labels(parts[0], top))]))
-        for metric, reasons in numbers_of(parts[0])["undefined"].items():
-            note(
-                f"{metric} is undefined: {reasons}"
-                if isinstance(reasons, str)
-                else f"{metric} is undefined for some labels"
-            )
+        labels = set(by_support(parts[0], top))
+        rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
+        sys.stdout.write(_markdown([(names, 3, _texts_of(rows), omitted_labels(parts[0], top))]))
+    for metric, reasons in numbers_of(parts[0])["undefined"].items() if how in (Format.csv, Format.markdown) else ():
+        note(f"{metric} is undefined{f': {reasons}' if isinstance(reasons, str) else ' for some labels'}")
 
 
 def show_tables(tables: list[Table], headline: str, how: Format) -> None:
@@ -85,13 +79,15 @@ def show_tables(tables: list[Table], headline: str, how: Format) -> None:
         console.print(drawn(tables, headline, console))
 
 
-def write_rows(what: str, names: Sequence[str], rows: Iterable[Sequence[object]], how: Format, **more: object) -> bool:
+def write_rows(
+    what: str, names: Sequence[str], rows: Iterable[Sequence[object]], how: Format, raw: bool = False, **more: object
+) -> bool:
     """Write rows of ``what`` to standard output, if the format is one for programs; whether it is."""
-    raw = more.pop("raw", False) is True
+    rows = list(rows)
     if how is Format.json:
-        _write_json({what: [dict(zip(names, row, strict=True)) for row in rows]} | more)
+        content = {what: [dict(zip(names, row, strict=True)) for row in rows]}
+        sys.stdout.write(json_bytes(content | more).decode())
     elif how is Format.csv:
-        rows = list(rows)
         mixed = any(not isinstance(row[0], str) for row in rows)
         _write_csv(names, ([csv_cell(cell, raw=raw, typed=mixed) for cell in row] for row in rows), raw)
     return how in (Format.json, Format.csv)
@@ -138,20 +134,20 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
     """A table; where it is too wide its columns stand in several below each other, each with the names of the rows."""
     fancy = console.is_terminal and not console.options.ascii_only
     columns, cells = table.columns, [_cells(column) for column in table.columns]
-    widths = [max(map(len, strings)) + (3 if fancy else 2) for strings in cells]
+    widest: dict[str, int] = {"label": _NAMES, "text": _WORDS} if fancy else {}
+    widths = [
+        min(max(map(len, strings)) + (3 if fancy else 2), widest.get(column.kind, _PIPED))
+        for column, strings in zip(columns, cells, strict=True)
+    ]
     names = [at for at, column in enumerate(columns) if column.kind == "label"]
-    for at, column in enumerate(columns):
-        widths[at] = min(widths[at], {"label": _NAMES, "text": _WORDS}.get(column.kind, _PIPED) if fancy else _PIPED)
     blocks: list[list[int]] = [[]]
-    room = console.width - sum(widths[at] for at in names)
-    left = room
-    for at in range(len(columns)):
-        if at not in names:
-            if blocks[-1] and widths[at] > left:
-                blocks.append([])
-                left = room
-            left -= widths[at]
-            blocks[-1].append(at)
+    left = room = console.width - sum(widths[at] for at in names)
+    for at in [at for at in range(len(columns)) if at not in names]:
+        if blocks[-1] and widths[at] > left:
+            blocks.append([])
+            left = room
+        left -= widths[at]
+        blocks[-1].append(at)
     bars = fancy and left >= _BAR + 3 and len(blocks) == 1
     for block in blocks:
         drawing = RichTable(
@@ -161,8 +157,8 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
         for at in [*names, *block]:
             kind = columns[at].kind
             drawing.add_column(
-                Text(cells[at][0]), justify="left" if _is_left(columns[at]) else "right", overflow="fold",
-                no_wrap=not _is_left(columns[at]), max_width=_NAMES if fancy and kind == "label" else None,
+                Text(cells[at][0]), justify="left" if kind in _WORDED else "right", overflow="fold",
+                no_wrap=kind not in _WORDED, max_width=_NAMES if fancy and kind == "label" else None,
                 style={"label": "cyan", "text": "dim"}.get(kind),
             )  # fmt: skip
             rows.append([Text(text) for text in cells[at][1:]])
@@ -181,11 +177,6 @@ def _cells(column: Column, text_of: Callable[[object], str] = printable) -> list
     return [printable(column.name), *map(text, column.values)]
 
 
-def _is_left(column: Column) -> bool:
-    """Whether a column holds words that stand to the left: names, and what explains the other columns."""
-    return column.kind in ("label", "text")
-
-
 def _texts(table: Table) -> tuple[Sequence[str], int, Iterable[Sequence[str]], str]:
     """The names of the columns, how many stand to the left, the rows, and what is said below."""
     columns = [
@@ -193,7 +184,7 @@ def _texts(table: Table) -> tuple[Sequence[str], int, Iterable[Sequence[str]], s
         for column in table.columns
     ]
     names, *rows = zip(*columns, strict=True)
-    return names, sum(map(_is_left, table.columns)), rows, table.caption
+    return names, sum(column.kind in _WORDED for column in table.columns), rows, table.caption
 
 
 def _markdown(tables: Iterable[tuple[Sequence[str], int, Iterable[Sequence[str]], str]]) -> str:
@@ -237,7 +228,9 @@ def _texts_of(rows: Sequence[Row]) -> Iterator[list[str]]:
     for scope, label, metric, number in rows:
         text = "" if label is None else label_text(label, mixed=mixed)
         values = [
-            cell_text(value, "count" if metric in COUNTS else _KINDS.get(name, "fraction"), DIGITS.get())
+            cell_text(
+                value, "count" if metric in COUNTS else "change" if name == "change" else "fraction", DIGITS.get()
+            )
             for name, value in number.cells.items()
         ]
         yield [printable(scope), text, metric, *values, *(outwards(*number.bounds) if number.bounds else ("", ""))]
@@ -266,10 +259,6 @@ def write_line(document: Document) -> None:
     """Write it as one line of JSON, at once."""
     sys.stdout.write(json_bytes(_content(document), indent=0).decode())
     sys.stdout.flush()
-
-
-def _write_json(content: dict[str, object]) -> None:
-    sys.stdout.write(json_bytes(content).decode())
 
 
 def json_bytes(content: dict[str, object], indent: int = orjson.OPT_INDENT_2) -> bytes:

@@ -9,15 +9,12 @@ from itertools import groupby
 from typing import Any
 
 from streameval.metrics.catalogue import entry_of, parse_spec
-from streameval.report.model import Column, Kind, Table, largest_first, outwards
-from streameval.report.parts import Number, Part
+from streameval.report.model import PER_LABEL, Column, Kind, Table, largest_first, listed, outwards, worst_first
+from streameval.report.parts import Number, Numbers, Part
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
-_FIRST = ("f1_micro", "f1_macro")
-"""Metrics of slices that come first where nobody chose any."""
-
+_FIRST = ("f1_micro", "f1_macro")  # metrics of slices that come first where nobody chose any
 _TOP = 3
-_OF_LABELS = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +47,26 @@ def tables_of(document: Document, *, top: int) -> list[Table]:
 
 
 def _arrow(metric: str) -> str:
-    return metric + _ARROWS[_better(metric)]
+    return metric + _ARROWS[entry_of(parse_spec(metric).name).bigger_is_better]
 
 
-def _better(metric: str) -> bool | None:
-    return entry_of(parse_spec(metric).name).bigger_is_better
+def _single(part: Part) -> dict[str, Number]:
+    """The metrics of all labels together."""
+    return {metric: numbers[None] for metric, numbers in part.metrics.items() if None in numbers}
+
+
+def _by_label(part: Part) -> dict[str, Numbers]:
+    return {metric: numbers for metric, numbers in part.metrics.items() if numbers and None not in numbers}
 
 
 def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Table]:
-    single = {metric: numbers[None] for metric, numbers in every.metrics.items() if None in numbers}
+    single = _single(every)
     columns = [Column("metric", "label", [*map(_arrow, single)])]
     columns += _values(list(single.values()), names, "all" if windows else "value")
     for part in windows:
         columns.append(Column(part.scope, "fraction", [part.metrics[metric][None].value for metric in single]))
-    if any(number.bounds for number in single.values()):
-        columns.append(Column("guaranteed", "text", [bounds_text(number) for number in single.values()]))
+    bounds = ["{} to {}".format(*outwards(*number.bounds)) if number.bounds else "" for number in single.values()]
+    columns += [Column("guaranteed", "text", bounds)] if any(bounds) else []
     reasons = [f"{metric}: {number.reason}" for metric, number in single.items() if number.reason]
     return [Table("metrics", "; ".join(reasons), columns)] if single else []
 
@@ -73,31 +75,23 @@ def _values(numbers: Sequence[Number], names: Sequence[str], name: str = "value"
     """The columns of some numbers: their value, or that of both sides, called by ``names``, and the change."""
     if not names:
         return [Column(name, "bar", [number.value for number in numbers])]
-    kinds: tuple[Kind, ...] = ("fraction", "fraction", "change")
-    cells = zip(*(number.cells.values() for number in numbers), strict=True)
-    return [Column(*each) for each in zip((*names, "change"), kinds, cells, strict=True)]
-
-
-def bounds_text(number: Number) -> str:
-    """Between what a value lies for certain; nothing where it is exact."""
-    return "" if number.bounds is None else "{} to {}".format(*outwards(*number.bounds))
+    return listed((*names, "change"), ("fraction", "fraction", "change"), ([*each.cells.values()] for each in numbers))
 
 
 def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
     """The slices by some names, the one with the least value, or the greatest loss, first."""
-    every = [metric for metric, numbers in parts[0].metrics.items() if None in numbers]
+    every, note = list(_single(parts[0])), ""
     metrics = every if chosen else sorted(every, key=lambda metric: metric not in _FIRST)[:_TOP]
-    note, sign = "", -1.0
     if metrics:
         first = [part.metrics[metrics[0]][None].value for part in parts]
-        sign = 1.0 if _better(metrics[0]) is False else -1.0
-        parts = [parts[at] for at in largest_first([math.nan if value is None else sign * value for value in first])]
+        values = [math.nan if value is None else value for value in first]
+        parts = [parts[at] for at in worst_first(values, parse_spec(metrics[0]))]
         note = f"worst {metrics[0]} first"
     if len(every) > len(metrics):
         note += f"; --metrics shows others, such as {next(metric for metric in every if metric not in metrics)}"
-    sides = parts[0].sizes["examples"].cells
+    sides = [side for side in parts[0].sizes["examples"].cells if side != "change"]
     columns = [Column(name, "label", [(part.where or {})[name] for part in parts]) for name in axis]
-    for side in [side for side in sides if side != "change"]:
+    for side in sides:
         sizes = [part.sizes["examples"].cells[side] for part in parts]
         columns.append(Column("examples" if len(sides) == 1 else f"examples {side}", "count", sizes))
     for metric in metrics:
@@ -110,7 +104,7 @@ def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
 def by_support(part: Part, top: int) -> list[Any]:
     """The labels of a part: of more than ``top`` those with the largest support."""
     labels = list(part.labels)
-    if len(labels) > top and all("support" in part.labels[label] for label in labels):
+    if len(labels) > top and "support" in part.labels[labels[0]]:
         support = [part.labels[label]["support"] for label in labels]
         labels = [labels[at] for at in largest_first([float(number.value or 0) for number in support])]
     return labels[:top]
@@ -123,11 +117,10 @@ def omitted_labels(part: Part, top: int) -> str:
 
 
 def _labels(part: Part, top: int) -> list[Table]:
-    counts = [name for name in ("support", "predicted") if any(name in each for each in part.labels.values())]
-    columns = {metric: numbers for metric, numbers in part.metrics.items() if None not in numbers and numbers}
-    chosen = by_support(part, top)
+    chosen, columns = by_support(part, top), _by_label(part)
+    counts = [name for name in ("support", "predicted") if chosen and name in part.labels[chosen[0]]]
     if counts and not columns:
-        columns = {name: {label: part.labels[label][name] for label in chosen} for name in _OF_LABELS}
+        columns = {name: {label: part.labels[label][name] for label in chosen} for name in PER_LABEL}
     if not chosen or not columns:
         return []
     table = [Column("label", "label", chosen)]
@@ -141,10 +134,9 @@ def _labels(part: Part, top: int) -> list[Table]:
 
 def _changed(part: Part, top: int, names: Sequence[str]) -> list[Table]:
     """The labels of which a metric changed most: the metrics of labels that were asked for, or F1."""
-    tables, columns = [], {metric: numbers for metric, numbers in part.metrics.items() if None not in numbers}
-    if not columns:
-        columns = {"f1": {label: numbers["f1"] for label, numbers in part.labels.items() if "f1" in numbers}}
-    for metric, numbers in columns.items():
+    f1 = {"f1": {label: numbers["f1"] for label, numbers in part.labels.items() if "f1" in numbers}}
+    tables = []
+    for metric, numbers in (_by_label(part) or f1).items():
         changed = [(label, number) for label, number in numbers.items() if number.value or number.reason]
         changed.sort(key=lambda pair: -abs(pair[1].value or 0.0))
         if changed and top:
