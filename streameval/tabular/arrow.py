@@ -23,25 +23,21 @@ except ImportError:
 ArrowError = pa.ArrowException
 
 
-def read_table(batch: object, columns: Columns, sep: str | None = None) -> dict[str, Any] | None:
-    """The arguments of ``update_many`` that say what a batch holds; None if it has no rows.
-
-    ``sep`` is what is between labels in a cell of text where ``columns`` does not say it.
-    """
+def read_table(batch: object, columns: Columns) -> dict[str, Any]:
+    """The arguments of ``update_many`` that say what a batch holds; none if it has no rows."""
     table = table_of(batch, columns)
-    sep = columns.sep or sep
-    arguments: dict[str, Any] = {"y_true": _labels(table, "actual", columns, sep), "null": columns.null}
+    arguments: dict[str, Any] = {"y_true": _labels(table, "actual", columns), "null": columns.null}
     if columns.scores is not None:
-        arguments["y_pred"] = _scores(table, columns, sep)
+        arguments["y_pred"] = _scores(table, columns)
     elif columns.predicted is not None:
-        arguments["y_pred"] = _labels(table, "predicted", columns, sep)
+        arguments["y_pred"] = _labels(table, "predicted", columns)
     if columns.mask is not None:
-        arguments["mask"] = _labels(table, "mask", columns, sep)
+        arguments["mask"] = _labels(table, "mask", columns)
     if columns.weight is not None:
-        arguments["weights"] = _numbers(table.column(columns.weight), columns.weight, sep)
+        arguments["weights"] = _numbers(table.column(columns.weight), columns.weight, columns.sep)
     if columns.by:
         arguments["where"] = {name: table.column(name) for name in columns.by}
-    return arguments if table.num_rows else None
+    return arguments if table.num_rows else {}
 
 
 def check_cells(table: Any, columns: Columns, sep: str | None) -> None:
@@ -101,17 +97,17 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
     return pa.Table.from_arrays([*lists.values(), *plain.columns], [*lists, *plain.column_names])
 
 
-def _labels(table: Any, role: str, columns: Columns, sep: str | None) -> Any:
+def _labels(table: Any, role: str, columns: Columns) -> Any:
     """What names the labels of rows, as ``update_many`` reads it."""
     wide = columns.wide(role, table.column_names)
     if wide is not None:
-        return _wide(table, wide, sep)
+        return _wide(table, wide, columns.sep)
     name: str = getattr(columns, role)
     column = table.column(name)
     kind, advice = column.type, "give a list of labels in every row"
     if cells.is_string(kind):
-        if sep is not None:
-            return cells.lists_of(column, sep)
+        if columns.sep is not None:
+            return cells.lists_of(column, columns.sep)
         advice = f"split them with sep=',' or what else is between labels, or {advice}"
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
         inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
@@ -143,20 +139,20 @@ def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
     return column.to_numpy()  # type: ignore[no-any-return]  # Arrow has no types
 
 
-def _scores(table: Any, columns: Columns, sep: str | None) -> Any:
+def _scores(table: Any, columns: Columns) -> Any:
     wide = columns.wide("scores", table.column_names)
     if wide is not None:
         if columns.predicted is not None:
             raise InputError("scores are in columns of their own, which name their labels; leave predicted out")
-        return _wide(table, wide, sep)
+        return _wide(table, wide, columns.sep)
     name = str(columns.scores)
     column = table.column(name)
-    if cells.is_string(column.type) and sep is not None:
-        column = cells.scores_of(column, sep, name, labelled=columns.predicted is None)
+    if cells.is_string(column.type) and columns.sep is not None:
+        column = cells.scores_of(column, columns.sep, name, labelled=columns.predicted is None)
     if columns.predicted is not None:
         lists = [
             part if isinstance(part, list) else part.to_pylist()
-            for part in (_labels(table, "predicted", columns, sep), column)
+            for part in (_labels(table, "predicted", columns), column)
         ]
         return [columns.pair(*row) for row in zip(*lists, strict=True)]
     if isinstance(column, list):

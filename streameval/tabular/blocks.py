@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from streameval.errors import DependencyError, InputError, StreamevalError, silent
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job
-from streameval.tabular.rows import read_rows
 
 _REASONS = 3
 
@@ -83,18 +82,9 @@ class Counting:
                 raise type(error)(self.job.columns.describe(str(error))) from None
 
     def _count(self, rows: Any, sep: str | None) -> None:
-        if isinstance(rows, list):
-            for row in rows:
-                if isinstance(row, RowError):
-                    raise row
-            columns = self.job.columns
-            columns = replace(columns, sep=sep) if columns.sep is None and sep is not None else columns
-            arguments = read_rows(rows, columns) if rows else {}
-        else:
-            from streameval.tabular.arrow import read_table
-
-            arguments = read_table(rows, self.job.columns, sep) or {}
-        if arguments:
+        if isinstance(rows, list) and (wrong := next((row for row in rows if isinstance(row, RowError)), None)):
+            raise wrong
+        if arguments := self.job.arguments(rows, sep):
             self.state.update_many(**arguments)
             if self.window is not None:
                 with silent():  # of what the state has warned

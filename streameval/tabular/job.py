@@ -15,6 +15,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.tabular.columns import Columns, Names
+from streameval.tabular.rows import read_rows
 from streameval.windows.base import Window
 from streameval.wire.envelope import METRIC, SLICED, holder_of
 
@@ -132,7 +133,7 @@ class Job:
         return _empty(self.empty).copy()
 
     def add(self, state: State, batch: object) -> None:
-        """Count the rows of a batch, in one call of ``update_many``.
+        """Count the rows of a batch, in one call of ``update_many``: all of them, or none if anything is wrong.
 
         Parameters
         ----------
@@ -140,24 +141,28 @@ class Job:
             What `fresh` gave.
         batch
             A record batch or table of Arrow, or a data frame of pandas or polars; other columns may be in it too.
+            Or a list of rows, which are mappings or have the columns as attributes.
 
         Raises
         ------
         InputError, LabelError
             If a column is missing, or holds what cannot be read; the message names it. Nothing has changed then.
         """
-        from streameval.tabular.arrow import read_table  # imported late, since pyarrow is optional
-
-        self.update(state, read_table(batch, self.columns))
-
-    def update(self, state: State, arguments: Mapping[str, Any] | None) -> None:
-        """Call ``update_many`` of a state; what is wrong with an argument is said of the column that it came from."""
-        if arguments is None:
-            return
+        arguments = self.arguments(batch)
         try:
-            state.update_many(**arguments)
+            if arguments:
+                state.update_many(**arguments)
         except InputError as error:
             raise type(error)(self.columns.describe(str(error))) from None
+
+    def arguments(self, batch: object, sep: str | None = None) -> dict[str, Any]:
+        """The arguments of ``update_many`` for a batch, none if it has no rows; ``sep`` is for columns without one."""
+        columns = replace(self.columns, sep=sep) if sep is not None and self.columns.sep is None else self.columns
+        if isinstance(batch, list):
+            return read_rows(batch, columns) if batch else {}
+        from streameval.tabular.arrow import read_table  # imported late, since pyarrow is optional
+
+        return read_table(batch, columns)
 
     def check(self, table: object) -> None:
         """Raise what the first worker would raise if a column is missing, or of a type that cannot be read.

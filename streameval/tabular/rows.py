@@ -11,18 +11,8 @@ from streameval.errors import InputError
 from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.columns import Columns
-from streameval.tabular.job import Job, State
 
 _AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
-
-
-def add_items(job: Job, state: State, items: Iterable[object]) -> None:
-    """Count rows, and tables of many rows; where one of them is refused, what came before is counted."""
-    for block in blocks_of(items):
-        if isinstance(block, list):
-            add_rows(job, state, block)
-        else:
-            job.add(state, block)
 
 
 def blocks_of(items: Iterable[object]) -> Iterator[Any]:
@@ -33,40 +23,34 @@ def blocks_of(items: Iterable[object]) -> Iterator[Any]:
             yield from group if tables else [[*group]]
 
 
-def add_rows(job: Job, state: State, rows: list[object]) -> None:
-    """Count rows: all of them, or none if anything is wrong.
-
-    Labels may be in sets, lists, tuples, ``{label: bool}``, or 0/1 arrays; scores in ``{label: number}``, pairs, or
-    lists of numbers in the order of the declared labels.
-    """
-    if rows:
-        job.update(state, read_rows(rows, job.columns))
-
-
 def is_table(item: Any) -> bool:
     """Whether something is a table of many rows: of Arrow, or a data frame."""
     return form_of(item) in FRAMES
 
 
 def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
-    """The arguments of ``update_many`` that say what rows hold; rows and errors are those of `add_rows`."""
-    arguments: dict[str, Any] = {"y_true": _lists(rows, columns.actual, "actual", columns), "null": columns.null}
-    if columns.predicted is not None:
-        arguments["y_pred"] = _lists(rows, columns.predicted, "predicted", columns)
+    """The arguments of ``update_many`` that say what rows hold.
+
+    Labels may be in sets, lists, tuples, ``{label: bool}``, or 0/1 arrays; scores in ``{label: number}``, pairs, or
+    lists of numbers in the order of the declared labels.
+    """
+    sides = {"actual": "y_true", "predicted": "y_pred", "mask": "mask", "scores": "scores"}
+    arguments = {
+        argument: _lists(rows, getattr(columns, role), role, columns)
+        for role, argument in sides.items()
+        if getattr(columns, role) is not None
+    }
     if columns.scores is not None:
-        scores = _lists(rows, columns.scores, "scores", columns)
+        scores = arguments.pop("scores")
         labels = arguments.get("y_pred", scores)
         arguments["y_pred"] = [_scores(*row, columns) for row in zip(labels, scores, strict=True)]
-    if columns.mask is not None:
-        arguments["mask"] = _lists(rows, columns.mask, "mask", columns)
     if columns.weight is not None:
         weights = column_of(rows, columns.weight, "weight")
         arguments["weights"] = [float(w) if isinstance(w, str) and columns.sep else w for w in weights]
         if nulls := sum(value is None for value in arguments["weights"]):
             raise InputError(f"column {columns.weight!r} holds {number_of(nulls, 'null')}; every row needs a weight")
-    if columns.by:
-        arguments["where"] = {name: column_of(rows, name, "by") for name in columns.by}
-    return arguments
+    where = {name: column_of(rows, name, "by") for name in columns.by}
+    return arguments | {"null": columns.null} | ({"where": where} if where else {})
 
 
 def column_of(rows: list[Any], name: str, role: str) -> list[Any]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
-from streameval.tabular.rows import add_items, is_table
+from streameval.tabular.rows import blocks_of, is_table
 from tests.tabular.test_arrow import PRED, TRUE, job, reference
 
 ROWS = [{"actual": true, "predicted": pred} for true, pred in zip(TRUE, PRED, strict=True)]
@@ -28,7 +28,8 @@ FORMS: dict[str, Any] = {
 def counted(rows: list[Any], **options: Any) -> Any:
     what = job(**options)
     state = what.fresh()
-    add_items(what, state, rows)
+    for batch in blocks_of(rows):
+        what.add(state, batch)
     return state
 
 
@@ -149,5 +150,5 @@ def test_rows_that_cannot_be_read_are_refused_and_nothing_is_counted(row: Any, m
     what = job()
     state = what.fresh()
     with pytest.raises(se.InputError, match=message):
-        add_items(what, state, [ROWS[0], row])
+        what.add(state, [ROWS[0], row])
     assert state == what.fresh()

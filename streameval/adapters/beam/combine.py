@@ -17,7 +17,7 @@ from streameval.metrics.catalogue import catalogue
 from streameval.progressive.states import restored
 from streameval.slices import Sliced
 from streameval.tabular.job import Job, State
-from streameval.tabular.rows import add_rows, is_table
+from streameval.tabular.rows import is_table
 
 _ROWS = 256  # that wait in an accumulator: enough for a call to cost little, few enough for each of many keys
 
@@ -104,7 +104,7 @@ class Accumulator:
 
     def counted(self) -> State:
         """The state with all rows counted. If one of them is refused, none is, and asking again refuses them again."""
-        add_rows(self.job, self.state, self.rows)
+        self.job.add(self.state, self.rows)
         self.rows = []
         return self.state
 

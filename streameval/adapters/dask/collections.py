@@ -19,7 +19,7 @@ from streameval.errors import InputError, StreamevalError
 from streameval.schema.text import check_number, quoted
 from streameval.tabular.evaluate import count_rows
 from streameval.tabular.job import Job, JobOptions, Metrics, State
-from streameval.tabular.rows import add_items, is_table
+from streameval.tabular.rows import blocks_of, is_table
 from streameval.tabular.sources import are_paths, matches_of
 
 Scheduler: TypeAlias = str | Callable[..., Any] | None
@@ -162,5 +162,6 @@ def _read(job: Job, file: str) -> bytes:
 
 def _counted(job: Job, part: Any) -> bytes:
     state = job.fresh()
-    add_items(job, state, [part] if is_table(part) or isinstance(part, Mapping) else part)
+    for batch in blocks_of([part] if is_table(part) or isinstance(part, Mapping) else part):
+        job.add(state, batch)
     return state.to_bytes()
