@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, warn
 from streameval.schema.text import number_of, quoted
+from streameval.tabular.arrow import table_of
 from streameval.tabular.blocks import Block, RowError
 from streameval.tabular.cells import is_string, numbers_of
 from streameval.tabular.columns import Columns, Names
@@ -67,56 +68,60 @@ def _renamed(names: Names) -> Names:
     return names + _SUFFIX if isinstance(names, str) else tuple(name + _SUFFIX for name in names)
 
 
-_Places: TypeAlias = dict[tuple[type, Any], tuple[int, Callable[[int], str], int]]
-"""For each key, with its type, which row has it, and where this is: the row of a block."""
+class _Keys:
+    """The keys of one of two tables: for each, with its type, which row has it, and where this is."""
 
+    def __init__(self, name: str) -> None:
+        self.name, self.count = name, 0
+        self.rows: dict[tuple[type, Any], tuple[int, Callable[[], str]]] = {}
 
-def _keys_of(block: Block, name: str, known: _Places, first: int) -> list[tuple[type, Any]]:
-    """The keys of a block, noted with their rows, of which it has the ``first``; `InputError` if one is in two rows."""
-    rows = block.rows
-    values = column_of(rows, name, "join") if isinstance(rows, list) else rows.column(name).to_pylist()
-    for row, value in enumerate(values):
-        if isinstance(value, list | dict):
-            raise InputError(f"{block.place(row)}: {quoted(value)} is no key; join by strings or integers")
-        _, place, before = known.setdefault((type(value), value), (first + row, block.place, row))
-        if value is not None and (place, before) != (block.place, row):
-            both = f"{place(before)} and {block.place(row)}"
-            raise InputError(f"the key {quoted(value)} of column {name!r} is in two rows, {both}; keep one")
-    known.pop((type(None), None), None)
-    return [(type(value), value) for value in values]
+    def add(self, block: Block) -> list[tuple[type, Any]]:
+        """The keys of the next rows; `InputError` if one is in two rows."""
+        rows = block.rows
+        values = column_of(rows, self.name, "join") if isinstance(rows, list) else rows.column(self.name).to_pylist()
+        for row, value in enumerate(values):
+            if isinstance(value, list | dict):
+                raise InputError(f"{block.place(row)}: {quoted(value)} is no key; join by strings or integers")
+            if (type(value), value) in self.rows:
+                both = f"{self.rows[type(value), value][1]()} and {block.place(row)}"
+                raise InputError(f"the key {quoted(value)} of column {self.name!r} is in two rows, {both}; keep one")
+            if value is not None:
+                self.rows[type(value), value] = self.count + row, partial(block.place, row)
+        self.count += len(values)
+        return [(type(value), value) for value in values]
+
+    def example(self) -> str:
+        """One of them, and where it is."""
+        (_, value), (_, place) = next(iter(self.rows.items()))
+        return f"{quoted(value)} ({place()})"
 
 
 def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) -> Iterator[Block]:
     """The rows that are in both of two tables, of which the second is held in memory; warns of the others."""
+    keys, known, matched = _Keys(columns.key), _Keys(columns.key), 0
     parts = [_checked(block, columns.sides[1]) for block in truths]
-    keys, known, count, truth_count, matched = _Places(), _Places(), 0, 0, 0
     for part in parts:
-        truth_count += len(_keys_of(part, columns.key, known, truth_count))
-    if not truth_count:
+        known.add(part)
+    if not known.count:
         raise InputError("the table of truths has no rows")
     if all(isinstance(part.rows, list) for part in parts):
         truth: Any = [row for part in parts for row in part.rows]
     else:
         truth = _table(parts, columns.sides[1])
     for block in (_checked(block, columns.sides[0]) for block in blocks):
-        own = _keys_of(block, columns.key, keys, count)
-        count += len(own)
-        places = {row: known[key][0] for row, key in enumerate(own) if key in known}
+        places = {row: known.rows[key][0] for row, key in enumerate(keys.add(block)) if key in known.rows}
         if places:
             chosen = [*places]
             whole = _merged(_taken(block.rows, chosen), _taken(truth, [*places.values()]), columns)
             yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep)
         matched += len(places)
-    if not matched and keys:
-        (first, (_, place, row)), (other, (_, of_other, other_row)) = (
-            next(iter(side.items())) for side in (keys, known)
-        )
+    if not matched and keys.rows:
         raise InputError(
-            f"no row has a truth: column {columns.key!r} has keys such as {quoted(first[1])} ({place(row)}) and "
-            f"{quoted(other[1])} ({of_other(other_row)}); keys are compared with their type"
+            f"no row has a truth: column {columns.key!r} has keys such as {keys.example()} and {known.example()}; "
+            "keys are compared with their type"
         )
-    if count + truth_count > 2 * matched:
-        counts = f"{count - matched:,} rows have no truth, and {truth_count - matched:,} truths have no row"
+    if keys.count + known.count > 2 * matched:
+        counts = f"{keys.count - matched:,} rows have no truth, and {known.count - matched:,} truths have no row"
         warn(f"{counts}; {matched:,} rows are counted")
 
 
@@ -126,14 +131,10 @@ def _taken(rows: Any, places: list[int]) -> Any:
 
 def _merged(rows: Any, truths: Any, columns: Joined) -> Any:
     """Rows with the columns of their truths: a table if both are, for it would make one type of all mappings."""
-    names = list(truths[0] if isinstance(truths, list) else truths.column_names)
-    both, have = columns.sides[1], set(rows[0] if isinstance(rows, list) else rows.column_names)
-    renamed = {
-        name: name + _SUFFIX for name, role in both.roles if role != "by" for name in both.wide(role, names) or [name]
-    }
-    renamed |= {
-        name: name for name in filter(None, [*columns.by, columns.weight]) if name in names and name not in have
-    }
+    names, have = (list(part[0] if isinstance(part, list) else part.column_names) for part in (truths, rows))
+    roles = [(name, role) for name, role in columns.sides[1].roles if role != "by"]
+    renamed = {old: old + _SUFFIX for name, role in roles for old in columns.sides[1].wide(role, names) or [name]}
+    renamed |= {name: name for name in (*columns.by, columns.weight or "") if name in names and name not in have}
     if isinstance(rows, list) or isinstance(truths, list):
         lists = [part if isinstance(part, list) else part.to_pylist() for part in (rows, truths)]
         values = {new: column_of(lists[1], old, "truth") for old, new in renamed.items()}
@@ -149,8 +150,6 @@ def _chosen(block: Block, rows: list[int], row: int) -> str:
 
 def _checked(block: Block, columns: Columns) -> Block:
     """The same block, if all of its rows can be read, as a table of Arrow or a list of mappings."""
-    from streameval.tabular.arrow import table_of
-
     if not isinstance(block.rows, list):
         table = table_of(block.rows, columns)
         views = "string_view" in str(table.schema)  # of polars, from which Arrow takes no rows
@@ -163,9 +162,6 @@ def _checked(block: Block, columns: Columns) -> Block:
 
 
 def _table(blocks: Iterable[Block], columns: Columns) -> Any:
-    """The rows of checked blocks as one table."""
-    from streameval.tabular.arrow import table_of
-
     tables = list[Any]()
     try:
         for rows in (block.rows for block in blocks):
@@ -194,8 +190,7 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     examples: dict[str, Any] = {}
     for name in columns.check_names(table.column_names):
         column = table.column(name).combine_chunks()
-        roles = [role for other, role in columns.roles if other == name]
-        if any(role in _LIST_ROLES for role in roles):
+        if any(other == name and role in _LIST_ROLES for other, role in columns.roles):
             values = numbers_of(table.column(name), name).combine_chunks() if is_string(column.type) else column
             labels = table.column(label).combine_chunks()
             examples[name] = pa.MapArray.from_arrays(ends, labels, values)
@@ -204,10 +199,8 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
         numbers = _codes(table.column(name))
         if name != label and (numbers != np.repeat(numbers[firsts], np.diff(offsets))).any():
             raise InputError(f"column {name!r} differs among the rows of an example; give all rows of one the same")
-    names = examples[example].to_pylist()
-    yield Block(
-        pa.table(examples), lambda row: f"example {quoted(names[row])}", sum(p.size for p in parts), parts[0].sep
-    )
+    names, size = examples[example].to_pylist(), sum(part.size for part in parts)
+    yield Block(pa.table(examples), lambda row: f"example {quoted(names[row])}", size, parts[0].sep)
 
 
 def _codes(column: Any) -> np.ndarray[Any, Any]:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import chain
@@ -94,65 +95,55 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
     if are_paths(paths):
         return open_files(paths, columns, size)
     if hasattr(source, "peek") and hasattr(source, "read1"):  # a stream of bytes, such as standard input
-        return _stream(source, columns, size)
+        path = getattr(source, "name", None)
+        name = path if isinstance(path, str) and path != "<stdin>" else STDIN
+        return Source(_stream(source, name, columns, size, {}))
     if hasattr(source, "get_fragments"):  # a dataset of Arrow
         schema = pa.schema([source.schema.field(name) for name in columns.check_names(source.schema.names)])
         files = _parquet_files(source)
-        scans = (_blocks(_parquet_batches(file, schema, columns, size), file.path, 1) for file in files)
-        batches = chain.from_iterable(scans) if files else _rows(source.to_batches(schema.names, batch_size=size))
+        scans = (_blocks(_parquet_batches(file, schema, columns, size), file.path) for file in files)
+        batches = chain.from_iterable(scans) if files else _blocks(source.to_batches(schema.names, batch_size=size))
         return Source(batches, source.count_rows, schema)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         chosen = source.select(columns.check_names(source.schema.names))
-        return Source(_rows(chosen.to_batches(max_chunksize=size)), lambda: source.num_rows, chosen.schema)
+        return Source(_blocks(chosen.to_batches(max_chunksize=size)), lambda: source.num_rows, chosen.schema)
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         columns.check_names(list(source.columns))
         starts = range(0, len(source), size) or (0,)
-        return Source(_rows(source.iloc[start : start + size] for start in starts), lambda: len(source))
+        return Source(_blocks(source.iloc[start : start + size] for start in starts), lambda: len(source))
     if hasattr(source, "collect_schema") and hasattr(source, "collect"):
         return _polars(source, columns, size)
     if hasattr(source, "to_arrow_reader") or hasattr(source, "fetch_arrow_reader"):  # DuckDB
         names = columns.check_names(source.columns)
         chosen = source.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         reader = (chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader)(size)
-        return Source(_rows(reader), schema=reader.schema)
+        return Source(_blocks(reader), schema=reader.schema)
     if hasattr(source, "with_format") and hasattr(source, "iter") and hasattr(source, "column_names"):  # Hugging Face
         chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
-        return Source(_rows(chosen.iter(batch_size=size)))
+        return Source(_blocks(chosen.iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
         source = pa.RecordBatchReader.from_stream(source)
     if isinstance(source, pa.RecordBatchReader):
-        return Source(_rows(_cut(source, size)), schema=source.schema)
+        return Source(_blocks(_cut(source, size)), schema=source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
-        return Source(_items(iter(source)))
+        return Source(_blocks(blocks_of(source)))
     raise InputError(f"source must be a path, a table, a query or an iterable of rows or batches, not {quoted(source)}")
 
 
-def _blocks(batches: Iterable[Any], name: str, start: int, bytes_per_row: float = 0.0) -> Iterator[Block]:
-    """Batches with the numbers of their rows, which begin with ``start``; without a name these are of all rows."""
+def _blocks(batches: Iterable[Any], name: str = "", bytes_per_row: float = 0.0) -> Iterator[Block]:
+    """Batches with the numbers of their rows, which Python counts from 0, and files, which have a name, from 1."""
     first = 0
     for batch in batches:
-        stop = first + len(batch)
-        yield Block(batch, partial(_place, name, first + start), int(bytes_per_row * stop) - int(bytes_per_row * first))
+        stop, start = first + len(batch), first + bool(name)
+        place = partial(_place, f"{name}: row" if name else "row", start)
+        yield Block(batch, place, int(bytes_per_row * stop) - int(bytes_per_row * first))
         first = stop
 
 
 def _place(name: str, first: int, row: int) -> str:
-    return f"{name}: row {first + row:,}".removeprefix(": ")
-
-
-def _rows(batches: Iterable[Any]) -> Iterator[Block]:
-    """Batches of what is in memory, whose rows Python counts from 0."""
-    return _blocks(batches, "", 0)
-
-
-def _items(items: Iterator[Any]) -> Iterator[Block]:
-    """Rows that are objects, and tables of many rows."""
-    first = 0
-    for rows in blocks_of(items):
-        yield Block(rows, partial(_place, "", first))
-        first += len(rows)
+    return f"{name} {first + row:,}"
 
 
 def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
@@ -174,9 +165,9 @@ def _polars(frame: Any, columns: Columns, size: int) -> Source:
     schema = arrow_of_polars(chosen.head(0).collect()).schema
     if not hasattr(chosen, "collect_batches"):
         table = arrow_of_polars(chosen.collect(engine="streaming"))
-        return Source(_rows(table.to_batches(max_chunksize=size)), lambda: table.num_rows, schema)
+        return Source(_blocks(table.to_batches(max_chunksize=size)), lambda: table.num_rows, schema)
     parts = chosen.collect_batches(chunk_size=size, maintain_order=False)
-    return Source(_rows(_uncut(map(arrow_of_polars, parts))), schema=schema)
+    return Source(_blocks(_uncut(map(arrow_of_polars, parts))), schema=schema)
 
 
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
@@ -189,19 +180,15 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
         by_format: dict[str, list[str]] = {}
         for file in _within(place):
             by_format.setdefault(_format(file), []).append(str(file))
+        for text in by_format.pop("stream", ()):
+            folders = Path(text).relative_to(base).parts[:-1] if hive else ()
+            keys = dict(folder.split("=", 1) for folder in folders if "=" in folder)
+            blocks.append(_opened(text, columns, size, keys))
         for name, files in by_format.items():
-            if name in ("text", "stream"):
-                keys = [_keys(file, base) if hive else {} for file in files]
-                blocks += [_opened(*each, columns, size, name == "stream") for each in zip(files, keys, strict=True)]
-                continue
             import pyarrow.dataset as ds  # imported late, since it imports pandas
 
-            try:
-                coded = _strings(pq.ParquetFile(files[0]), columns) if name == "parquet" else None
-                form = name if coded is None else ds.ParquetFileFormat(dictionary_columns=coded)
-                datasets.append(ds.dataset(files, format=form, **hive))
-            except (pa.ArrowException, OSError) as error:
-                raise _damaged(files[0], error) from None
+            with _intact(files[0]):
+                datasets.append(ds.dataset(files, format=name, **hive))
             blocks += [_scanned(*scan, columns, size) for scan in _scans(datasets[-1], columns)]
     if not datasets:
         return Source(chain.from_iterable(blocks))
@@ -210,55 +197,45 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
     return Source(chain.from_iterable(blocks), lambda: sum(dataset.count_rows() for dataset in datasets), schema)
 
 
-def _keys(file: str, base: Path) -> dict[str, str]:
-    """The columns that the names of folders below a base say."""
-    folders = Path(file).relative_to(base).parts[:-1]
-    return dict(folder.split("=", 1) for folder in folders if "=" in folder)
+@contextmanager
+def _intact(file: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        why = " ".join(str(error).split())
+        raise InputError(f"{file} cannot be read: {why}; it may be damaged or incomplete") from None
 
 
 def _scanned(fragment: Any, schema: Any, columns: Columns, size: int) -> Iterator[Block]:
     """The rows of a file of a dataset."""
-    file = fragment.path
-    try:
-        per_row = Path(file).stat().st_size / max(1, fragment.count_rows())
+    with _intact(fragment.path):
         if fragment.format.default_extname == "parquet":
             batches = _parquet_batches(fragment, schema, columns, size)
         else:
             batches = fragment.to_batches(columns=schema.names, batch_size=size, schema=schema)
-        yield from _blocks(batches, file, 1, per_row)
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(file, error) from None
+        per_row = Path(fragment.path).stat().st_size / max(1, fragment.count_rows())
+        yield from _blocks(batches, fragment.path, per_row)
 
 
-def _opened(file: str, keys: dict[str, str], columns: Columns, size: int, is_arrow: bool) -> Iterator[Block]:
-    """The rows of a file of text, or of an Arrow stream."""
+def _opened(file: str, columns: Columns, size: int, keys: dict[str, str]) -> Iterator[Block]:
     with Path(file).open("rb") as stream:
-        yield from _arrow_stream(stream, file, columns, size) if is_arrow else read_text(stream, file, columns, keys)
+        yield from _stream(stream, file, columns, size, keys)
+
+
+def _stream(stream: Any, name: str, columns: Columns, size: int, keys: dict[str, str]) -> Iterator[Block]:
+    """The rows of a file of text, or of an Arrow stream."""
+    start = stream.peek(16)[:4]
+    if start == _STREAM:
+        return _arrow_stream(stream, name, columns, size)
+    if start in _FORMATS:
+        raise InputError(f"{name} is Parquet or Arrow, which cannot be read as a stream; give the path of a file")
+    return read_text(stream, name, columns, keys)
 
 
 def _arrow_stream(stream: Any, name: str, columns: Columns, size: int) -> Iterator[Block]:
-    try:
-        with pa.ipc.open_stream(stream) as reader:
-            names = columns.check_names(reader.schema.names)
-            batches = (batch.select(names) for batch in _cut(reader, size))
-            yield from sized(stream, _blocks(batches, name, 1))
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(name, error) from None
-
-
-def _stream(stream: Any, columns: Columns, size: int) -> Source:
-    """The rows of a stream of bytes."""
-    start, path = stream.peek(16)[:4], getattr(stream, "name", None)
-    name = path if isinstance(path, str) and path != "<stdin>" else STDIN
-    if start == _STREAM:
-        return Source(_arrow_stream(stream, name, columns, size))
-    if start in _FORMATS:
-        raise InputError(f"{name} is Parquet or Arrow, which cannot be read as a stream; give the path of a file")
-    return Source(read_text(stream, name, columns, {}))
-
-
-def _damaged(file: str, error: Exception) -> InputError:
-    return InputError(f"{file} cannot be read: {' '.join(str(error).split())}; it may be damaged or incomplete")
+    with _intact(name), pa.ipc.open_stream(stream) as reader:
+        names = columns.check_names(reader.schema.names)
+        yield from sized(stream, _blocks((batch.select(names) for batch in _cut(reader, size)), name))
 
 
 def files_of(path: PathLike) -> list[Path]:
@@ -283,17 +260,6 @@ def _within(folder: Path) -> list[Path]:
     return files
 
 
-def _strings(file: Any, columns: Columns) -> set[str]:
-    """The columns of strings in a Parquet file that are read as codes, as they are stored, in half of the time."""
-    lists = [name for name, role in columns.roles if role in ("actual", "predicted", "mask")]
-    return {
-        column.path
-        for column in map(file.schema.column, range(len(file.schema)))
-        if column.logical_type.type == "STRING"
-        and (column.path in columns.by or (column.path not in lists and _of(column.path, lists)))
-    }
-
-
 def _parquet_files(dataset: Any) -> list[Any]:
     """The files of a dataset, if all are of Parquet and all of their rows are wanted; otherwise none."""
     try:
@@ -310,11 +276,17 @@ def _parquet_batches(fragment: Any, schema: Any, columns: Columns, size: int) ->
     known, own = get_partition_keys(fragment.partition_expression), fragment.physical_schema
     names = [name for name in schema.names if name in own.names and name not in known]
     same = [name for name in names if own.field(name).type == schema.field(name).type]
-    coded = {path for path in _strings(pq.ParquetFile(fragment.open()), columns) if _of(path, same)}
+    lists = [name for name, role in columns.roles if role in ("actual", "predicted", "mask")]
+    parts = pq.ParquetFile(fragment.open()).schema
+    read = {part.path: part for part in map(parts.column, range(len(parts))) if _of(part.path, names)}
+    coded = {  # strings that are read as codes, as they are stored, in half of the time
+        path
+        for path, part in read.items()
+        if part.logical_type.type == "STRING" and _of(path, same)
+        and (path in columns.by or (path not in lists and _of(path, lists)))
+    }  # fmt: skip
+    plain = any(part.physical_type == "BYTE_ARRAY" and path not in coded for path, part in read.items())
     file = pq.ParquetFile(fragment.open(), read_dictionary=coded)
-    paths = {column.path: column for column in map(file.schema.column, range(len(file.schema)))}
-    read = [path for path in paths if _of(path, names)]
-    plain = [path for path in read if paths[path].physical_type == "BYTE_ARRAY" and path not in coded]
 
     def column(batch: Any, field: Any) -> Any:
         if field.name in names:
@@ -341,10 +313,8 @@ def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
     names = columns.check_names(dataset.schema.names)
     whole, scans = dataset.schema, list[tuple[Any, Any]]()
     for fragment in dataset.get_fragments():
-        try:
+        with _intact(fragment.path):
             own = fragment.physical_schema
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(fragment.path, error) from None
         # What no file holds comes from the names of folders, such as region=eu.
         parted = f"({fragment.partition_expression}"
         for name in columns.check_names(dict.fromkeys([*own.names, *whole.names])):
@@ -358,10 +328,11 @@ def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
 
 
 def _format(file: Path) -> str:
+    """The format of a file for Arrow's datasets, or that it is read as a stream."""
     if not file.is_file():  # such as a pipe, from which every byte comes once
-        return "text"
+        return "stream"
     with file.open("rb") as opened:
         start = opened.read(4)
     if start not in _FORMATS and file.suffix.lower() in _NAMES:
         raise InputError(f"{file} is neither Parquet nor Arrow: it starts with {start!r}; give a table of it")
-    return _FORMATS.get(start, "text")
+    return _FORMATS.get(start, "stream")
