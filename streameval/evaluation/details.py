@@ -31,11 +31,8 @@ class Details:
     __slots__ = ()
     _draw: Callable[..., Any]
 
-    if not TYPE_CHECKING:  # so that type checkers know which attributes there are
-
-        def __getattr__(self, name: str) -> Never:
-            advice = f"; {ATTRIBUTES[name]}" if name in ATTRIBUTES else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{advice}")
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in ATTRIBUTES or hasattr(self, name)]
 
     @abstractmethod
     def copy(self) -> Self:
@@ -372,3 +369,16 @@ class Details:
         except MetricError:
             return False
         return True
+
+
+def _absent(name: str, advice: str) -> property:
+    """An attribute that is absent, for which users of other libraries ask; a ``__getattr__`` would slow all others."""
+
+    def get(self: object) -> Never:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {advice}")
+
+    return property(get)
+
+
+for _name, _advice in ATTRIBUTES.items():
+    setattr(Details, _name, _absent(_name, _advice))

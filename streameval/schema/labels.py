@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from itertools import islice
 from operator import countOf, lt
 from typing import Any, TypeAlias
@@ -106,17 +105,19 @@ class LabelIndex:
         self.guard = commit.Guard()
         self._made: dict[str, dict[Key, int]] = {}
         self.limit, self.look = limit, self.fixed + (IDENTIFIERS if limit is None else limit)
+        if self.labels:
+            self.__class__ = _Unindexed
+        else:
+            self._index({})
 
-    def __getattr__(self, name: str) -> Any:
-        """``columns``, made when they are first asked for, as many objects are read from bytes and only merged."""
-        if name == "known":
-            self.known = self.columns if self.limit is None or len(self.labels) <= self.look else {}
-            return self.known
-        if name != "columns":
-            raise AttributeError(name)
-        columns = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=False))  # labels may follow meanwhile
-        self.columns = self._made.setdefault(name, columns)  # the same for all threads
-        return self.columns
+    def _index(self, columns: dict[Key, int]) -> None:
+        """Take these columns of all labels."""
+        self.columns = columns
+        self._set_known()
+        self.__class__ = LabelIndex
+
+    def _set_known(self) -> None:
+        self.known = self.columns if self.limit is None or len(self.labels) <= self.look else {}
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -124,12 +125,8 @@ class LabelIndex:
     def bound(self, limit: int | None, look: int = sys.maxsize) -> None:
         """Set the limit, and when to look."""
         self.limit, self.look = limit, look
-        with suppress(AttributeError):
-            del self.known  # it is made anew
-
-    def _check_known(self) -> None:
-        if self.limit is not None and len(self.labels) > self.look:
-            self.known = {}
+        if type(self) is LabelIndex:
+            self._set_known()
 
     def add(self, label: Label) -> int:
         """The column of a normalised label; a new one if it has none yet."""
@@ -154,7 +151,7 @@ class LabelIndex:
             # In this order an interruption leaves at most columns that no label leads to, which count nothing.
             self.labels += new.values()
             columns.update(zip(new, range(start, start + len(new)), strict=True))
-            self._check_known()
+            self._set_known()
         return range(start, start + len(new)) if len(new) == len(keys) else list(map(columns.__getitem__, keys))
 
     def order(self) -> IntArray:
@@ -172,15 +169,33 @@ class LabelIndex:
 
     def adopt(self, other: LabelIndex) -> None:
         """Become the same index as another that does not change any more."""
-        self.labels, self.columns, self.fixed, self._order = other.labels, other.columns, other.fixed, other._order
+        self.labels, self.fixed, self._order = other.labels, other.fixed, other._order
+        self._index(other.columns)
         self.bound(other.limit, other.look)
 
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""
-        twin = LabelIndex()
-        with suppress(AttributeError):  # first, so that each has its label if another thread registers some meanwhile
-            twin.columns = object.__getattribute__(self, "columns").copy()
-        twin.labels = self.labels.copy()
-        twin.fixed, twin._order = self.fixed, self._order
+        # Columns first, so that each has its label if another thread registers some meanwhile.
+        columns = self.columns.copy() if type(self) is LabelIndex else None
+        twin = LabelIndex(self.labels, self.fixed)
+        twin._order = self._order
+        if columns is not None:
+            twin._index(columns)
         twin.bound(self.limit, self.look)
         return twin
+
+
+class _Unindexed(LabelIndex):
+    """An index whose columns are made when they are first asked for: many objects are read from bytes and only merged.
+
+    A class of its own, since all attributes of a class with ``__getattr__`` take several times as long.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("columns", "known"):
+            raise AttributeError(name)
+        columns = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=False))  # labels may follow meanwhile
+        self._index(self._made.setdefault("columns", columns))  # the same for all threads
+        return getattr(self, name)

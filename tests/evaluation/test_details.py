@@ -220,6 +220,16 @@ def test_habits_of_other_libraries_work_or_are_answered():
             held.computed()
         with pytest.raises(AttributeError, match="RiverMetric"):
             held.works_with(None)
+        assert "get" in dir(held)
+        assert "compute" not in dir(held)
+
+
+def test_no_attribute_of_what_counts_is_looked_up_by_python_code():
+    """Attributes of a class with ``__getattr__`` take several times as long, and an update reads a dozen of them."""
+    ev = se.Evaluator(labels=["a"])
+    ev.update({"a"}, {"a"})
+    for kind in (type(ev), type(ev._core), type(ev._core.labels), se.F1, se.Rolling, se.Tumbling, se.Fading, se.Sliced):
+        assert not hasattr(kind, "__getattr__"), kind
 
 
 def test_a_window_bounds_what_it_reads():
