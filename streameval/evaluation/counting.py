@@ -385,7 +385,7 @@ class Accumulator(Details, Mergeable):
         return mine == theirs
 
     def _pieces(self) -> Iterator[bytes]:
-        return encode(saved_empty(self, self._core.states.in_blocks()))
+        return encode(saved_empty(self, self._core.states.content()))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:

@@ -84,7 +84,7 @@ def _pairs() -> Code:
     from streameval.states.pairs import Pairs
     from streameval.wire.pairs import OPTIONS, put_pairs, take_pairs
 
-    return Code(Pairs, lambda state, _: PairTables(state), put_pairs, take_pairs, OPTIONS)
+    return Code(Pairs, PairTables, put_pairs, take_pairs, OPTIONS)
 
 
 KINDS: dict[str, Kind] = {

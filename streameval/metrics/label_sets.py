@@ -12,8 +12,7 @@ from streameval.kernel.pairs import pairing
 from streameval.metrics.averaging import Value, as_float, root_of
 from streameval.metrics.pairs import of_examples, of_pairs
 from streameval.schema.labels import Label
-from streameval.states.pair_view import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
-from streameval.states.pairs import PairContent
+from streameval.states.pair_view import Counted, PairTables, content_of
 
 __all__ = ["Concurrence"]
 
@@ -30,8 +29,8 @@ _of_sets = partial(
 def label_sets(pairs: Counted) -> dict[tuple[Label, ...], float]:
     """How many examples have each set of true labels, or their weight: the most frequent first."""
     content = content_of(pairs, "labelsets")
-    weights, unit = set_weights_of(content), Fraction(1, 1 << (content.scale or 0))
-    weighted = content.set_weights is not None
+    weights, unit = content.set_weights, Fraction(1, 1 << (content.scale or 0))
+    weighted = content.weighted
     sizes = [as_float(weight * unit) for weight in weights] if weighted else weights
     names = (tuple(content.labels[label] for label in true) for true in content.sets)
     return dict(sorted(zip(names, sizes, strict=True), key=lambda item: -item[1]))
@@ -62,7 +61,7 @@ def scumble(pairs: Counted) -> Value:
     As the R package mldr; MLDA takes the q-th root for the geometric mean, however many labels an example has.
     """
     content = content_of(pairs, "labelsets")
-    whole, terms = weight_of(content), zip(*_scumbles(content), strict=True)
+    whole, terms = content.weight, zip(*_scumbles(content), strict=True)
     return sum((value * weight for value, weight in terms), Fraction(0)) / whole if whole else None
 
 
@@ -74,7 +73,7 @@ def scumble_cv(pairs: Counted) -> Value:
     content = content_of(pairs, "labelsets")
     values, weights = _scumbles(content)
     unit = Fraction(1, 1 << (content.scale or 0))
-    n = weight_of(content) * unit
+    n = content.weight * unit
     if n <= 1:
         return None
     first, second = (
@@ -84,12 +83,12 @@ def scumble_cv(pairs: Counted) -> Value:
     return (root_of(num, num * den) if num else 0) / (first / n) if first else None
 
 
-def _scumbles(content: PairContent) -> tuple[list[Fraction], list[int]]:
+def _scumbles(content: PairTables) -> tuple[list[Fraction], list[int]]:
     """The SCUMBLE and the weight of each label set."""
-    own = counts_of(content)["true"].tolist()
+    own = content.counts["true"].tolist()
     counts = [tuple(sorted(own[label] for label in true)) for true in content.sets]
     known = {each: _scumble_of(each) for each in set(counts)}
-    return [known[each] for each in counts], set_weights_of(content)
+    return [known[each] for each in counts], content.set_weights
 
 
 def _scumble_of(counts: tuple[int, ...]) -> Fraction:
@@ -117,7 +116,7 @@ def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
     labels that never occur in that mean, as 0.
     """
     content = content_of(pairs, "cooccurrence")
-    own = counts_of(content)["true"].tolist()
+    own = content.counts["true"].tolist()
     present = [label for label, count in enumerate(own) if count]
     if not present:
         return {}
@@ -125,7 +124,7 @@ def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
     middle = sum(ratios.values(), Fraction(0)) / len(ratios)
     rare = [label for label in present if ratios[label] > middle]
     partners: dict[int, dict[int, int]] = {label: {} for label in rare}
-    keys, weights = of_kind(content, pairing.TRUE_TRUE)
+    keys, weights = content.of_kind(pairing.TRUE_TRUE)
     for (one, two), weight in zip(keys[:, 1:3].tolist(), weights.tolist(), strict=True):
         for label, other in ((one, two), (two, one)):
             if label in partners and other not in partners and other in ratios:
@@ -192,7 +191,7 @@ _by_content(
 _by_content(
     "labelset_peak", "LabelsetPeak", "Fraction of examples that have the most frequent set of true labels.",
     "examples with the most frequent set / examples", _READ + " (PMax)", aliases=("pmax",),
-)(lambda content: _over(max(set_weights_of(content), default=0), weight_of(content)))  # fmt: skip
+)(lambda content: _over(max(content.set_weights, default=0), content.weight))  # fmt: skip
 _by_content(
     "labelset_diversity", "LabelsetDiversity", "Number of distinct label sets divided by the number of possible ones.",
     "distinct label sets / 2^q",

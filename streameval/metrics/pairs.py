@@ -23,8 +23,7 @@ from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
 from streameval.metrics.catalogue import Formula, Reading, metric
 from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
-from streameval.states.pair_view import Counted, PairTables, content_of, counts_of, of_kind, weight_of
-from streameval.states.pairs import PairContent
+from streameval.states.pair_view import Counted, PairTables, content_of
 from streameval.states.views import Counts, Integers, total
 
 __all__ = [
@@ -99,7 +98,7 @@ def confusion_matrix(pairs: Counted, *, values: Values = "counts") -> Matrix:
     kind = pairing.CONTRIBUTION if values == "contributions" else pairing.CONFUSION
     if values not in ("counts", "shares", "contributions"):
         raise MetricError(f"values must be 'counts', 'shares' or 'contributions', not {values!r}")
-    keys, weights = of_kind(content, kind)
+    keys, weights = content.of_kind(kind)
     nums, dens = (np.ones(len(keys), np.int64),) * 2 if values == "counts" else (keys[:, 3], keys[:, 4])
     common = math.lcm(*set(dens.tolist()))
     added = weights.astype(object) * nums * (common // dens.astype(object)) if len(keys) else weights
@@ -117,11 +116,11 @@ def cooccurrence(pairs: Counted, *, side: Side = "true") -> Matrix:
     if side not in ("true", "both", "pred"):
         raise MetricError(f"side must be 'true', 'both' or 'pred', not {side!r}")
     kinds = {"true": pairing.TRUE_TRUE, "both": pairing.TRUE_PRED, "pred": pairing.PRED_PRED}
-    keys, weights = of_kind(content, kinds[side])
+    keys, weights = content.of_kind(kinds[side])
     row, column, num = keys[:, 1], keys[:, 2], weights
     if side != "both":
         row, column, num = np.append(row, column), np.append(column, row), np.append(num, num)
-    own = counts_of(content)[side]
+    own = content.counts[side]
     there = np.flatnonzero(own != 0)
     row, column, num = np.append(row, there), np.append(column, there), np.append(num, own[there])
     order = np.lexsort((column, row))
@@ -243,12 +242,12 @@ class Entries:
 def association(pairs: Counted, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
     """See `Evaluator.association`."""
     content = content_of(pairs, "cooccurrence")
-    keys, weights = of_kind(content, pairing.TRUE_TRUE if side == "true" else pairing.PRED_PRED)
+    keys, weights = content.of_kind(pairing.TRUE_TRUE if side == "true" else pairing.PRED_PRED)
     row, column = np.append(keys[:, 1], keys[:, 2]), np.append(keys[:, 2], keys[:, 1])
     order = np.lexsort((column, row))
     row, column = row[order], column[order]
     n_ij = np.append(weights, weights)[order].astype(object)
-    own, n = counts_of(content)[side].astype(object), weight_of(content)
+    own, n = content.counts[side].astype(object), content.weight
     n_i, n_j = own[row], own[column]
     ratios: dict[str, Callable[[], Ratios]] = {
         "lift": lambda: Ratios(n_ij * n, n_i * n_j),
@@ -309,9 +308,9 @@ def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)
     A label that is always or never true depends on nothing. Undefined below two labels.
     """
     content = content_of(pairs, "cooccurrence")
-    keys, weights = of_kind(content, pairing.TRUE_TRUE)
-    size, n = len(content.labels), weight_of(content)
-    own = counts_of(content)["true"].astype(object)
+    keys, weights = content.of_kind(pairing.TRUE_TRUE)
+    size, n = len(content.labels), content.weight
+    own = content.counts["true"].astype(object)
     together = dict(zip(map(tuple, keys[:, 1:3].tolist()), weights.tolist(), strict=True))
     if size < 2 or not n:
         return Fraction(0) if size >= 2 else None
@@ -338,6 +337,6 @@ def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)
     return Fraction(2 * dependent, size * (size - 1))
 
 
-def _dependent(n_ij: int, n_i: int, n_j: int, n: int, content: PairContent, critical: Fraction) -> bool:
+def _dependent(n_ij: int, n_i: int, n_j: int, n: int, content: PairTables, critical: Fraction) -> bool:
     spread = n_i * (n - n_i) * n_j * (n - n_j)
     return bool(spread) and Fraction(n * (n * n_ij - n_i * n_j) ** 2, spread << (content.scale or 0)) > critical

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import fields
-from itertools import chain, pairwise
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import chain, pairwise, starmap, zip_longest
 from operator import eq
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
@@ -48,24 +48,50 @@ Added: TypeAlias = tuple[ExactSums[K], int]
 """Sums that are added so many times; a negative number takes them back."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """What a state holds, in canonical order, as a dataclass: equal states have equal contents, whatever their history.
+    """What a state holds, in canonical order: equal states have equal contents, whatever their history.
 
-    Each has ``examples``; ``labels``, the declared ones in their order, then the rest that is mentioned, sorted;
-    ``fixed``, how many are declared; and ``scale``: weight sums are in units of ``2**-scale``, which is as small as can
-    be, and None if every weight sum equals its count; sums and scale are then None.
+    What is large is made when it is called or iterated over, and the state must not change before.
+
+    Attributes
+    ----------
+    labels, fixed
+        The declared labels in their order, then the rest that is mentioned, sorted; and how many are declared.
+    scale
+        Weight sums are in units of ``2**-scale``, which is as small as can be; None if all equal their counts. Sums are
+        then None too.
     """
 
-    __slots__ = ()
+    examples: int
+    labels: tuple[Label, ...]
+    fixed: int
+    scale: int | None
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # of every subclass
-        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
-        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+        names = (field.name for field in fields(self))
+        parts = (zip_longest(_leaves(getattr(self, name)), _leaves(getattr(other, name))) for name in names)
+        return all(starmap(_same, chain.from_iterable(parts)))
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The arrays, lists and plain values of what a content holds."""
+    if callable(value):
+        yield from _leaves(value())
+    elif isinstance(value, Iterable) and not isinstance(value, str | list | np.ndarray):
+        items = value.items() if isinstance(value, Mapping) else value
+        yield from chain.from_iterable(map(_leaves, items))
+    else:
+        yield value
+
+
+def _same(one: Any, other: Any) -> bool:
+    equal = np.array_equal if isinstance(one, np.ndarray) else eq
+    return type(one) is type(other) and equal(one, other)
 
 
 class State(ABC, Generic[K]):
@@ -369,17 +395,13 @@ class State(ABC, Generic[K]):
             return tuple(names)
         return tuple(map(names.__getitem__, columns.tolist()))
 
-    def _head(self, columns: IntArray) -> tuple[int, tuple[Label, ...], int]:
+    def _head(self, columns: IntArray, scale: int | None) -> tuple[int, tuple[Label, ...], int, int | None]:
         """The first fields of every content."""
-        return self.examples, self.labels_of(columns), self.labels.fixed
+        return self.examples, self.labels_of(columns), self.labels.fixed, scale
 
     @abstractmethod
     def content(self) -> Any:
         """What is held, in canonical order."""
-
-    def in_blocks(self) -> Any:
-        """What is held, to be written: as `content`, unless this would take much memory."""
-        return self.content()
 
     @abstractmethod
     def _fill(self, content: Any) -> None:

@@ -112,17 +112,17 @@ class CurveTables(View[Curves]):
     @cached_property
     def moments(self) -> Integers | None:
         """The weight sums of each bin of each label and each class, shape (bins, 2, 3); None if unweighted."""
-        return None if self._scale is None else self._weights[2]
+        return None if self.scale is None else self._weights[2]
 
     @cached_property
     def _weights(self) -> tuple[int, Integers, Integers]:
         offsets, bins = self.read[:2]
-        return self._state.read_weights(self._columns, offsets, bins, self._scale or 0)
+        return self._state.read_weights(self._columns, offsets, bins, self.scale or 0)
 
     @cached_property
     def weight(self) -> int:
         """The weight of all examples, in units."""
-        return self.examples if self._scale is None else self._weights[0]
+        return self.examples if self.scale is None else self._weights[0]
 
     @cached_property
     def steps(self) -> Steps:
@@ -139,7 +139,7 @@ class CurveTables(View[Curves]):
         binned = whole[offsets[1:]] - whole[offsets[:-1]]
         positive: Integers = sides[:, 1]
         masked: Integers = sides[:, 2]
-        if self._scale is not None:
+        if self.scale is not None:
             positive, masked = self._weights[1].T
         return self.weight - masked - positive - binned, positive + weights[:0].sum()
 

@@ -25,7 +25,6 @@ from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
 from streameval.schema.batch import Batch, Dense, Example
-from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX, Content, Part, State, scored, united
 from streameval.states.weights import ExactSums, exact_weights
 
@@ -43,10 +42,17 @@ BLOCK = 2**12
 
 
 class CurveBlock(NamedTuple):
-    """Some bins, those of the next label behind those of the one before; see `CurveContent`.
+    """Some bins that hold a score, those of the next label behind those of the one before.
 
     Those of label ``first + i`` stand from offsets[i] to offsets[i + 1]; a label may go on in the next block.
-    ``weigh`` reads the weights, shape (bins, 2, 3).
+    ``weigh`` reads for each bin and class the weight of the scores, of the residuals and of their squares, unless all
+    weights are 1.
+
+    Attributes
+    ----------
+    counts, sums
+        How many negatives and positives each holds, shape (bins, 2); the sums of their residuals and of the squares, as
+        64-bit words, low word first, shape (bins, 2, 4).
     """
 
     first: int
@@ -58,20 +64,6 @@ class CurveBlock(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurveBlocks:
-    """What a state of curves holds, of which ``blocks`` iterates over the bins; see `CurveContent`."""
-
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
-    sides: IntArray
-    scale: int | None
-    weight: int | None
-    side_weights: list[list[int]] | None
-    blocks: Callable[[], Iterator[CurveBlock]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class CurveContent(Content):
     """What a state of curves holds; see `Content`.
 
@@ -80,28 +72,14 @@ class CurveContent(Content):
     sides
         In how many examples each label had no score: as a negative (0 for declared labels, which derive it), as a
         positive, and masked. Shape (labels, 3).
-    offsets, bins
-        The bins of each label that hold a score, in order: those of label i stand from offsets[i] to offsets[i + 1].
-    counts, sums
-        How many negatives and positives each holds, shape (bins, 2); the sums of their residuals and of the squares, as
-        64-bit words, low word first, shape (bins, 2, 4).
-    weight, side_weights, bin_weights
-        Of all examples; for each label where it is a positive without a score, and masked; for each bin and class of
-        the scores, of the residuals times weight, and of their squares times weight.
+    weight, side_weights
+        Of all examples; for each label where it is a positive without a score, and masked.
     """
 
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
     sides: IntArray
-    offsets: IntArray
-    bins: IntArray
-    counts: IntArray
-    sums: WordArray
-    scale: int | None
     weight: int | None
     side_weights: list[list[int]] | None
-    bin_weights: list[list[list[int]]] | None
+    blocks: Callable[[], Iterator[CurveBlock]]
 
 
 class Curves(State[Place]):
@@ -219,14 +197,14 @@ class Curves(State[Place]):
         weights: list[list[list[int]]] = self._weights_at(0).read(places, scale).reshape(-1, 2, 3).tolist()
         return weights
 
-    def _blocks(self, columns: IntArray, scale: int = 0) -> Iterator[CurveBlock]:
+    def _blocks(self, columns: IntArray, scale: int | None = None) -> Iterator[CurveBlock]:
         """The bins of columns."""
         first, low = 0, 0
         while True:
             some = columns[first : first + BLOCK]
             offsets, bins, counts, _, words = self.bins.read(some, low, BLOCK)
             if len(bins):
-                weigh = partial(self._bin_weights, some, offsets, bins, scale)
+                weigh = list if scale is None else partial(self._bin_weights, some, offsets, bins, scale)
                 yield CurveBlock(first, offsets, bins, counts, words, weigh)
             if len(bins) < BLOCK:
                 first, low = first + len(some), 0
@@ -235,28 +213,17 @@ class Curves(State[Place]):
             else:
                 first, low = first + int(np.searchsorted(offsets, BLOCK)) - 1, int(bins[-1]) + 1
 
-    def in_blocks(self) -> CurveBlocks:
-        """What is held, as `content`, block by block."""
-        scale, columns = self.canonical_scale(), self.columns()
-        held = (*self._head(columns), self.bins.sides(columns), scale)
-        blocks = partial(self._blocks, columns, scale or 0)
-        if scale is None:
-            return CurveBlocks(*held, None, None, blocks)
-        none = np.zeros(len(columns) + 1, np.int64)
-        weight, sides, _ = self.read_weights(columns, none, none[:0], scale)
-        return CurveBlocks(*held, weight, sides.tolist(), blocks)
-
     def content(self) -> CurveContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
-        offsets, bins, counts, _, words = self.bins.read(columns)
-        held = (*self._head(columns), self.bins.sides(columns))
+        held, blocks = (*self._head(columns, scale), self.bins.sides(columns)), partial(self._blocks, columns, scale)
         if scale is None:
-            return CurveContent(*held, offsets, bins, counts, words, None, None, None, None)
-        weight, *weights = self.read_weights(columns, offsets, bins, scale)
-        return CurveContent(*held, offsets, bins, counts, words, scale, weight, *(part.tolist() for part in weights))
+            return CurveContent(*held, None, None, blocks)
+        none = np.zeros(len(columns) + 1, np.int64)
+        weight, sides, _ = self.read_weights(columns, none, none[:0], scale)
+        return CurveContent(*held, weight, sides.tolist(), blocks)
 
-    def _fill(self, content: CurveBlocks) -> None:
+    def _fill(self, content: CurveContent) -> None:
         self.table.restore(content.examples, content.sides)
 
         def weights() -> Iterator[tuple[Place, int]]:

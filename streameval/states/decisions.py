@@ -20,7 +20,6 @@ import numpy as np
 from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import FloatArray, IntArray, Integers, RowKey
 from streameval.schema.batch import Batch, Dense, Example, Ragged
-from streameval.schema.labels import Label
 from streameval.states.base import Content, Part, State
 from streameval.states.weights import Again, ExactSums, common_scale, exact_integers
 
@@ -41,13 +40,9 @@ class DecisionContent(Content):
         The row keys in lexicographic order, shape (distinct, 4), and how many examples had each.
     """
 
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
     cells: IntArray
     keys: IntArray
     times: IntArray
-    scale: int | None
     cell_weights: Iterable[Sequence[int]] | None
     key_weights: Iterable[int] | None
 
@@ -136,16 +131,16 @@ class Decisions(State[Key]):
     def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, Integers | None]:
         """The counts of the five outcomes of each column and, where `canonical_scale` is not None, the weight sums."""
         self._reserve()
-        cells, sums = self.table.outcomes(columns), self.weights.value
-        if sums is None or scale is None:
+        cells = self.table.outcomes(columns)
+        if scale is None:
             return cells, None
-        return cells, sums.read((5 * columns + np.arange(5)[:, None]).reshape(-1).tolist(), scale).reshape(5, -1)
+        slots = (5 * columns + np.arange(5)[:, None]).reshape(-1).tolist()
+        return cells, self._weights_at(scale).read(slots, scale).reshape(5, -1)
 
     def by_example(self, scale: int | None) -> tuple[IntArray, IntArray, Integers | None]:
         """The row keys that occur, in no particular order, the count of each, and its weight sum."""
         keys, times = self.table.row_keys()
-        sums = self.weights.value
-        return keys, times, None if sums is None or scale is None else sums.read(_tuples(keys), scale)
+        return keys, times, None if scale is None else self._weights_at(0).read(_tuples(keys), scale)
 
     def mentions(self) -> IntArray:
         """In how many examples each label has a cell."""
@@ -155,38 +150,28 @@ class Decisions(State[Key]):
     def content(self) -> DecisionContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
-        cells, cell_weights = self.by_label(columns, scale)
-        keys, times, key_weights = self.by_example(scale)
-        order = np.lexsort(keys.T[::-1])
-        weights: tuple[Any, Any] = None, None
-        if cell_weights is not None and key_weights is not None:
-            weights = cell_weights.T.tolist(), key_weights[order].tolist()
-        return DecisionContent(*self._head(columns), cells.T, keys[order], times[order], scale, *weights)
-
-    def in_blocks(self) -> DecisionContent:
-        """What is held, as `content`, in little more memory than bytes take."""
-        scale, columns = self.canonical_scale(), self.columns()
-        if len(columns) <= BLOCK:
-            return self.content()
         self._reserve()
-        top = max(int(self.table.outcomes(part).max()) for part in _blocks(columns))
-        cells = np.empty((5, len(columns)), np.min_scalar_type(top))  # in no more bytes than they take
-        for at, part in enumerate(_blocks(columns)):
-            cells[:, BLOCK * at : BLOCK * (at + 1)] = self.table.outcomes(part)
-        keys, times, _ = self.by_example(None)
+        if len(columns) <= BLOCK:
+            cells = self.table.outcomes(columns)
+        else:  # in no more bytes than they take
+            top = max(int(self.table.outcomes(part).max()) for part in _blocks(columns))
+            cells = np.empty((5, len(columns)), np.min_scalar_type(top))
+            for at, part in enumerate(_blocks(columns)):
+                cells[:, BLOCK * at : BLOCK * (at + 1)] = self.table.outcomes(part)
+        keys, times = self.table.row_keys()
         order = np.lexsort(keys.T[::-1])
         keys, times = keys[order], times[order]
-        head = (*self._head(columns), cells.T, keys, times, scale)
-        sums = self.weights.value
-        if sums is None or scale is None:
-            return DecisionContent(*head, None, None)
+        held = (*self._head(columns, scale), cells.T, keys, times)
+        if scale is None:
+            return DecisionContent(*held, None, None)
+        sums = self._weights_at(0)
 
-        def weights() -> Iterator[list[int]]:
+        def weights() -> Iterator[tuple[int, ...]]:
             for part in _blocks(columns):
                 slots = (5 * part[:, None] + np.arange(5)).reshape(-1).tolist()
                 yield from zip(*[sums.each(slots, scale)] * 5, strict=True)
 
-        return DecisionContent(*head, Again(weights), Again(lambda: sums.each(_tuples(keys), scale)))
+        return DecisionContent(*held, Again(weights), Again(lambda: sums.each(_tuples(keys), scale)))
 
     def _fill(self, content: DecisionContent) -> None:
         self.table.restore(content.examples, content.cells, content.keys, content.times)

@@ -12,7 +12,7 @@ with itself, and which labels there are, are those of the decisions of the same 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, compress, pairwise
@@ -24,19 +24,18 @@ from streameval.kernel import backend
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example, ragged
-from streameval.schema.labels import Label
 from streameval.states.base import Added, Content, Merge, Part, State, refusal
 from streameval.states.decisions import BLOCK, Decisions
 from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
-from streameval.states.weights import ExactSums, changed, common_scale, joined
+from streameval.states.weights import ExactSums, changed, common_scale
 
 Key: TypeAlias = tuple[int, ...]
 """Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
 
 _ALL: Key = (-1,)
 _KINDS = range(pairing.CONFUSION, pairing.PRED_PRED + 1)
-_NO_PAIRS = np.zeros((0, 5), np.int64)
+NO_PAIRS = np.zeros((0, 5), np.int64)
 _BITS = {
     "confusions": pairing.CONFUSIONS,
     "contributions": pairing.CONTRIBUTIONS,
@@ -47,60 +46,27 @@ _BITS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairContent(Content):
-    """What a state of pairs holds; see `Content`.
+    """What a state of pairs holds, besides the cells of the decisions; see `Content`.
 
     Attributes
     ----------
     parts
         What is counted, in the order of `PARTS`.
-    cells, cell_weights
-        As of the decisions.
-    pairs, times, pair_weights
-        The pairs in lexicographic order, shape (distinct, 5): kind, row, column, numerator, denominator, where -1 is no
-        label and labels are positions in ``labels``; and how many examples had each.
-    sets, set_times, set_weights
-        The sets of true labels, each increasing, in lexicographic order, and how many examples had each.
     weight
         Of all examples.
-    """
-
-    parts: tuple[CountedPart, ...]
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
-    cells: IntArray
-    pairs: IntArray
-    times: IntArray
-    sets: list[tuple[int, ...]]
-    set_times: list[int]
-    scale: int | None
-    cell_weights: list[list[int]] | None
-    pair_weights: list[int] | None
-    set_weights: list[int] | None
-    weight: int | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairBlocks:
-    """What a state of pairs holds, block by block; see `PairContent`.
-
-    Attributes
-    ----------
     pairs
-        The pairs of a kind, any number of times: keys, how many examples had each, and their weights if there are any.
+        The pairs of each kind in lexicographic order, block by block: keys, shape (distinct, 5): kind, row, column,
+        numerator, denominator, where -1 is no label and labels are positions in ``labels``; how many examples had each;
+        and their weights if there are any.
     sets
-        The label sets likewise.
+        The sets of true labels, each increasing, in lexicographic order, likewise.
     length
         How many pairs there are, where this is known.
     """
 
     parts: tuple[CountedPart, ...]
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
-    scale: int | None
     weight: int | None
-    pairs: Callable[[int], Iterable[tuple[IntArray, IntArray, Iterable[int]]]]
+    pairs: Mapping[int, Callable[[], Iterable[tuple[IntArray, IntArray, Iterable[int]]]]]
     sets: Callable[[], Iterable[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]]
     length: int = 0
 
@@ -229,40 +195,17 @@ class Pairs(State[Key]):
             return None
         return max(own.smallest_scale(), theirs.smallest_scale())
 
-    def _all_sums(self) -> ExactSums[Any]:
-        """The weight sums, and those of the cells."""
-        return joined([self._weights_at(0), _cell_sums(self._cell_state._weights_at(0))])
+    def cells(self, columns: IntArray, scale: int | None) -> Integers:
+        """What the decisions count for each outcome and column: the weight sums, unless there is no scale."""
+        counts, weights = self._cell_state.by_label(columns, scale)
+        return counts if weights is None else weights
+
+    def weight(self, scale: int | None) -> int:
+        """Of all examples."""
+        return self.examples if scale is None else sum(self._weights_at(0).each([_ALL], scale))
 
     def content(self) -> PairContent:
         """What is held, in canonical order."""
-        blocks, columns = self.in_blocks(), self.columns()
-        of_kinds = chain.from_iterable(map(blocks.pairs, _KINDS))
-        keys, times, weights = zip((_NO_PAIRS, _NO_PAIRS[:, 0], ()), *of_kinds, strict=True)
-        sets, set_times, set_weights = zip(((), (), ()), *blocks.sets(), strict=True)
-        weighed: tuple[Any, ...] = (None,) * 4
-        if blocks.scale is not None:
-            slots = (5 * columns[:, None] + np.arange(5)).reshape(-1).tolist()
-            sums = self._all_sums()
-            weighed = (
-                sums.read(slots, blocks.scale).reshape(-1, 5).tolist(),
-                _chained(weights),
-                _chained(set_weights),
-                *sums.read([_ALL], blocks.scale).tolist(),
-            )
-        return PairContent(
-            self.parts,
-            *self._head(columns),
-            self._cell_state.by_label(columns, None)[0].T,
-            np.concatenate(keys),
-            np.concatenate(times),
-            _chained(sets),
-            _chained(set_times),
-            blocks.scale,
-            *weighed,
-        )
-
-    def in_blocks(self) -> PairBlocks:
-        """What is held, as `content`, block by block."""
         scale, columns = self.canonical_scale(), self.columns()
         sums = None if scale is None else self._weights_at(scale)
         place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself
@@ -270,32 +213,30 @@ class Pairs(State[Key]):
         pairs: Any = partial(_PairsInOrder, self.table, place, sums, scale or 0)
         if self.table.entries() <= BLOCK:
             pairs = partial(_few_in_order, self.table, *_ordered(*self.table.items(place)), sums, scale or 0)
-        return PairBlocks(
+        return PairContent(
+            *self._head(columns, scale),
             self.parts,
-            *self._head(columns),
-            scale,
-            None,
-            pairs,
+            None if scale is None else self.weight(scale),
+            {kind: partial(pairs, kind) for kind in _KINDS},
             lambda: _SetsInOrder(self._extra.sums, place, sums, scale or 0),
         )
 
-    def _fill(self, content: PairBlocks) -> None:
+    def _fill(self, content: PairContent) -> None:
         extra = dict[Key, int]()
 
         def weights() -> Iterator[tuple[Key, int]]:
             yield _ALL, content.weight or 0
-            for kind in _KINDS:
-                for keys, times, weights in content.pairs(kind):
-                    self.table.restore(content.examples, keys, times, content.length)
-                    if content.scale is not None:
-                        yield from zip(map(tuple, keys.tolist()), weights, strict=True)
+            for keys, times, weights in chain.from_iterable(make() for make in content.pairs.values()):
+                self.table.restore(content.examples, keys, times, content.length)
+                if content.scale is not None:
+                    yield from zip(map(tuple, keys.tolist()), weights, strict=True)
             for sets, times_of_sets, weights in content.sets():
                 names = [(0, *true) for true in sets]
                 extra.update(zip(names, times_of_sets, strict=True))
                 if content.scale is not None:
                     yield from zip(names, weights, strict=True)
 
-        self.table.restore(content.examples, _NO_PAIRS, _NO_PAIRS[:, 0])
+        self.table.restore(content.examples, NO_PAIRS, NO_PAIRS[:, 0])
         self._fill_weights(content.scale, weights())
         if self.extra is not None:
             self.root.commit(self.extra.prepare(ExactSums(0, extra)))
@@ -309,12 +250,12 @@ def _ordered(keys: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntAr
 
 def _few_in_order(
     table: Any, keys: IntArray, times: IntArray, order: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int
-) -> list[tuple[IntArray, IntArray, Iterable[int]]]:
+) -> tuple[tuple[IntArray, IntArray, Iterable[int]], ...]:
     """The pairs of a kind as one block, of all that a table has, which are `_ordered`."""
     start, stop = np.searchsorted(keys[:, 0], (kind, kind + 1))
     own = () if sums is None else map(tuple, table.items()[0][order[start:stop]].tolist())
     weights = () if sums is None else sums.each(own, scale)
-    return [(keys[start:stop], times[start:stop], weights)] if start < stop else []
+    return ((keys[start:stop], times[start:stop], weights),) if start < stop else ()
 
 
 class _PairsInOrder:
@@ -396,10 +337,6 @@ def _bounds_of(ends: IntArray, size: int) -> list[int]:
         within, after = np.searchsorted(ends, [bounds[-1] + size, bounds[-1]], "right").tolist()
         bounds.append(int(ends[max(within - 1, after)]))
     return bounds
-
-
-def _chained(parts: Iterable[Iterable[Any]]) -> list[Any]:
-    return list(chain.from_iterable(parts))
 
 
 def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> bool:

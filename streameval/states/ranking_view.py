@@ -136,7 +136,7 @@ class RankingTables(View[Rankings]):
         return list(zip(table.keys.tolist(), values, strict=True))
 
     def _table(self, which: int) -> Table:
-        return self._state.read_table(which, self._scale, self._gain_scale)
+        return self._state.read_table(which, self.scale, self._gain_scale)
 
     def _sums(self, table: Table) -> tuple[Integers, ...]:
         """The (weighted) sums of a table, column by column, in Python integers where products could pass 64 bits."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,8 +49,7 @@ from streameval.states.weights import Again, ExactSums, common_scale, joined
 _FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table(Content):
+class Table(NamedTuple):
     """One table in lexicographic order: keys, their sums, and their weighted sums (None if every weight is 1).
 
     Sums are int64, or Python integers for gains.
@@ -78,13 +77,9 @@ class RankingContent(Content):
     """
 
     options: RankingOptions
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
     mentions: IntArray
     tables: tuple[Table, ...]
     gain_scale: int
-    scale: int | None
 
 
 class Rankings(State[Key]):
@@ -278,13 +273,6 @@ class Rankings(State[Key]):
 
     def content(self) -> RankingContent:
         """What is held, in canonical order."""
-        content = self.in_blocks()
-        lists = (table.weights if table.weights is None else list(table.weights) for table in content.tables)
-        tables = (replace(table, weights=weights) for table, weights in zip(content.tables, lists, strict=True))
-        return replace(content, tables=tuple(tables))
-
-    def in_blocks(self) -> RankingContent:
-        """What is held, as `content`, with weights that are read when they are iterated over."""
         scale, gain_scale, columns = self.canonical_scale(), self.gain_scale(), self.columns()
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
@@ -298,7 +286,7 @@ class Rankings(State[Key]):
             weights = None if scale is None else Again(partial(self._weights_of, which, table.keys[order], scale))
             tables.append(Table(keys[order], table.sums[order], weights))
         mentions = self.table.mentions(len(self.labels))[columns]
-        return RankingContent(self.options, *self._head(columns), mentions, tuple(tables), gain_scale, scale)
+        return RankingContent(*self._head(columns, scale), self.options, mentions, tuple(tables), gain_scale)
 
     def _fill(self, content: RankingContent) -> None:
         main = [(table.keys, table.sums) for table in content.tables[:MAIN]]

@@ -262,10 +262,6 @@ class StateSet:
         """What the states hold, by name."""
         return {name: state.content() for name, state in self.states.items()}
 
-    def in_blocks(self) -> dict[str, Any]:
-        """What the states hold, by name, to be written."""
-        return {name: state.in_blocks() for name, state in self.states.items()}
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateSet):
             return NotImplemented

@@ -63,7 +63,7 @@ class View(Generic[S]):
 
     def __init__(self, state: S, columns: IntArray | None = None) -> None:
         self._state = state
-        self._scale = state.canonical_scale()
+        self.scale = state.canonical_scale()
         self._columns = state.columns() if columns is None else columns
 
     @cached_property
@@ -89,12 +89,12 @@ class View(Generic[S]):
     @property
     def weighted(self) -> bool:
         """Whether any example weighed other than 1."""
-        return self._scale is not None
+        return self.scale is not None
 
     @cached_property
     def unit(self) -> Fraction:
         """The weight of one unit."""
-        return Fraction(1, 1 << (self._scale or 0))
+        return Fraction(1, 1 << (self.scale or 0))
 
 
 class Tables(View[Decisions]):
@@ -108,7 +108,7 @@ class Tables(View[Decisions]):
     @cached_property
     def _cells(self) -> Integers:
         """Shape (5, labels)."""
-        cells, weights = self._state.by_label(self._columns, self._scale)
+        cells, weights = self._state.by_label(self._columns, self.scale)
         return _safe(cells, self.examples) if weights is None else weights
 
     @cached_property
@@ -127,7 +127,7 @@ class Tables(View[Decisions]):
 
     @cached_property
     def _rows(self) -> tuple[IntArray, IntArray, Integers | None]:
-        return self._state.by_example(self._scale)
+        return self._state.by_example(self.scale)
 
     @cached_property
     def times(self) -> Integers:

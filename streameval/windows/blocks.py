@@ -444,7 +444,7 @@ class Blocks(Window[A]):
         for index, block in sorted(state.blocks.items()):
             sink.append(zigzag(index))
             # Counts take a byte at least, for declared labels are not written again with each block.
-            put_states(sink, config, core_of(block).states.in_blocks(), least=1)
+            put_states(sink, config, core_of(block).states.content(), least=1)
 
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, self._origin, zoned, self._history, newest, code, latest = numbers

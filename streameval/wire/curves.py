@@ -16,7 +16,7 @@ from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.batch import offsets_of
 from streameval.schema.labels import Label
-from streameval.states.curves import BLOCK, CurveBlock, CurveBlocks, moments_of
+from streameval.states.curves import BLOCK, CurveBlock, CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
 from streameval.wire.fields import LONGEST, Blocks, Option, Packed, Sink, Source, WeightForm, joined, require
@@ -28,7 +28,7 @@ _LOWER = (1 << binned.DROPPED) - 1
 _LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
 
 
-def put_curves(sink: Sink, content: CurveBlocks) -> None:
+def put_curves(sink: Sink, content: CurveContent) -> None:
     """Write a content, without its labels."""
     lengths, last = np.zeros(len(content.labels), np.int64), 0
     columns = [Blocks(1), Blocks(), Blocks(), Blocks()]
@@ -53,7 +53,7 @@ def put_curves(sink: Sink, content: CurveBlocks) -> None:
     sink.weights(content.scale, _weights_of(content))
 
 
-def _weights_of(content: CurveBlocks) -> Iterator[int]:
+def _weights_of(content: CurveContent) -> Iterator[int]:
     """The sums of weights that do not follow from other sums."""
     yield content.weight or 0
     for sides in content.side_weights or ():
@@ -74,7 +74,7 @@ def _differ(plain: Sequence[int]) -> bool:
 
 def take_curves(
     source: Source, options: CurveOptions, labels: tuple[Label, ...], decisions: DecisionContent
-) -> CurveBlocks:
+) -> CurveContent:
     """What `put_curves` wrote, of a state with these labels. Bins are read again whenever they are asked for."""
     del options
     fixed, examples = decisions.fixed, decisions.examples
@@ -87,8 +87,8 @@ def take_curves(
         weight = source.integer()
         side_weights = [source.integers(2) for _ in labels]
     start = source.again()
-    content = CurveBlocks(
-        examples, labels, fixed, sides, scale, weight, side_weights, lambda: bins.blocks(start.again(), scale)
+    content = CurveContent(
+        examples, labels, fixed, scale, sides, weight, side_weights, lambda: bins.blocks(start.again(), scale)
     )
     _check(content, bins.blocks(source, scale))
     return content
@@ -190,7 +190,7 @@ def _take_moments(source: Source, plain: list[int]) -> list[int]:
     return [heavy, source.integer(_LONGEST), source.integer(_LONGEST)]
 
 
-def _check(content: CurveBlocks, blocks: Iterable[CurveBlock]) -> None:
+def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
     """Refuse what no stream can leave, and weights that are not in the form in which they are always written."""
     mentions, scale = np.zeros(len(content.labels), np.uint64), content.scale
     heavy, sums, exceeds = [0] * len(content.labels), WeightForm(scale or 0), False

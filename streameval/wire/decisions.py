@@ -34,7 +34,7 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     require(examples <= COUNT_MAX and packing.can_be(examples, len(declared), cells, keys, times))
     scale = source.scale()
     if scale is None:
-        return DecisionContent(examples, labels, len(declared), cells, keys, times, None, None, None)
+        return DecisionContent(examples, labels, len(declared), None, cells, keys, times, None, None)
     start, form = source.again(), WeightForm(scale)
     fn, fp, tp, masked, heaviest = 0, 0, 0, 0, 0
     for _, *counts in chain.from_iterable(cells[at : at + ROWS].tolist() for at in range(0, len(labels), ROWS)):
@@ -57,4 +57,4 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
         sum(key[part] * value for key, value in zip(keys.tolist(), key_sums, strict=True)) for part in range(4)
     ]
     require(by_example == [tp + fn, tp + fp, tp, masked])  # true, predicted, both and masked cells
-    return DecisionContent(examples, labels, len(declared), cells, keys, times, scale, Again(cell_weights), key_sums)
+    return DecisionContent(examples, labels, len(declared), scale, cells, keys, times, Again(cell_weights), key_sums)

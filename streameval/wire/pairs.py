@@ -6,7 +6,7 @@ all examples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, chain, pairwise
@@ -20,7 +20,7 @@ from streameval.kernel.types import IntArray, Integers
 from streameval.schema.labels import Label
 from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
-from streameval.states.pairs import PairBlocks, pairs_fit
+from streameval.states.pairs import PairContent, pairs_fit
 from streameval.states.weights import Again, trailing_zeros
 from streameval.wire.fields import (
     ROWS,
@@ -59,14 +59,14 @@ def _parts_of(bits: int) -> tuple[Part, ...]:
     return tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
 
 
-def put_pairs(sink: Sink, content: PairBlocks) -> None:
+def put_pairs(sink: Sink, content: PairContent) -> None:
     """Write a content, without what it shares with the decisions."""
     kinds = [kind for name in content.parts for kind in _KINDS[name]]
     for kind in kinds:
-        sink.blocks(Again(partial(_columns_of, content.pairs(kind), kind)), 3 + _FRACTIONS.get(kind, 0))
+        sink.blocks(Again(partial(_columns_of, content.pairs[kind](), kind)), 3 + _FRACTIONS.get(kind, 0))
     if "labelsets" in content.parts:
         sink.blocks(Again(partial(_columns_of_sets, content.sets())), 3, kept=(0, 2))
-    blocks = chain(chain.from_iterable(map(content.pairs, kinds)), content.sets())
+    blocks = chain(chain.from_iterable(content.pairs[kind]() for kind in kinds), content.sets())
     sink.weights(content.scale, chain.from_iterable(weights for *_, weights in blocks))
 
 
@@ -82,7 +82,7 @@ def _columns_of_sets(blocks: Iterable[tuple[list[tuple[int, ...]], list[int], An
         yield np.array(list(map(len, sets)), np.int64), members, np.array(times, np.int64)
 
 
-def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairBlocks:
+def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairContent:
     """What `put_pairs` wrote, of a state with these options and labels. It is read again whenever it is asked for."""
     if labels != decisions.labels:
         raise FormatError("label pairs without labels that the decisions have")
@@ -110,21 +110,13 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     if scale is not None:
         form.check()
 
-    def pairs(kind: int) -> Iterator[tuple[IntArray, IntArray, Sequence[int]]]:
-        return kinds[kind].blocks(begins[kind].again(), scale) if kind in kinds else iter(())
+    def again(start: Source, part: _Kind | _Sets) -> Callable[[], Iterator[Any]]:
+        return lambda: part.blocks(start.again(), scale)
 
+    pairs = {kind: again(begins[kind], part) for kind, part in kinds.items()}
     length = sum(len(of_kind.times) for of_kind in kinds.values())
-    return PairBlocks(
-        chosen,
-        examples,
-        labels,
-        decisions.fixed,
-        scale,
-        whole,
-        pairs,
-        lambda: sets.blocks(begins[0].again(), scale),
-        length,
-    )
+    head = examples, labels, decisions.fixed, scale
+    return PairContent(*head, chosen, whole, pairs, again(begins[0], sets), length)
 
 
 class _Kind:

@@ -88,7 +88,7 @@ def take_rankings(
         return [[source.integer(_LONGEST) if value else 0 for value in row] for row in sums.tolist()]
 
     tables = tuple(Table(keys, sums, None if scale is None else weights_of(sums)) for keys, sums in plain)
-    content = RankingContent(options, examples, labels, fixed, mentions, tables, gain_scale, scale)
+    content = RankingContent(examples, labels, fixed, scale, options, mentions, tables, gain_scale)
     if not is_possible(content):
         raise FormatError("the rankings contradict each other")
     return content

@@ -194,7 +194,7 @@ def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
         example = Example(slots, key, data.draw(st.sampled_from([1.0, 0.5, 1.5, 0.0])))
         pairs.count_one(example, 1)
     sink = Sink()
-    put_pairs(sink, pairs.in_blocks())
+    put_pairs(sink, pairs.content())
     source = Source(b"".join(sink.pieces()), 0)
     content = pairs.content()
     options = PairOptions(content.parts)
@@ -344,7 +344,7 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
 @pytest.mark.parametrize("chosen", [(), ("confusions",), ("cooccurrence",), ("confusions", "contributions")], ids=str)
 def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str, ...]):
     saved = decode(se.Evaluator([], keep=["pairs"]).to_bytes(), "Evaluator")
-    pairs = only_pairs(LabelIndex(), set(chosen)).in_blocks()
+    pairs = only_pairs(LabelIndex(), set(chosen)).content()
     data = b"".join(encode(dataclasses.replace(saved, contents={**saved.contents, "pairs": pairs})))
     with pytest.raises(se.FormatError, match="the bytes are damaged"):
         se.Evaluator.from_bytes(data)
@@ -404,9 +404,9 @@ def test_decisions_only_cost_no_byte_more_and_other_states_are_small():
             target.update_many(true, scores)
         sizes[name] = len(ev.to_bytes()) - len(bare.to_bytes())
         if name == "curves":
-            bins = len(ev._core.states.content()["curves"].bins)
+            bins = sum(len(block.bins) for block in ev._core.states.content()["curves"].blocks())
         if name == "pairs":
-            pairs = len(ev._core.states.content()["pairs"].pairs)
+            pairs = sum(len(keys) for make in ev._core.states.content()["pairs"].pairs.values() for keys, *_ in make())
         if name == "rankings":
             rows = sum(len(table.keys) for table in ev._core.states.content()["rankings"].tables)
     assert sizes["curves"] <= 16 * bins

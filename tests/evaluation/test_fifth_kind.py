@@ -48,12 +48,8 @@ class SizeOptions(StateOptions):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeContent(Content):
-    examples: int
-    labels: tuple[Any, ...]
-    fixed: int
     sizes: tuple[int, ...]
     times: tuple[int, ...]
-    scale: int | None
     weights: tuple[int, ...]
 
 
@@ -67,8 +63,7 @@ class Sizes(State[int]):
     def content(self) -> SizeContent:
         counts, scale = dict(sorted(self._extra.nonzero().items())), self.canonical_scale()
         weights = () if scale is None else self._weights_at(0).read(counts, scale).tolist()
-        labels, fixed = self.labels_of(self.columns()), self.labels.fixed
-        return SizeContent(self.examples, labels, fixed, tuple(counts), tuple(counts.values()), scale, tuple(weights))
+        return SizeContent(*self._head(self.columns(), scale), tuple(counts), tuple(counts.values()), tuple(weights))
 
     def _fill(self, content: SizeContent) -> None:
         counts = ExactSums(0, dict(zip(content.sizes, content.times, strict=True)))
@@ -97,7 +92,7 @@ def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], de
     weights = () if scale is None else tuple(source.integers(length))
     if scale is not None:
         require_weights(scale, weights, times)
-    return SizeContent(decisions.examples, labels, decisions.fixed, sizes, times, scale, weights)
+    return SizeContent(decisions.examples, labels, decisions.fixed, scale, sizes, times, weights)
 
 
 BIT = next(bit for bit in range(1, 32) if bit not in {kind.bit for kind in KINDS.values()})

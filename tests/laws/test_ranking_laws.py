@@ -133,6 +133,8 @@ def test_taking_back_is_the_inverse_of_counting(stream: Stream):
 @given(streams())
 def test_what_is_held_is_possible_and_most_of_what_is_not_is_reported(stream: Stream):
     content = stream.counted(stream.examples).content()
+    tables = (each._replace(weights=each.weights and list(each.weights)) for each in content.tables)
+    content = replace(content, tables=tuple(tables))
     assert is_possible(content)
     for which, part in ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1)):
         table = content.tables[which]
@@ -178,18 +180,18 @@ def test_arguments_are_never_changed_and_never_retained(stream: Stream):
     state.count(rows)
     if stream.examples:
         state.count_one(first, -1)
-    content = state.content()
+    counted = state.copy()
     assert [array.tobytes() for array in arrays] == before
     for array in arrays:
         array[...] = 0
-    assert state.content() == content
+    assert state == counted
 
 
 @settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
     state = stream.counted(stream.examples)
-    before = state.content()
+    before = state.copy()
     strangers = random_examples(stream.rng, [*LABELS, "new"], 5, weighted=True)
     strangers.append(Ranked(set(), {"new": 1.0}))
     for example in strangers:
@@ -199,14 +201,14 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
             continue  # has no propensity
         with pytest.raises(RevertError):
             stream.change(state, [example], -1)
-        assert state.content() == before
+        assert state == before
     for example in stream.examples[:1]:  # seen, but not as often, and not as heavy
         again = [example] * (1 + stream.examples.count(example))
         heavier = [Ranked(example.true, example.scores, example.hidden, 1 + 2 * sum(e.weight for e in stream.examples))]
         for wrong in (again, heavier) if len(stream.examples) == 1 else (heavier,):
             with pytest.raises(RevertError):
                 state.unmerge(stream.counted(wrong))
-            assert state.content() == before
+            assert state == before
 
 
 def test_a_label_that_an_example_needs_is_not_taken_away():
@@ -214,12 +216,12 @@ def test_a_label_that_an_example_needs_is_not_taken_away():
     stream = Stream(random.Random(0))
     stream.options, stream.declared = RankingOptions(), []
     state = stream.counted(one)
-    before = state.content()
+    before = state.copy()
     with pytest.raises(RevertError):  # the counts could be taken, but then the other example has a label too many
         stream.change(state, [Ranked({"b"}, {"b": 5.0})], -1)
-    assert state.content() == before
+    assert state == before
     stream.change(state, one[1:], -1)
-    assert state.content() == stream.counted(one[:1]).content()
+    assert state == stream.counted(one[:1])
 
 
 def test_weights_of_one_are_no_weights():
@@ -259,10 +261,10 @@ def test_a_sum_that_would_overflow_is_refused_and_changes_nothing():
         state = only_rankings(LabelIndex(LABELS), options)
         state.count(as_rows([Ranked(set(LABELS), dict.fromkeys(LABELS, 1.0))], LABELS, state.labels))
         while True:
-            before = state.content()
+            before = state.copy()
             try:
                 state.merge(state)
             except CounterOverflowError:
                 break
-        assert state.content() == before
+        assert state == before
         assert 2**55 < state.examples < 2**63

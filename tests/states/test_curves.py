@@ -82,7 +82,7 @@ def fed(width: int, fixed: bool, batches: list[Batch]) -> Counted:
 
 def same(a: Counted, b: Counted) -> bool:
     """Equal contents, and equal answers."""
-    first, second = a.content(), b.content()
+    first, second = a.states, b.states
     answers = [
         [reading("roc_auc")(tables, average=average) for average in ("micro", "macro", "weighted")]
         + [reading("average_precision")(tables, average="macro")]
@@ -129,11 +129,11 @@ def test_a_wrong_revert_changes_nothing_and_leaves_a_possible_state(stream: tupl
     width, fixed, batches = stream
     state = fed(width, fixed, batches)
     wrong = data.draw(examples(width, weighted=True))
-    before = state.content()
+    before = state.copy()
     try:
         state.count_one(wrong, -1)
     except RevertError:
-        assert state.content() == before
+        assert state == before
         return
     tables = CurveTables(state)
     for average in ("micro", "macro"):
@@ -143,7 +143,7 @@ def test_a_wrong_revert_changes_nothing_and_leaves_a_possible_state(stream: tupl
         ):
             assert math.isnan(result.value) or -1e-12 <= result.low <= result.value <= result.high <= 1 + 1e-12
     state.count_one(wrong, 1)
-    assert state.content() == before
+    assert state == before
 
 
 @CHECK
@@ -151,15 +151,15 @@ def test_a_wrong_revert_changes_nothing_and_leaves_a_possible_state(stream: tupl
 def test_content_copies_and_states_of_other_columns_are_the_same_state(stream: tuple):
     width, fixed, batches = stream
     state = fed(width, fixed, batches)
-    content = state.content()
+    before = state.copy()
     once, again = state.restored(), state.restored()
-    assert once.content() == content
+    assert once == before
     again.merge(state)
     state.merge(state)
     assert same(again, state)
-    assert content != state.content() or not batches
+    assert before != state or not batches
     twin = state.copy()
-    assert twin.content() == state.content()
+    assert twin == state
     for batch in batches:
         twin.count_one(batch, -1)
     assert same(twin, once)
@@ -181,9 +181,9 @@ def test_merging_translates_columns_by_label(stream: tuple):
 def test_merging_an_empty_state_changes_nothing():
     batch = rows_of(np.eye(3), np.eye(3) / 3)
     state = state_of(batch, width=3)
-    before = state.content()
+    before = state.copy()
     state.merge(state_of(width=3))
-    assert state.content() == before
+    assert state == before
 
 
 def test_weights_of_one_are_the_same_state_as_no_weights():
@@ -204,11 +204,11 @@ def test_arguments_are_neither_changed_nor_retained():
     true, scores = (rng.random((5000, 4)) < 0.5).astype(np.uint8), rng.random((5000, 4))
     copies = true.copy(), scores.copy()
     state = state_of(rows_of(true, scores), width=4)
-    before = state.content()
+    before = state.copy()
     assert (true == copies[0]).all()
     assert (scores == copies[1]).all()
     true[:], scores[:] = 0, 0.3
-    assert state.content() == before
+    assert state == before
 
 
 def test_labels_that_nothing_mentions_are_not_part_of_the_state():
@@ -224,10 +224,10 @@ def test_a_full_state_says_so_and_stays_as_it_is():
     state = state_of(rows_of(np.ones((1, 1)), np.ones((1, 1))), width=1)
     for _ in range(42):
         state.merge(state)
-    before = state.content()
+    before = state.copy()
     with pytest.raises(CounterOverflowError, match="more than 8796093022207 scores of one label in one bin"):
         state.merge(state)
-    assert state.content() == before
+    assert state == before
 
 
 def test_a_label_met_late_counts_as_a_negative_without_a_score_before():

@@ -22,7 +22,7 @@ from streameval.kernel.types import Lists
 from streameval.schema.batch import Dense, Example, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
-from streameval.states.pairs import PairContent
+from streameval.states.pair_view import PairTables
 from tests.support.effort import cases
 from tests.support.pair_oracle import NONE, heydarian, krstinic, shares_of
 from tests.support.states import Counted, only_pairs
@@ -165,13 +165,17 @@ def meant(examples: list[Meant]) -> dict[str, Counter]:
     return tables
 
 
-def held(content: PairContent) -> dict[str, Counter]:
-    """The same tables out of a content."""
+def pairs_of(content: PairTables) -> list[tuple[list[int], int]]:
+    of_kinds = (content.of_kind(kind) for kind in range(pairing.CONFUSION, pairing.PRED_PRED + 1))
+    return [pair for keys, weights in of_kinds for pair in zip(keys.tolist(), weights.tolist(), strict=True)]
+
+
+def held(content: PairTables) -> dict[str, Counter]:
+    """The same tables as they are read."""
     tables: dict[str, Counter] = {name: Counter() for name in meant([])}
     names = [*content.labels, NONE]
-    unit = Fraction(1, 1 << (content.scale or 0))
-    weights = content.times.tolist() if content.pair_weights is None else content.pair_weights
-    for (kind, row, column, num, den), value in zip(content.pairs.tolist(), weights, strict=True):
+    unit = content.unit
+    for (kind, row, column, num, den), value in pairs_of(content):
         cell, weight = (names[row], names[column]), value * unit
         if kind == pairing.CONFUSION:
             assert num == 1
@@ -184,10 +188,10 @@ def held(content: PairContent) -> dict[str, Counter]:
         else:
             tables["true" if kind == pairing.TRUE_TRUE else "pred"][frozenset(cell)] += weight
     for position, true in enumerate(content.sets):
-        value = content.set_times[position] if content.set_weights is None else content.set_weights[position]
+        value = content.set_weights[position]
         tables["sets"][frozenset(names[column] for column in true)] += value * unit
         tables["times"][frozenset(names[column] for column in true)] += content.set_times[position]
-    for label, row in zip(content.labels, content.cells.tolist(), strict=True):
+    for label, row in zip(content.labels, content._state.cells(content.columns, None).T.tolist(), strict=True):
         for outcome, count in enumerate(row):
             tables["cells"][label, outcome] += count
     return tables
@@ -209,7 +213,7 @@ RETAINED = {
 @given(streams())
 def test_the_state_holds_what_plain_loops_count(stream: tuple):
     declared, parts, examples = stream
-    content = fed(declared, parts, examples).content()
+    content = PairTables(fed(declared, parts, examples).state)
     expected, result = plain(meant(examples)), plain(held(content))
     wanted = {name for part in parts for name in RETAINED[part]}
     for name in result:
@@ -220,10 +224,7 @@ def test_the_state_holds_what_plain_loops_count(stream: tuple):
             assert result[name] == (expected[name] if name in wanted else {})
     assert content.examples == len(examples)
     assert set(content.labels) == set(declared).union(*(example.mentioned for example in examples))
-    if content.weight is not None:
-        assert content.weight * Fraction(1, 1 << content.scale) == sum(Fraction(e.weight) for e in examples)
-    else:
-        assert sum(Fraction(e.weight) for e in examples) == len(examples)
+    assert content.weight * content.unit == sum(Fraction(e.weight) for e in examples)
 
 
 def test_the_example_published_with_an_implementation_of_both_matrices():
@@ -231,7 +232,7 @@ def test_the_example_published_with_an_implementation_of_both_matrices():
     truth = ["ab", "abc", "", "a", "ab", "", "a", "ab", "ab"]
     guess = ["ab", "ac", "", "abc", "abc", "bc", "bc", "ac", "c"]
     examples = [Meant(frozenset(t), frozenset(p)) for t, p in zip(truth, guess, strict=True)]
-    result = held(fed("abc", ALL, examples).content())
+    result = held(PairTables(fed("abc", ALL, examples).state))
     names = ["a", "b", "c", NONE]
     counts = [[result["counts"][row, column] for column in names] for row in names]
     assert counts == [[5, 2, 4, 0], [0, 2, 3, 1], [0, 0, 1, 0], [0, 1, 1, 1]]
@@ -244,7 +245,7 @@ def test_the_example_published_with_an_implementation_of_both_matrices():
 @settings(max_examples=cases(200), deadline=None)
 @given(st.lists(meanings(heavy), max_size=8))
 def test_shares_and_contributions_of_a_row_are_the_weight_of_its_label(examples: list[Meant]):
-    result = held(fed((), ALL, examples).content())
+    result = held(PairTables(fed((), ALL, examples).state))
     for label in [*POOL, NONE]:
         support = sum(Fraction(e.weight) for e in examples if (label in e.sides[0] if label else not e.sides[0]))
         for table in ("shares", "contributions"):
@@ -277,7 +278,7 @@ def test_any_order_batching_and_merging_gives_the_same_content(stream: tuple, rn
                 shard.count_one(example.slots(index, rng), 1)
         total.merge(shard)
     assert total == reference
-    assert total.content() == reference.content()
+    assert total == reference
 
 
 @settings(max_examples=cases(100), deadline=None)
@@ -297,12 +298,12 @@ def test_reverting_undoes_updating(stream: tuple, example: Meant):
     declared, parts, examples = stream
     for one in (example, Meant(example.true, example.pred, example.masked)):
         state = fed(declared, parts, examples)
-        labels, before = state.labels, state.content()
+        labels, before = state.labels, state.copy()
         state.count_one(one.slots(labels, random.Random(0)), 1)
         state.count_one(one.slots(labels, random.Random(1)), -1)
-        assert state.content() == before
+        assert state == before
         state.compact()
-        assert state.content() == before
+        assert state == before
         for each in examples:
             state.count_one(each.slots(labels, random.Random(2)), -1)
         assert state == fresh(declared, parts)[0]
@@ -313,7 +314,7 @@ def test_reverting_undoes_updating(stream: tuple, example: Meant):
 def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, example: Meant, part: str):
     declared, parts, examples = stream
     state = fed(declared, {*parts, part}, examples)
-    before = state.content()
+    before = state.copy()
     if any(e.sides == example.sides and e.masked == example.masked for e in examples):
         return
     if part in ("confusions", "contributions", "labelsets") or example.sides[0] | example.sides[1]:
@@ -327,7 +328,7 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, ex
         if evident:
             with pytest.raises(RevertError):
                 state.count_one(example.slots(state.labels, random.Random(0)), -1)
-            assert state.content() == before
+            assert state == before
 
 
 def test_an_example_that_labels_contradict_is_refused():
@@ -365,13 +366,13 @@ def test_a_weight_that_was_not_counted_is_refused():
     state = fed(
         (), ALL, [Meant(frozenset("ab"), frozenset("b"), weight=0.5), Meant(frozenset("c"), frozenset(), weight=2)]
     )
-    before = state.content()
+    before = state.copy()
     for weight in (0.25, 0.75, 1.0, 2.0):
         with pytest.raises(RevertError):
             state.count_one(
                 Meant(frozenset("ab"), frozenset("b"), weight=weight).slots(state.labels, random.Random(0)), -1
             )
-        assert state.content() == before
+        assert state == before
 
 
 def test_examples_without_weight_still_weigh_nothing_after_compacting_and_merging():
@@ -380,7 +381,7 @@ def test_examples_without_weight_still_weigh_nothing_after_compacting_and_mergin
     state.compact()
     into, _ = fresh()
     into.merge(state)
-    assert into.content().weight == 0
+    assert PairTables(into.state).weight == 0
     assert into == state
 
 
@@ -397,11 +398,11 @@ def test_more_examples_than_64_bits_hold_are_refused():
     state.count_one(Meant(frozenset("a"), frozenset("b")).slots(labels, rng), 1)
     for _ in range(62):
         state.merge(state)
-    before = state.content()
+    before = state.copy()
     assert before.examples == 2**62
     with pytest.raises(CounterOverflowError):
         state.merge(state)
-    assert state.content() == before
+    assert state == before
 
 
 def test_weighted_and_plain_batches_mix():
@@ -426,12 +427,10 @@ def test_arguments_are_neither_changed_nor_retained():
     copies = copy.deepcopy(arrays)
     state.count(batch)
     assert all(np.array_equal(*pair) for pair in zip(arrays, copies, strict=True))
-    before = state.content()
+    before = state.copy()
     for array in arrays[1:]:
         array[:] = 0
-    assert state.content() == before
-    before.pairs[:] = 0
-    before.cells[:] = 0
+    assert state == before
     assert state == fed((), ALL, [Meant(e.true, e.pred, e.masked, frozenset(POOL), e.weight) for e in examples])
 
 
@@ -489,7 +488,7 @@ def test_threads_change_nothing(weighted: bool):
         batch = Dense(np.arange(20), true.astype(np.uint8), pred.astype(np.uint8), weights=weights)
         state.count(batch, threads)
         states.append(state)
-    assert states[0].content() == states[1].content()
+    assert states[0] == states[1]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -507,11 +506,13 @@ def test_pairs_and_sets_of_many_blocks_are_written_as_those_of_one(
         evaluator.update({11}, {3})  # columns are then not in the order of the labels
         evaluator.update_many(*zip(*examples, strict=True), weights=weights)
         evaluator.revert({11}, {3})
-        whole, content = evaluator.to_bytes(), evaluator._core.states.states["pairs"].content()
+        whole, state = evaluator.to_bytes(), evaluator._core.states.states["pairs"]
+        tables = [PairTables(state)]
         with monkeypatch.context() as patch:
             patch.setattr("streameval.states.pairs.BLOCK", size)
             assert evaluator.to_bytes() == whole
-            assert evaluator._core.states.states["pairs"].content() == content
-        assert content.pairs.tolist() == sorted(content.pairs.tolist())
-        assert content.sets == sorted(content.sets)
+            tables.append(PairTables(state))
+            pairs, sets = ([read(each) for each in tables] for read in (pairs_of, lambda each: each.sets))
+        assert pairs[0] == pairs[1] == sorted(pairs[0])
+        assert sets[0] == sets[1] == sorted(sets[0])
         assert se.Evaluator.from_bytes(whole) == evaluator

@@ -69,22 +69,27 @@ def compare_rankings(state: dict[str, Any], content: Any) -> None:
 
 def compare_curves(state: dict[str, Any], content: Any) -> None:
     assert state["sides"] == integers(content.sides.T)
-    assert state["bins"] == integers(content.bins)
-    assert state["lengths"] == integers(np.diff(content.offsets))
+    blocks = list(content.blocks())
+    lengths = np.zeros(len(content.labels), np.int64)
+    for block in blocks:
+        lengths[block.first : block.first + len(block.offsets) - 1] += np.diff(block.offsets)
+    assert state["bins"] == [value for block in blocks for value in block.bins.tolist()]
+    assert state["lengths"] == integers(lengths)
     for part in (0, 1):
-        words = content.sums[:, part].tolist()
+        words = [row for block in blocks for row in block.sums[:, part].tolist()]
+        counts = [n for block in blocks for n in block.counts[:, part].tolist()]
         sums = [(low | high << 64, least | most << 64) for low, high, least, most in words]
-        assert state["sums"][part] == [
-            (n, *pair) for n, pair in zip(content.counts[:, part].tolist(), sums, strict=True)
-        ]
+        assert state["sums"][part] == [(n, *pair) for n, pair in zip(counts, sums, strict=True)]
     assert state.get("weight") == content.weight
 
 
 def compare_pairs(state: dict[str, Any], content: Any) -> None:
-    assert [list(pair[:5]) for pair in state["pairs"]] == integers(content.pairs)
-    assert [pair[5] for pair in state["pairs"]] == integers(content.times)
-    assert state["sets"] == list(content.sets)
-    assert state["times"] == list(content.set_times)
+    blocks = [block for make in content.pairs.values() for block in make()]
+    assert [list(pair[:5]) for pair in state["pairs"]] == [key for keys, *_ in blocks for key in keys.tolist()]
+    assert [pair[5] for pair in state["pairs"]] == [n for _, times, _ in blocks for n in times.tolist()]
+    sets = list(content.sets())
+    assert state["sets"] == [true for names, *_ in sets for true in names]
+    assert state["times"] == [n for _, times, _ in sets for n in times]
 
 
 TRIALS = {

@@ -46,7 +46,7 @@ class Counted:
 
     def restored(self) -> Counted:
         """What the contents of the set give back."""
-        contents = self.states.in_blocks()
+        contents = self.states.content()
         labels = LabelIndex(contents["decisions"].labels)
         labels.fixed = contents["decisions"].fixed
         return Counted(StateSet.of(labels, [(type(self.state), self.state.options)], contents))

@@ -351,7 +351,7 @@ def test_a_fading_weighs_every_state_by_powers_of_two_between_whole_ones(half_li
     for name, value in window.get().items():
         assert value == pytest.approx(plain.get(name), rel=1e-12), name
     assert window.weight == pytest.approx(plain.weight, rel=1e-12)
-    assert window.snapshot()._view("pairs", "this").content().examples == 60
+    assert window.snapshot()._view("pairs", "this").examples == 60
 
 
 # -- values -----------------------------------------------------------------------------------------------------------
