@@ -53,12 +53,13 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
+_Version = Annotated[
+    bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Version and kernel.")
+]
+
+
 @app.callback()
-def _main(
-    version: Annotated[  # its callback answers
-        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Version and kernel.")
-    ] = False,
-) -> None:
+def _main(version: _Version = False) -> None:  # its callback answers
     """Exact multi-label evaluation of files and streams."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -13,6 +12,7 @@ from streameval.cli.reading import columns_of, sources_of
 from streameval.errors import StreamevalError
 from streameval.metrics.catalogue import catalogue
 from streameval.metrics.spec import MetricSpec
+from streameval.schema.config import Null, Rows, Unknown
 
 _WORDS = """
 Input
@@ -129,20 +129,15 @@ def described(name: str, kind: Any) -> Any:
     return Annotated[kind, typer.Option(*names, **options) if names else typer.Argument(**options)]
 
 
-RowsOption = StrEnum("RowsOption", ["labels", "indicator"])
-UnknownOption = StrEnum("UnknownOption", ["error", "ignore", "add"])
-NullOption = StrEnum("NullOption", ["error", "empty"])
-
-
 class Reading(TypedDict):
     """How rows are read, and which columns hold what."""
 
     sep: str | None
-    rows: RowsOption | None
+    rows: Rows | None
     labels: list[str] | None
-    unknown: UnknownOption | None
+    unknown: Unknown | None
     label_limit: int | None
-    null: NullOption | None
+    null: Null | None
     truth: str | None
     skip_bad: bool
     max_bad: str | None

@@ -23,7 +23,7 @@ from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.tabular.blocks import Counting
 from streameval.tabular.evaluate import with_truth
-from streameval.tabular.job import Job
+from streameval.tabular.job import Job, JobOptions
 from streameval.windows.sliding import Rolling
 
 _SCORED = (
@@ -31,16 +31,8 @@ _SCORED = (
     "average_precision_micro", "average_precision_macro",
 )  # fmt: skip
 
-_TRUTHS = ("y_true", "labels", "truth", "actual")
-"""What a column of true labels is often called."""
-
+_TRUTHS = ("y_true", "labels", "truth", "actual")  # what a column of true labels is often called
 _JUDGED = 1000  # rows from which on, and after each of which, bad ones are too many
-
-_READ = (
-    "actual", "predicted", "scores", "weight", "mask", "null", "sep", "rows", "unknown", "label_limit",
-    "example", "label",
-)  # fmt: skip
-"""The options that `Job.of` takes as they are."""
 
 
 def names_of(options: list[str] | None) -> tuple[str, ...]:
@@ -160,19 +152,20 @@ def find_truth(options: Reading, sources: list[Source]) -> None:
 
 def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), checks: Iterable[Check] = ()) -> Counting:
     """What counts rows as options say, whose columns are known, and the last of them, for the metrics of checks too."""
-    read = {name: getattr(options[name], "value", options[name]) for name in _READ if options[name] not in (None, [])}
+    names = ("actual", "predicted", *JobOptions.__annotations__)
+    read = {name: value for name in names if (value := options.get(name)) not in (None, [])}
     read |= {"by": names_of(options["by"]), "labels": labels_of(options["labels"])}
-    beta, threshold, size = options.get("beta"), options.get("threshold"), options.get("window")
-    scored = "scores" in read
+    beta, threshold, size = options.get("beta"), read.get("threshold"), options.get("window")
+    scored, decided = "scores" in read, "scores" not in read or threshold is not None
     if not scored and threshold is not None:
         raise UserError("--threshold is for scores; name their column with --scores")
     if len(set(read["by"])) < len(read["by"]):
         raise UserError(f"--by names a column twice: {', '.join(read['by'])}")
     metrics = metrics or names_of(options["metrics"])
     if not metrics:
-        metrics = DEFAULT_METRICS if not scored or threshold is not None else ()
-        if beta is not None and not metrics:
+        if beta is not None and not decided:
             raise UserError("--beta is for binary predictions; give --threshold, to make them of scores")
+        metrics = DEFAULT_METRICS if decided else ()
         metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
     specs = specs_of(metrics, beta, options.get("zero_division"))
     specs += [check.metric for check in checks if check.metric not in specs]
@@ -180,10 +173,9 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
         requires_scores = reads_scores(entry_of(spec.name))
         if requires_scores and not scored:
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
-        if scored and threshold is None and not requires_scores:
-            raise UserError(
-                f"{spec.key} requires binary predictions; give --threshold 0.5, or metrics of scores such as ndcg"
-            )
+        if not (requires_scores or decided):
+            why = "requires binary predictions; give --threshold 0.5, or metrics of scores such as ndcg"
+            raise UserError(f"{spec.key} {why}")
     read["threshold"] = threshold_of(threshold)
     of_all: Any = Job.of(specs, **read | {"by": ()}).fresh()
     window = None if size is None else Rolling(of_all, size=size)
