@@ -24,21 +24,17 @@ _TOKEN = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()
 _CALL = re.compile(r"(set|frozenset|array|)\((.*?)(?:,\s*dtype=[\w<>]+)?\)", re.DOTALL)
 _DIGITS = re.compile("[01]{3,}")
 _WORDS = {"true": True, "false": False, "nan": float("nan")}
-MISSING = frozenset(["None", "nan", "NaN", "null", "NULL"])
-"""What programs write in place of an empty cell."""
+_MISSING = frozenset(["None", "nan", "NaN", "null", "NULL"])  # what programs write in place of an empty cell
 
 
-def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; `InputError` where a key is in it twice."""
-    known = dict(pairs)
-    if len(known) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise InputError(f"the key {quoted(next(key for key in keys if keys.count(key) > 1))} occurs twice")
-    return known
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    if twice := [key for key in keys if keys.count(key) > 1] if len(set(keys)) < len(keys) else []:
+        raise InputError(f"the key {quoted(twice[0])} occurs twice")
+    return dict(pairs)
 
 
-def whole_number(digits: str) -> int:
-    """An integer of JSON; `InputError` if it needs more than 64 bits."""
+def _integer(digits: str) -> int:
     if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
         raise InputError(f"the integer {quoted(digits)[1:-1]} needs more than 64 bits; write it as a string")
     return int(digits)
@@ -48,7 +44,7 @@ def _constant(word: str) -> Any:
     raise ValueError(f"{word} is not valid JSON; write null")
 
 
-STRICT = json.JSONDecoder(object_pairs_hook=unique_object, parse_int=whole_number, parse_constant=_constant)
+STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
 """Reads JSON as orjson does, and refuses what orjson would change in silence."""
 
 
@@ -173,7 +169,7 @@ def scores_of(column: Any, sep: str, name: str, *, labelled: bool) -> list[Any]:
 def check_cells(column: Any, sep: str, name: str, *, chosen: bool) -> None:
     """Warn of cells that are probably misread; a space is taken for a separator only if nobody chose another."""
     cells = [cell for cell in pc.unique(column).to_pylist()[:_LOOKED_AT] if cell and not is_written(cell.strip())]
-    missing = sorted(MISSING.intersection(part.strip() for cell in cells for part in cell.split(sep)))
+    missing = sorted(_MISSING.intersection(part.strip() for cell in cells for part in cell.split(sep)))
     if missing:
         warn(f"column {name!r} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")
     if not chosen and len(cells) > 1 and len({*map(len, cells)}) == 1 and all(map(_DIGITS.fullmatch, cells)):

@@ -25,7 +25,6 @@ State: TypeAlias = Evaluator | Metric | Sliced[Any]
 Metrics: TypeAlias = Iterable[MetricLike] | State | None
 Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
 
-
 _COUNTED = ("threshold", "rows", "labels", "unknown", "label_limit")  # options of what counts
 
 
@@ -133,20 +132,15 @@ class Job:
         return _empty(self.empty).copy()
 
     def add(self, state: State, batch: object) -> None:
-        """Count the rows of a batch, in one call of ``update_many``: all of them, or none if anything is wrong.
+        """Count the rows of a batch in a state that `fresh` gave: all of them, or none if anything is wrong.
 
-        Parameters
-        ----------
-        state
-            What `fresh` gave.
-        batch
-            A record batch or table of Arrow, or a data frame of pandas or polars; other columns may be in it too.
-            Or a list of rows, which are mappings or have the columns as attributes.
+        A batch is a record batch or table of Arrow, a data frame of pandas or polars, or a list of rows: mappings, or
+        objects that have the columns as attributes. It may have other columns too.
 
         Raises
         ------
         InputError, LabelError
-            If a column is missing, or holds what cannot be read; the message names it. Nothing has changed then.
+            If a column is missing, or holds what cannot be read; the message names it.
         """
         arguments = self.arguments(batch)
         try:
@@ -167,10 +161,7 @@ class Job:
     def check(self, table: object) -> None:
         """Raise what the first worker would raise if a column is missing, or of a type that cannot be read.
 
-        Parameters
-        ----------
-        table
-            A schema of Arrow; or a table or data frame, whose rows are read but not counted: give one without rows.
+        ``table`` is a schema of Arrow, or a table or data frame without rows.
         """
         from streameval.tabular.arrow import read_table, without_rows
 
@@ -193,11 +184,8 @@ class Job:
 
 def _built(metrics: Metrics, **options: Any) -> State:
     if isinstance(metrics, Evaluator | Metric | Sliced):
-        for name, value in options.items():
-            if value is not None:
-                raise InputError(
-                    f"metrics is an object; construct it with {name}={quoted(value)}, and leave that argument out"
-                )
+        if argument := next((f"{name}={quoted(each)}" for name, each in options.items() if each is not None), ""):
+            raise InputError(f"metrics is an object; construct it with {argument}, and leave that argument out")
         if metrics.examples:
             counted = f"this {type(metrics).__name__} has counted {metrics.examples} examples"
             raise InputError(f"{counted}; give an empty one, and merge the result into it")
