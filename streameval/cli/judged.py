@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from streameval.metrics.bounds import Bounds
 from streameval.metrics.thresholds import DecisionsAt
 from streameval.report.model import MetricValue, Report
 from streameval.schema.labels import Label
-from streameval.states.views import Counts
+from streameval.states.views import Counts, Tables
 
 
 class _Tables:
@@ -29,22 +30,6 @@ class _Tables:
 
     def __getattr__(self, name: str) -> Any:
         raise MetricError("requires the predictions of each example; run evaluate with --threshold")
-
-
-class _Views:
-    """The views of a state, but with other decisions."""
-
-    decides = True
-
-    def __init__(self, views: Any, tables: _Tables) -> None:
-        self._views, self.tables = views, tables
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._views, name)
-
-    def of(self, spec: Any) -> Any:
-        """The tables of a metric."""
-        return self.tables if MetricValue(spec, None).entry.state == "decisions" else self._views.of(spec)
 
 
 class _Judged(Report):
@@ -66,14 +51,12 @@ def judged(report: Report, counts: Any, thresholds: Any) -> Report:
     """A report in which labels scoring at or above their threshold are predicted."""
     if not report.tables.examples:
         return report
-    outcomes = counts.decisions_at(thresholds)
-    sides = (outcomes.most, outcomes.least)
-
-    def at(tp: Any, fp: Any) -> _Judged:
-        views: Any = _Views(report.views, _Tables(report.tables, outcomes, tp, fp))
-        return _Judged(views, report.specs, report.warnings)
-
-    result, *corners = (at(a.tp, b.fp) for a, b in product(sides, sides))
+    outcomes, corners = counts.decisions_at(thresholds), list[_Judged]()
+    for tp, fp in product((outcomes.most, outcomes.least), repeat=2):
+        views = copy(report.views)
+        views.decides, views.tables = True, cast(Tables, _Tables(report.tables, outcomes, tp.tp, fp.fp))
+        views._made = {"decisions": views.tables}
+        corners.append(_Judged(views, report.specs, report.warnings))
     if not outcomes.exact.all():
-        result.corners = (result, *corners)
-    return result
+        corners[0].corners = tuple(corners)
+    return corners[0]
