@@ -116,11 +116,9 @@ class Columns:
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
         """Each of these columns with the argument that names it."""
-        single = [(getattr(self, role), role) for role in _SINGLE]
-        named = [
-            (name, role) for names, role in single for name in ((names,) if isinstance(names, str) else names or ())
-        ]
-        return *named, *((name, "by") for name in self.by)
+        columns = [(getattr(self, role) or (), role) for role in (*_SINGLE, "by")]
+        named = [((names,) if isinstance(names, str) else names, role) for names, role in columns]
+        return tuple((name, role) for names, role in named for name in names)
 
     def check_names(self, names: Iterable[Any]) -> list[str]:
         """The columns that are read, each once, among the names of a table.
@@ -145,9 +143,8 @@ class Columns:
             columns.append(name)
         return [*dict.fromkeys(columns)]
 
-    def names_for(self, role: str, names: Iterable[Any]) -> list[str]:
+    def names_for(self, _role: str, names: Iterable[Any]) -> list[str]:
         """The names of a table that a pattern may match."""
-        del role
         return list(map(str, names))
 
     def wide(self, role: str, names: Iterable[Any]) -> dict[str, str] | None:
@@ -180,7 +177,7 @@ class Columns:
         if labels is None and scores is None:
             return None
         names = f"columns {self.predicted!r} and {self.scores!r}"
-        if not isinstance(labels, _ORDERED) or not isinstance(scores, _ORDERED):
+        if not (isinstance(labels, _ORDERED) and isinstance(scores, _ORDERED)):
             both = f"{quoted(labels)} and {quoted(scores)}; otherwise name only one of the two"
             raise InputError(f"{names} must hold a list of labels and a list with the score of each, not {both}")
         if len(labels) != len(scores):

@@ -47,8 +47,7 @@ _REFUSED = {
     b"\x80": "a pickle; save the table as CSV or Parquet",
 }  # fmt: skip
 
-_Rows: TypeAlias = tuple[Any, Callable[[int], int], int]
-"""Rows of a block, the line of each, and how many bytes they take."""
+_Rows: TypeAlias = tuple[Any, Callable[[int], int], int]  # of a block, the line of each, and how many bytes they take
 
 _KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 _BETWEEN = re.compile(r"[\s,]*")
@@ -84,7 +83,7 @@ def read_text(
         blocks, sep = _read_csv(stream, name, columns, _DELIMITERS.get(suffix, ","), keys), SEP
     while (block := next(blocks, None)) is not None:
         made = Block(_with_keys(block[0], keys), partial(_place, name, block[1]), block[2], sep)
-        block = None  # rows are not held while the next are read
+        del block  # rows are not held while the next are read
         yield made
         del made
 
@@ -140,7 +139,6 @@ def _lines(
 
 
 def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
-    """Objects, each on a line."""
     parser = _Json(columns)
     for first, data, size in _lines(stream, name):
         yield parser.rows(data), partial(_line, first, data), size
@@ -155,29 +153,31 @@ def _line(first: int, data: bytes, row: int) -> int:
 def _read_array(stream: Any, name: str) -> Iterator[_Rows]:
     """The objects of an array, which is read whole."""
     data = stream.read()
-    rows, lines = list[Any](), list[int]()
+    rows, starts = list[Any](), list[int]()
+
+    def line(row: int) -> int:
+        return 1 + text.count("\n", 0, starts[row])
+
     try:
-        text = data.decode("utf-8-sig")
-        at, line = text.index("[") + 1, 1
+        text: str = data.decode("utf-8-sig")
+        at = text.index("[") + 1
         while (start := _BETWEEN.match(text, at).end()) < len(text) and text[start] != "]":  # type: ignore[union-attr]  # it matches anything
-            line += text.count("\n", at, start)
+            starts.append(start)
             value, at = STRICT.raw_decode(text, start)
             rows.append(_object(value))
-            lines.append(line)
-            line += text.count("\n", start, at)
     except json.JSONDecodeError as error:
         raise InputError(f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: the byte {data[error.start]:02x} is not UTF-8; convert the file") from None
     except ValueError as error:
-        raise InputError(f"{name}:{line}: {error}") from None
+        raise InputError(f"{name}:{line(-1)}: {error}") from None
     if text[start + 1 :].strip() or start == len(text):
-        raise InputError(f"{name}:{line}: this array has no end, or something follows it; write one object per line")
-    yield rows, lines.__getitem__, len(data)
+        last = 1 + text.count("\n", 0, at)
+        raise InputError(f"{name}:{last}: this array has no end, or something follows it; write one object per line")
+    yield rows, line, len(data)
 
 
 def _object(value: Any) -> Any:
-    """An object as it is; anything else as an error."""
     if type(value) is dict:
         return value
     return RowError(f'a row is an object such as {{"actual": ["cat"], "predicted": ["dog"]}}, not {quoted(value)}')
@@ -265,7 +265,6 @@ class _Json:
 
 
 def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Mapping[str, str]) -> Iterator[_Rows]:
-    """The rows of a file, all cells as strings."""
     parser = _Csv(columns, delimiter)
     for first, data, size in _lines(stream, name, lambda data: data.count(b'"') % 2 == 0):
         if first == 1:
