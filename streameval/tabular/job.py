@@ -79,12 +79,7 @@ class Job:
 
     @classmethod
     def of(
-        cls,
-        metrics: Metrics = None,
-        *,
-        actual: Names,
-        predicted: Names | None = None,
-        **options: Unpack[JobOptions],
+        cls, metrics: Metrics = None, *, actual: Names, predicted: Names | None = None, **options: Unpack[JobOptions]
     ) -> Job:
         """A job from what a user wrote.
 
