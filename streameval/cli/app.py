@@ -14,12 +14,11 @@ from typing import Annotated, Any, Unpack
 import typer
 
 import streameval.cli.arguments as arg
-from streameval.cli.counting import count
 from streameval.cli.demo import demonstrate, write_sample
 from streameval.cli.options import counting_of, find_truth, names_of, renamed, seconds_of, specs_of, threshold_of
 from streameval.cli.outputs import CATALOGUE, THRESHOLDS, Format, check_outputs, identity, write_output, written_to
 from streameval.cli.progress import Advance, lines, live, watched
-from streameval.cli.reading import Source, UserError, growing, sources_of
+from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import json_bytes, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, load_state, merged
 from streameval.cli.settings import note
@@ -33,7 +32,7 @@ from streameval.metrics.catalogue import MetricInfo, catalogue, entry_of, parse_
 from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
 from streameval.schema.text import VERSION, number_of
-from streameval.tabular.blocks import Counting
+from streameval.tabular.evaluate import Counting
 
 app = typer.Typer(
     name="streameval", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,

@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from streameval.cli.arguments import Reading
-from streameval.cli.checks import Check
 from streameval.cli.reading import Source, UserError, columns_of, sources_of
+from streameval.cli.results import Check
 from streameval.cli.settings import note
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.tabular.blocks import Counting
-from streameval.tabular.evaluate import with_truth
+from streameval.tabular.evaluate import Counting, with_truth
 from streameval.tabular.job import Job, JobOptions
 from streameval.windows.sliding import Rolling
 

@@ -1,26 +1,36 @@
-"""The files that arguments name, which the library reads; one that grows is read as ``tail -f`` reads it."""
+"""The files that arguments name: opened by the library, one that grows as by ``tail -f``, and counted."""
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import select
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import sleep
-from typing import Any
+from types import FrameType
+from typing import Any, TypeVar
 
 from streameval.cli.settings import note
 from streameval.errors import InputError, StreamevalError
-from streameval.tabular.blocks import Block, EmptyError
 from streameval.tabular.columns import Columns
+from streameval.tabular.evaluate import Counting
+from streameval.tabular.rows import Block, EmptyError
 from streameval.tabular.sources import files_of, open_source
+
+T = TypeVar("T")
 
 STDIN = "-"
 
 _ROWS = 2**16
+_SELDOM = 200_000  # objects until Python looks for cycles among them; rows have none, and it takes a tenth of the time
 _PAUSE = 0.2  # seconds until a growing file is looked at again
 
 
@@ -138,3 +148,57 @@ def growing(path: str) -> Source:
     if path == STDIN or len(files) != 1 or not Path(files[0]).is_file():
         raise UserError("watch follows one file; for what arrives on standard input use 'streameval evaluate -'")
     return Source(path, files, None, io.BufferedReader(Growing(str(files[0]))))
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[Callable[[Iterator[T]], T | None]]:
+    """What takes the next of some items: Ctrl-C ends its wait at once, and otherwise comes with the next item."""
+    requested = waiting = False
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        nonlocal requested
+        if waiting or requested:
+            raise KeyboardInterrupt
+        requested = True
+
+    def following(items: Iterator[T]) -> T | None:
+        nonlocal waiting
+        waiting = True
+        try:
+            if requested:
+                raise KeyboardInterrupt
+            return next(items, None)
+        finally:
+            waiting = False
+
+    if threading.current_thread() is not threading.main_thread():  # no other receives signals
+        yield following
+        return
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield following
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def count(
+    sources: list[Source], counting: Counting, advance: Callable[[int], None], *, allow_empty: bool = False
+) -> bool:
+    """Count all rows; whether Ctrl-C ended it before."""
+    collected = gc.get_threshold()
+    gc.set_threshold(_SELDOM, *collected[1:])
+    try:
+        with deferred_interrupts() as following:
+            for source in sources:
+                if source.growing is not None:
+                    source.growing.raw.tick = partial(advance, 0)
+                blocks = source.blocks(counting.job.columns, allow_empty=allow_empty)
+                while (block := following(blocks)) is not None:
+                    counting.add(block)
+                    advance(block.size)
+                    block = None  # while the next is read
+    except KeyboardInterrupt:
+        return True
+    finally:
+        gc.set_threshold(*collected)
+    return False

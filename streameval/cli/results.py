@@ -1,36 +1,53 @@
-"""What a command shows and writes: all rows, a window and slices; states, read, merged and saved."""
+"""What a command shows, checks and writes: all rows, a window and slices; states, read, merged and saved."""
 
 from __future__ import annotations
 
+import operator
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from streameval.cli.checks import Check, checks_of, status_of
-from streameval.cli.judged import judged
+import numpy as np
+
 from streameval.cli.outputs import check_outputs, format_of, write_output, written_to
 from streameval.cli.reading import UserError
 from streameval.cli.render import show
+from streameval.cli.settings import note
 from streameval.cli.tables import Document
 from streameval.delivery.checkpoint import load
-from streameval.errors import StreamevalError
+from streameval.errors import MetricError, StreamevalError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
+from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.metrics.thresholds import DecisionsAt
 from streameval.progressive.trace import Trace
-from streameval.report.model import Report
-from streameval.report.parts import Part, differences, part_of
+from streameval.report.model import MetricValue, Report
+from streameval.report.parts import Number, Part, differences, part_of
 from streameval.schema.cached import cached_property
 from streameval.schema.escaping import scope_text
+from streameval.schema.labels import Label
+from streameval.schema.text import printable
 from streameval.slices import Sliced
+from streameval.states.views import Counts, Tables
 from streameval.tabular.sources import no_file
 from streameval.windows.base import Window
 
-Counts: TypeAlias = Evaluator | Metric
+Counted: TypeAlias = Evaluator | Metric
+
+_TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_CHECK = re.compile(
+    r"\s*(?P<change>change\()?\s*(?P<metric>[^\[\]<>]+?)\s*(?(change)\)\s*)(\[(?P<scope>.+)\]\s*)?"
+    r"(?P<test>[<>]=?)\s*(?P<limit>[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?)\s*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -41,9 +58,9 @@ class Result:
     """
 
     state: Any
-    counts: Counts
+    counts: Counted
     specs: tuple[MetricSpec, ...]
-    window: Counts | None = None
+    window: Counted | None = None
     sliced: Sliced[Any] | None = None
     zero_division: float | None = None
     thresholds: Any = None
@@ -63,7 +80,7 @@ class Result:
         """Of all rows."""
         return self.report_of(self.counts)
 
-    def report_of(self, counts: Counts) -> Report:
+    def report_of(self, counts: Counted) -> Report:
         """Of some rows."""
         report = report_of(counts, self.specs)
         return report if self.thresholds is None else judged(report, counts, self.thresholds)
@@ -136,6 +153,126 @@ def merged(paths: list[Path]) -> Any:
         except StreamevalError as error:
             raise UserError(f"{path}: {error}") from None
     return total
+
+
+# -- thresholds that are chosen when a state of scores is read --------------------------------------------------------
+
+
+class _Tables:
+    """The view of decisions, as far as the outcomes of labels tell: what each example has got is not known."""
+
+    def __init__(self, tables: Any, outcomes: DecisionsAt, tp: Any, fp: Any) -> None:
+        known, pos = outcomes.most.known, outcomes.most.tp + outcomes.most.fn
+        self.labels, self.columns, self.size = tables.labels, tables.columns, len(tables.labels)
+        self.examples, self.weighted, self.unit = tables.examples, tables.weighted, outcomes.unit
+        self.weight = int(tables.weight * tables.unit / outcomes.unit)
+        self.by_label = Counts(tp, fp, pos - tp, known)
+        self.pooled = Counts(*(np.array([sum(part.tolist())], object) for part in (tp, fp, pos - tp, known)))
+
+    def __getattr__(self, name: str) -> Any:
+        raise MetricError("requires the predictions of each example; run evaluate with --threshold")
+
+
+class _Judged(Report):
+    corners: tuple[Report, ...] = ()
+
+    def bounds_by_label(self, item: MetricValue) -> Mapping[Label | None, Bounds]:
+        if item.entry.state != "decisions" or not self.corners or item.error:
+            return super().bounds_by_label(item)
+        # Each outcome moves a metric in one direction, so that the greatest and the least value are at corners.
+        values = [corner.value(item.spec).by_label for corner in self.corners]
+        ranges = {label: [each[label] for each in values] for label in item.by_label}
+        return {
+            label: Bounds(min(each), max(each), item.by_label[label], min(each) == max(each))
+            for label, each in ranges.items()
+        }
+
+
+def judged(report: Report, counts: Any, thresholds: Any) -> Report:
+    """A report in which labels scoring at or above their threshold are predicted."""
+    if not report.tables.examples:
+        return report
+    outcomes, corners = counts.decisions_at(thresholds), list[_Judged]()
+    for tp, fp in product((outcomes.most, outcomes.least), repeat=2):
+        views = copy(report.views)
+        views.decides, views.tables = True, cast(Tables, _Tables(report.tables, outcomes, tp.tp, fp.fp))
+        views._made = {"decisions": views.tables}
+        corners.append(_Judged(views, report.specs, report.warnings))
+    if not outcomes.exact.all():
+        corners[0].corners = tuple(corners)
+    return corners[0]
+
+
+# -- checks, such as ``f1_micro < 0.7`` or ``f1_micro[region=us] < 0.6``, and what is written --------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check that fails where a metric of a part, or its change, is beyond a limit."""
+
+    text: str
+    metric: MetricSpec
+    scope: str
+    test: str
+    limit: float
+
+    def failed(self, parts: Sequence[Part]) -> str:
+        """How it failed, or nothing."""
+        chosen = [
+            part
+            for part in parts
+            if self.scope == _tight(part.scope) or (part.where and self.scope == ",".join(part.where))
+        ]
+        if not chosen:
+            known = ", ".join(part.scope for part in parts[:10])
+            raise UserError(f"--fail-if '{self.text}': there are no rows [{self.scope}]; there are {known}")
+        numbers: list[tuple[str, Number]] = []
+        for part in chosen:
+            for label, number in part.metrics[self.metric.key].items():
+                words = ("" if part is parts[0] else part.scope, "" if label is None else f"label {printable(label)}")
+                numbers.append((", ".join(filter(None, words)), number))
+        values = [(number.value, place) for place, number in numbers if number.value is not None]
+        unknown = [(place, number.reason) for place, number in numbers if number.value is None]
+        if not values:
+            reason = unknown[0][1] if unknown else "no labels"
+            raise UserError(f"--fail-if '{self.text}' cannot be checked: {self.metric.key} is undefined ({reason})")
+        if unknown:
+            rest = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            note(f"--fail-if '{self.text}' was not checked for {unknown[0][0]}{rest}: {unknown[0][1]}")
+        failing = [pair for pair in values if _TESTS[self.test](pair[0], self.limit)]
+        if not failing:
+            return ""
+        value, place = (min if self.test[0] == "<" else max)(failing)
+        more = f"; {len(failing)} of {len(values)} fail" if len(values) > 1 else ""
+        return f"{place and place + ': '}{value:.10g}{more}"
+
+
+def _tight(scope: str) -> str:
+    return re.sub(r"\s*([=,])\s*", r"\1", scope.strip())
+
+
+def checks_of(texts: list[str] | None, *, change: bool = False) -> list[Check]:
+    """The checks that options name; of ``change`` of a metric, or of its value."""
+    checks = []
+    for text in texts or ():
+        match = _CHECK.fullmatch(text)
+        if match is None or bool(match["change"]) != change:
+            forms = ("change(f1_micro) < -0.01",) if change else ("f1_micro < 0.7", "f1_micro[region=us] < 0.6")
+            raise UserError(f"--fail-if '{text}' is not a check; write {' or '.join(map(repr, forms))}")
+        try:
+            metric = parse_spec(match["metric"])
+        except MetricError as error:
+            raise UserError(f"--fail-if '{text}': {error}") from None
+        scope = "all" if match["scope"] is None else _tight(match["scope"])
+        checks.append(Check(text, metric, scope, match["test"], float(match["limit"])))
+    return checks
+
+
+def status_of(checks: Sequence[Check], parts: Sequence[Part]) -> int:
+    """The status that a command ends with: 1 if a check failed, which a line says."""
+    failed = [(check.text, how) for check in checks if (how := check.failed(parts))]
+    sys.stderr.writelines(f"failed: {text} ({how})\n" for text, how in failed)
+    return 1 if failed else 0
 
 
 class Output:

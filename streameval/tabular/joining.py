@@ -12,11 +12,9 @@ import pyarrow as pa
 
 from streameval.errors import InputError, warn
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.arrow import table_of
-from streameval.tabular.blocks import Block, RowError
-from streameval.tabular.cells import is_string, numbers_of
+from streameval.tabular.arrow import is_string, numbers_of, table_of
 from streameval.tabular.columns import Columns, Names
-from streameval.tabular.rows import column_of
+from streameval.tabular.rows import Block, RowError, column_of
 
 _SUFFIX = " (truth)"  # of the columns of the other table, since both may call theirs "labels"
 _LIST_ROLES = ("actual", "predicted", "scores", "mask")

@@ -1,8 +1,9 @@
-"""Rows that are Python objects: mappings, named tuples, anything with the columns as keys or as attributes."""
+"""Blocks of rows; and rows that are Python objects: anything with the columns as keys or as attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
@@ -13,6 +14,28 @@ from streameval.schema.text import number_of, quoted
 from streameval.tabular.columns import Columns
 
 _AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
+
+
+class RowError(InputError):
+    """A row that cannot be read, and perhaps at which of its characters, from 1."""
+
+    def __init__(self, text: str, column: int | None = None) -> None:
+        super().__init__(text)
+        self.column = column
+
+
+class EmptyError(InputError):
+    """A file of text that holds nothing, not even the names of its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows: a table or data frame, or a list of objects, in which a `RowError` stands for a row."""
+
+    rows: Any
+    place: Callable[[int], str]  # where a row is, such as ``file.jsonl:3``
+    size: int = 0  # bytes of the file that it takes
+    sep: str | None = None  # what is between labels in a cell of text, if nobody said it
 
 
 def blocks_of(items: Iterable[object]) -> Iterator[Any]:
@@ -92,7 +115,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
             number, string = next(pair for pair in enumerate(values) if isinstance(pair[1], str))
             advice = "split strings with sep=',' or what else is between labels, or give lists"
             raise InputError(f"column {name!r} (row {number} of the batch) is the string {quoted(string)}; {advice}")
-        from streameval.tabular.cells import list_of
+        from streameval.tabular.arrow import list_of
 
         values = [list_of(value, columns.sep) if isinstance(value, str) else value for value in values]
     return values

@@ -21,10 +21,9 @@ from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table, without_rows
-from streameval.tabular.blocks import Block
 from streameval.tabular.columns import Columns
 from streameval.tabular.joining import Joined, grouped, joined
-from streameval.tabular.rows import blocks_of
+from streameval.tabular.rows import Block, blocks_of
 from streameval.tabular.text import read_text, sized
 
 PathLike: TypeAlias = str | os.PathLike[str]

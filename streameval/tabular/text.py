@@ -20,9 +20,9 @@ from pyarrow import json as arrow_json
 
 from streameval.errors import InputError, imported
 from streameval.schema.text import quoted
-from streameval.tabular.blocks import Block, EmptyError, RowError
-from streameval.tabular.cells import STRICT
+from streameval.tabular.arrow import STRICT
 from streameval.tabular.columns import Columns
+from streameval.tabular.rows import Block, EmptyError, RowError
 from streameval.wire.envelope import MAGIC
 
 BLOCK = 2**22  # bytes read at a time: enough for the cost of a call not to show, and no memory to speak of

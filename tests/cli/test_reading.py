@@ -21,11 +21,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval.cli.counting import deferred_interrupts
+from streameval.cli.reading import deferred_interrupts
 from streameval.inputs.lists import EITHER
 from streameval.tabular import text as reading
-from streameval.tabular.blocks import Counting
-from streameval.tabular.evaluate import count_rows
+from streameval.tabular.evaluate import Counting, count_rows
 from streameval.tabular.job import Job
 from tests.support.effort import cases
 
