@@ -117,7 +117,7 @@ by_path = partial(by_part, _paths, lambda path: int(path.tp[-1]))
 
 
 @curve(
-    "roc_auc", "RocAuc", "Probability that a random positive scores higher than a random negative.",
+    "roc_auc", "Probability that a random positive scores higher than a random negative.",
     "(pairs in order + ties / 2) / (positives negatives)",
     "Hanley & McNeil 1982, The meaning and use of the area under a ROC curve, Radiology 143(1); McClish 1989",
     certify=lambda formula: formula, zero_division=math.nan,
@@ -183,7 +183,7 @@ def _partial(path: Path, max_fpr: float) -> Unrounded | None:
 
 
 @curve(
-    "average_precision", "AveragePrecision", "Mean, over positives, of the precision at their score.",
+    "average_precision", "Mean, over positives, of the precision at their score.",
     "sum of steps of recall times precision", "Salton & McGill 1983, Introduction to modern information retrieval",
     certify=lambda formula: formula, aliases=("auprc",), unclear=("map", "mean_average_precision"),
     reported=("micro", "macro"),

@@ -138,7 +138,7 @@ _by_bins = partial(by_part, _each, lambda held: int(held.weight[:, 1].sum()))
 
 
 @curve(
-    "brier_score", "BrierScore", "Mean squared difference between score and truth.", "mean (score - truth)²",
+    "brier_score", "Mean squared difference between score and truth.", "mean (score - truth)²",
     "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1)",
     certify=_by_bins, bigger_is_better=False, aliases=("brier_score_loss",), reported=("micro",),
 )  # fmt: skip
@@ -152,7 +152,7 @@ def brier_score(held: _Bins) -> Unrounded | None:
 
 
 @curve(
-    "log_loss", "LogLoss", "Mean negative log-likelihood of the truth under the scores.",
+    "log_loss", "Mean negative log-likelihood of the truth under the scores.",
     "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)", certify=_by_bins,
     parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)), high=math.inf,
     bigger_is_better=False, aliases=("cross_entropy",), reported=("micro",),
@@ -290,12 +290,14 @@ def calibration_curve(
 
 
 @curve(
-    "expected_calibration_error", "ExpectedCalibrationError",
+    "expected_calibration_error",
     "Mean absolute difference between mean score and frequency, over buckets of scores.",
     "sum of shares times |frequency - mean score|",
     "Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI",
-    certify=_by_bins, parameters=(Parameter("buckets", 15, 1, math.inf, whole=True), Parameter("strategy", "uniform",
-    choices=("uniform", "quantile")),), bigger_is_better=False, aliases=("ece",), reported=("micro",),
+    certify=_by_bins, bigger_is_better=False, aliases=("ece",), reported=("micro",), parameters=(
+        Parameter("buckets", 15, 1, math.inf, whole=True),
+        Parameter("strategy", "uniform", choices=("uniform", "quantile")),
+    ),
 )  # fmt: skip
 def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Unrounded | None:
     """The buckets are those of `Evaluator.calibration_curve`. Scores must be probabilities. Undefined without scores.

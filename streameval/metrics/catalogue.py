@@ -129,27 +129,29 @@ _BY_CLASS: dict[str, MetricInfo] = {}
 
 def metric(
     name: str,
-    class_name: str,
     summary: str,
     formula: str,
     source: str,
     *,
     state: str,
+    class_name: str = "",
     read: Callable[[Any], Reading] | None = None,
     certify: Callable[[Any], Reading] | None = None,
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
     """Enter a formula into the catalogue: the fields of its `MetricInfo`; its docstring becomes the notes.
 
-    ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to `Bounds`.
+    ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to `Bounds`. The class has the
+    name of the metric in capitals unless ``class_name`` is another.
     """
+    kind = class_name or "".join(map(str.capitalize, name.split("_")))
 
     def register(function: Formula) -> Formula:
         bounded = None if certify is None else certify(function)
         reading = read(function) if read is not None else _values(cast("Reading", bounded))
         choices.setdefault("notes", cleandoc(function.__doc__ or ""))
-        entry = MetricInfo(name, class_name, summary, formula, source, state, reading, certify=bounded, **choices)
-        for table, names in ((_BY_NAME, (name, *entry.aliases)), (_BY_CLASS, (class_name,))):
+        entry = MetricInfo(name, kind, summary, formula, source, state, reading, certify=bounded, **choices)
+        for table, names in ((_BY_NAME, (name, *entry.aliases)), (_BY_CLASS, (kind,))):
             for known in names:
                 if table.setdefault(known, entry) is not entry:
                     raise ValueError(f"{known!r} stands for {table[known].name} already, so not for {name}")

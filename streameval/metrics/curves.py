@@ -27,6 +27,9 @@ __all__ = ["PrecisionRecallCurve", "RocCurve"]
 
 _CLOSE = 1e-9
 
+Band: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+"""Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RocCurve:
@@ -47,7 +50,7 @@ class RocCurve:
     thresholds: FloatArray
     mixed: Flags
 
-    def band(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def band(self) -> Band:
         """False positive rates (each twice where the curve is open), and the least and the most true positive rate."""
         return _staircase(self.fpr, self.tpr, self.mixed, self.tpr[:-1], self.tpr[1:])
 
@@ -75,14 +78,12 @@ class PrecisionRecallCurve:
     least: FloatArray
     most: FloatArray
 
-    def band(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def band(self) -> Band:
         """Recalls from 1 down to 0 (each twice where the curve is open), and the least and the most precision."""
         return _staircase(self.recall, self.precision, self.mixed, self.least, self.most)
 
 
-def _staircase(
-    x: FloatArray, y: FloatArray, mixed: Flags, least: FloatArray, most: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _staircase(x: FloatArray, y: FloatArray, mixed: Flags, least: FloatArray, most: FloatArray) -> Band:
     """The points of a curve, and inside every open stretch two more with its bounds."""
     after = np.repeat(np.flatnonzero(mixed) + 1, 2)
     ends = np.stack([x[:-1][mixed], x[1:][mixed]], axis=1).reshape(-1)
@@ -126,6 +127,42 @@ def shares(part: Integers, whole: Integers | int) -> FloatArray:
         return np.where(wholes > 0, part / np.maximum(wholes, 1), math.nan)
     pairs = zip(part.tolist(), wholes.tolist(), strict=True)
     return np.array([hits / of if of else math.nan for hits, of in pairs], np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Points, the threshold at each, and between what the line can be where scores were binned."""
+
+    x: FloatArray
+    y: FloatArray
+    thresholds: FloatArray
+    band: Band | None
+
+
+def curve_line(curve: RocCurve | PrecisionRecallCurve) -> Line:
+    """True over false positive rate, or precision over recall.
+
+    Down to recall 0 precision is that of the least recall above it: at 0 itself it is 1 by convention, or 0, and says
+    nothing.
+    """
+    band = curve.band() if curve.mixed.any() else None
+    if isinstance(curve, RocCurve):
+        return Line(curve.fpr, curve.tpr, curve.thresholds, band)
+    some = np.flatnonzero(curve.recall[:-1] > 0)
+    some = np.append(some, some[-1:])
+    x = curve.recall[some]
+    x[-1:] = 0
+    return Line(x, curve.precision[some], curve.thresholds[some], band)
+
+
+def threshold_lines(curve: PrecisionRecallCurve, beta: float = 1.0) -> tuple[FloatArray, list[FloatArray]]:
+    """Finite thresholds in order, and precision, recall and F-beta at each."""
+    precision, recall = curve.precision[:-1], curve.recall[:-1]
+    weighted = beta**2 * precision + recall
+    f = (1 + beta**2) * precision * recall / np.where(weighted > 0, weighted, 1)
+    order = np.argsort(curve.thresholds, kind="stable")
+    order = order[np.isfinite(curve.thresholds[order])]
+    return curve.thresholds[order], [side[order] for side in (precision, recall, f)]
 
 
 Terms: TypeAlias = tuple[Integers, Integers, Flags]
@@ -190,34 +227,30 @@ def _at(name: str, *entry: str, least: str, **choices: Any) -> Callable[[Formula
 
 
 _at(
-    "recall_at_precision", "RecallAtPrecision", "Maximum recall at thresholds with at least this precision.",
-    "max tp / (tp + fn), tp / (tp + fp) >= precision", "torchmetrics, recall at fixed precision",
-    least="precision", aliases=("recall_at_fixed_precision",),
+    "recall_at_precision", "Maximum recall at thresholds with at least this precision.",
+    "max tp / (tp + fn), tp / (tp + fp) >= precision", "torchmetrics, recall at fixed precision", least="precision",
+    aliases=("recall_at_fixed_precision",),
     notes="0 if no threshold has this precision. Undefined without positives. Each label has its own threshold.",
 )(lambda c, least: (c.tp, c.tp + c.fn, reaches(c.tp, c.tp + c.fp, least) & (c.tp + c.fn > 0)))  # fmt: skip
 _at(
-    "precision_at_recall", "PrecisionAtRecall", "Maximum precision at thresholds with at least this recall.",
-    "max tp / (tp + fp), tp / (tp + fn) >= recall", "torchmetrics, precision at fixed recall",
-    least="recall", aliases=("precision_at_fixed_recall",),
-    notes="Undefined without positives. Each label has its own threshold.",
+    "precision_at_recall", "Maximum precision at thresholds with at least this recall.",
+    "max tp / (tp + fp), tp / (tp + fn) >= recall", "torchmetrics, precision at fixed recall", least="recall",
+    aliases=("precision_at_fixed_recall",), notes="Undefined without positives. Each label has its own threshold.",
 )(lambda c, least: (c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, least) & (c.tp > 0)))  # fmt: skip
 _at(
-    "sensitivity_at_specificity", "SensitivityAtSpecificity",
-    "Maximum recall at thresholds with at least this specificity.",
+    "sensitivity_at_specificity", "Maximum recall at thresholds with at least this specificity.",
     "max tp / (tp + fn), tn / (tn + fp) >= specificity", "torchmetrics, sensitivity at specificity",
     least="specificity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
 )(lambda c, least: (c.tp, c.tp + c.fn, reaches(c.tn, c.tn + c.fp, least) & _both(c)))  # fmt: skip
 _at(
-    "specificity_at_sensitivity", "SpecificityAtSensitivity",
-    "Maximum specificity at thresholds with at least this recall.",
+    "specificity_at_sensitivity", "Maximum specificity at thresholds with at least this recall.",
     "max tn / (tn + fp), tp / (tp + fn) >= sensitivity", "torchmetrics, specificity at sensitivity",
     least="sensitivity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
 )(lambda c, least: (c.tn, c.tn + c.fp, reaches(c.tp, c.tp + c.fn, least) & _both(c)))  # fmt: skip
 
 
 @curve(
-    "equal_error_rate", "EqualErrorRate",
-    "Error rate at the threshold where false positive and false negative rates are equal.",
+    "equal_error_rate", "Error rate at the threshold where false positive and false negative rates are equal.",
     "fpr = fnr", "torchmetrics, EER", certify=by_path, bigger_is_better=False, zero_division=math.nan, aliases=("eer",),
 )  # fmt: skip
 def equal_error_rate(path: Path) -> Unrounded | None:

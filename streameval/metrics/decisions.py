@@ -42,23 +42,23 @@ _of_products = partial(
 
 
 precision = _metric(
-    "precision", "Precision", "Fraction of predicted labels that are true.", "tp / (tp + fp)", _ZHANG,
+    "precision", "Fraction of predicted labels that are true.", "tp / (tp + fp)", _ZHANG,
     aliases=("ppv", "positive_predictive_value"),
 )(lambda c: Ratios(c.tp, c.tp + c.fp))  # fmt: skip
 recall = _metric(
-    "recall", "Recall", "Fraction of true labels that are predicted.", "tp / (tp + fn)", _ZHANG,
+    "recall", "Fraction of true labels that are predicted.", "tp / (tp + fn)", _ZHANG,
     aliases=("sensitivity", "tpr", "true_positive_rate"),
 )(lambda c: Ratios(c.tp, c.tp + c.fn))  # fmt: skip
 f1 = _metric(
-    "f1", "F1", "Harmonic mean of precision and recall.", "2 tp / (2 tp + fp + fn)",
+    "f1", "Harmonic mean of precision and recall.", "2 tp / (2 tp + fp + fn)",
     "van Rijsbergen 1979, Information Retrieval; " + _ZHANG, aliases=("dice",),
 )(lambda c: Ratios(2 * c.tp, 2 * c.tp + c.fp + c.fn))  # fmt: skip
 
 
 @_metric(
-    "fbeta", "FBeta", "Harmonic mean of precision and recall, with recall weighted by beta squared.",
+    "fbeta", "Harmonic mean of precision and recall, with recall weighted by beta squared.",
     "(1 + beta²) tp / ((1 + beta²) tp + beta² fn + fp)", "van Rijsbergen 1979, Information Retrieval; " + _ZHANG,
-    parameters=(_BETA,),
+    class_name="FBeta", parameters=(_BETA,),
 )  # fmt: skip
 def fbeta(c: Counts, *, beta: float) -> Ratios:
     square = Fraction(beta) ** 2
@@ -70,48 +70,46 @@ def fbeta(c: Counts, *, beta: float) -> Ratios:
 
 
 _metric(
-    "jaccard", "Jaccard",
-    "Fraction of labels in the union of true and predicted that are in both.", "tp / (tp + fp + fn)",
+    "jaccard", "Fraction of labels in the union of true and predicted that are in both.", "tp / (tp + fp + fn)",
     "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", aliases=("iou",),
 )(lambda c: Ratios(c.tp, c.tp + c.fp + c.fn))  # fmt: skip
 accuracy = _metric(
-    "accuracy", "Accuracy", "Fraction of (example, label) cells predicted correctly.",
-    "(tp + tn) / (tp + fp + fn + tn)", _ZHANG, unclear=("accuracy",),
+    "accuracy", "Fraction of (example, label) cells predicted correctly.", "(tp + tn) / (tp + fp + fn + tn)", _ZHANG,
+    unclear=("accuracy",),
 )(lambda c: Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
 _metric(
-    "hamming_score", "HammingScore", "One minus the Hamming loss.", "(tp + tn) / (tp + fp + fn + tn)",
+    "hamming_score", "One minus the Hamming loss.", "(tp + tn) / (tp + fp + fn + tn)",
     "MEKA, Metrics.P_Hamming (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="micro", bare=True,
     unclear=("hamming",),
 )(accuracy)  # fmt: skip
 _metric(
-    "specificity", "Specificity", "Fraction of false labels that are not predicted.", "tn / (tn + fp)",
-    _SOKOLOVA, aliases=("tnr", "true_negative_rate", "selectivity"),
+    "specificity", "Fraction of false labels that are not predicted.", "tn / (tn + fp)", _SOKOLOVA,
+    aliases=("tnr", "true_negative_rate", "selectivity"),
 )(lambda c: Ratios(c.tn, c.tn + c.fp))  # fmt: skip
 _metric(
-    "npv", "NegativePredictiveValue", "Fraction of labels not predicted that are false.", "tn / (tn + fn)",
-    _POWERS, aliases=("negative_predictive_value",),
+    "npv", "Fraction of labels not predicted that are false.", "tn / (tn + fn)", _POWERS,
+    class_name="NegativePredictiveValue", aliases=("negative_predictive_value",),
 )(lambda c: Ratios(c.tn, c.tn + c.fn))  # fmt: skip
 _metric(
-    "fpr", "FalsePositiveRate", "Fraction of false labels that are predicted.", "fp / (fp + tn)", _POWERS,
+    "fpr", "Fraction of false labels that are predicted.", "fp / (fp + tn)", _POWERS, class_name="FalsePositiveRate",
     bigger_is_better=False, aliases=("false_positive_rate", "fall_out"),
 )(lambda c: Ratios(c.fp, c.fp + c.tn))  # fmt: skip
 _metric(
-    "fnr", "FalseNegativeRate", "Fraction of true labels that are not predicted.", "fn / (fn + tp)", _POWERS,
+    "fnr", "Fraction of true labels that are not predicted.", "fn / (fn + tp)", _POWERS, class_name="FalseNegativeRate",
     bigger_is_better=False, aliases=("false_negative_rate", "miss_rate"),
 )(lambda c: Ratios(c.fn, c.fn + c.tp))  # fmt: skip
 _metric(
-    "fdr", "FalseDiscoveryRate", "Fraction of predicted labels that are false.", "fp / (fp + tp)", _POWERS,
+    "fdr", "Fraction of predicted labels that are false.", "fp / (fp + tp)", _POWERS, class_name="FalseDiscoveryRate",
     bigger_is_better=False, aliases=("false_discovery_rate",),
 )(lambda c: Ratios(c.fp, c.fp + c.tp))  # fmt: skip
 _metric(
-    "for", "FalseOmissionRate", "Fraction of labels not predicted that are true.", "fn / (fn + tn)", _POWERS,
+    "for", "Fraction of labels not predicted that are true.", "fn / (fn + tn)", _POWERS, class_name="FalseOmissionRate",
     bigger_is_better=False, aliases=("false_omission_rate",),
 )(lambda c: Ratios(c.fn, c.fn + c.tn))  # fmt: skip
 
 
 @_of_products(
-    "balanced_accuracy", "BalancedAccuracy",
-    "Mean of recall and specificity; if only one class occurs, the recall of that class.",
+    "balanced_accuracy", "Mean of recall and specificity; if only one class occurs, the recall of that class.",
     "(tp / (tp + fn) + tn / (tn + fp)) / 2",
     "Brodersen, Ong, Stephan & Buhmann 2010, The balanced accuracy and its posterior distribution, ICPR",
 )  # fmt: skip
@@ -123,28 +121,27 @@ def balanced_accuracy(c: Counts) -> Ratios:
 
 
 _of_products(
-    "mcc", "MatthewsCorrelation", "Correlation between true and predicted labels (Matthews).",
+    "mcc", "Correlation between true and predicted labels (Matthews).",
     "(tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn))",
     "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, BBA 405(2)",
-    low=-1.0, aliases=("matthews_corrcoef", "phi_coefficient"),
+    class_name="MatthewsCorrelation", low=-1.0, aliases=("matthews_corrcoef", "phi_coefficient"),
 )(lambda c: Ratios(
     c.tp * c.tn - c.fp * c.fn, (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn), root=True
 ))  # fmt: skip
 _of_products(
-    "cohen_kappa", "CohenKappa", "Agreement between true and predicted labels, corrected for chance.",
+    "cohen_kappa", "Agreement between true and predicted labels, corrected for chance.",
     "2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn))",
     "Cohen 1960, A coefficient of agreement for nominal scales, EPM 20(1)", low=-1.0, aliases=("kappa",),
 )(lambda c: Ratios(
     2 * (c.tp * c.tn - c.fn * c.fp), (c.tp + c.fp) * (c.fp + c.tn) + (c.tp + c.fn) * (c.fn + c.tn)
 ))  # fmt: skip
 _of_products(
-    "informedness", "Informedness", "Recall plus specificity minus one (Youden's J).",
-    "tp / (tp + fn) + tn / (tn + fp) - 1", "Youden 1950, Index for rating diagnostic tests, Cancer 3(1); " + _POWERS,
-    low=-1.0, aliases=("youden_j",),
+    "informedness", "Recall plus specificity minus one (Youden's J).", "tp / (tp + fn) + tn / (tn + fp) - 1",
+    "Youden 1950, Index for rating diagnostic tests, Cancer 3(1); " + _POWERS, low=-1.0, aliases=("youden_j",),
 )(lambda c: _less_one(c, c.tp + c.fn, c.tn + c.fp))  # fmt: skip
 _of_products(
-    "markedness", "Markedness", "Precision plus negative predictive value minus one.",
-    "tp / (tp + fp) + tn / (tn + fn) - 1", _POWERS, low=-1.0,
+    "markedness", "Precision plus negative predictive value minus one.", "tp / (tp + fp) + tn / (tn + fn) - 1", _POWERS,
+    low=-1.0,
 )(lambda c: _less_one(c, c.tp + c.fp, c.tn + c.fn))  # fmt: skip
 
 
@@ -154,27 +151,26 @@ def _less_one(c: Counts, positive: Integers, negative: Integers) -> Ratios:
 
 
 prevalence = _metric(
-    "prevalence", "Prevalence", "Fraction of examples in which the label is true.",
-    "(tp + fn) / (tp + fp + fn + tn)", _POWERS, bigger_is_better=None, default=None, aliases=("label_frequency",),
+    "prevalence", "Fraction of examples in which the label is true.", "(tp + fn) / (tp + fp + fn + tn)", _POWERS,
+    bigger_is_better=None, default=None, aliases=("label_frequency",),
 )(lambda c: Ratios(c.tp + c.fn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
 _of_examples(
-    "label_density", "LabelDensity", "Mean fraction of labels that are true, per example.",
+    "label_density", "Mean fraction of labels that are true, per example.",
     "(tp + fn) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None,
 )(prevalence)  # fmt: skip
 predicted_prevalence = _metric(
-    "predicted_prevalence", "PredictedPrevalence", "Fraction of examples in which the label is predicted.",
-    "(tp + fp) / (tp + fp + fn + tn)", _POWERS, bigger_is_better=None, default=None,
-    aliases=("predicted_label_frequency",),
+    "predicted_prevalence", "Fraction of examples in which the label is predicted.", "(tp + fp) / (tp + fp + fn + tn)",
+    _POWERS, bigger_is_better=None, default=None, aliases=("predicted_label_frequency",),
 )(lambda c: Ratios(c.tp + c.fp, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
 _of_examples(
-    "predicted_density", "PredictedDensity", "Mean fraction of labels that are predicted, per example.",
+    "predicted_density", "Mean fraction of labels that are predicted, per example.",
     "(tp + fp) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None,
 )(predicted_prevalence)  # fmt: skip
 
 
 @_of_products(
-    "g_mean", "GeometricMean", "Geometric mean of recall and specificity.", "sqrt(tp / (tp + fn) · tn / (tn + fp))",
-    "Kubat & Matwin 1997, Addressing the curse of imbalanced training sets, ICML",
+    "g_mean", "Geometric mean of recall and specificity.", "sqrt(tp / (tp + fn) · tn / (tn + fp))",
+    "Kubat & Matwin 1997, Addressing the curse of imbalanced training sets, ICML", class_name="GeometricMean",
 )  # fmt: skip
 def geometric_mean(c: Counts) -> Ratios:
     hits = c.tp * c.tn
@@ -183,13 +179,13 @@ def geometric_mean(c: Counts) -> Ratios:
 
 
 _of_products(
-    "fowlkes_mallows", "FowlkesMallows", "Geometric mean of precision and recall.", "tp / sqrt((tp + fp)(tp + fn))",
+    "fowlkes_mallows", "Geometric mean of precision and recall.", "tp / sqrt((tp + fp)(tp + fn))",
     "Fowlkes & Mallows 1983, A method for comparing two hierarchical clusterings, JASA 78(383)",
 )(lambda c: Ratios(c.tp, (c.tp + c.fp) * (c.tp + c.fn), root=True))  # fmt: skip
 
 
 @_of_products(
-    "harmonic_accuracy", "HarmonicAccuracy", "Harmonic mean of recall and specificity.",
+    "harmonic_accuracy", "Harmonic mean of recall and specificity.",
     "2 tpr tnr / (tpr + tnr), tpr = tp / (tp + fn), tnr = tn / (tn + fp)",
     "MEKA, Metrics.P_Harmonic (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="samples", bare=True,
 )  # fmt: skip
@@ -200,10 +196,9 @@ def harmonic_accuracy(c: Counts) -> Ratios:
 
 
 @_of_products(
-    "alpha_evaluation", "AlphaEvaluation",
-    "Score with weights for missed labels (beta), wrong labels (gamma) and severity (alpha).",
-    "(1 - (beta fn + gamma fp) / (tp + fp + fn))^alpha", _BOUTELL,
-    default="samples", bare=True, averages=("micro", "macro", "samples", None),
+    "alpha_evaluation", "Score with weights for missed labels (beta), wrong labels (gamma) and severity (alpha).",
+    "(1 - (beta fn + gamma fp) / (tp + fp + fn))^alpha", _BOUTELL, default="samples", bare=True,
+    averages=("micro", "macro", "samples", None),
     parameters=(
         Parameter("alpha", 1.0, 0.0, math.inf), Parameter("beta", 1.0, 0.0, 1.0), Parameter("gamma", 1.0, 0.0, 1.0),
     ),
@@ -221,10 +216,10 @@ def alpha_evaluation(c: Counts, *, alpha: float, beta: float, gamma: float) -> R
 
 
 @metric(
-    "fbeta_of_averages", "FBetaOfAverages", "F-score of mean precision and mean recall (not the mean of F-scores).",
+    "fbeta_of_averages", "F-score of mean precision and mean recall (not the mean of F-scores).",
     "(1 + beta²) P R / (beta² P + R), P and R averaged first",
-    _ZHANG + "; Opitz & Burst 2019, Macro F1 and macro F1, arXiv:1911.03347", averages=("macro", "weighted", "samples"),
-    parameters=(_BETA,), state="decisions", read=lambda formula: formula,
+    _ZHANG + "; Opitz & Burst 2019, Macro F1 and macro F1, arXiv:1911.03347", class_name="FBetaOfAverages",
+    averages=("macro", "weighted", "samples"), parameters=(_BETA,), state="decisions", read=lambda formula: formula,
 )  # fmt: skip
 def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Value]:
     """Precision and recall are averaged first, each with its own 0/0."""
@@ -239,50 +234,50 @@ def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Val
 
 
 _of_examples(
-    "subset_accuracy", "SubsetAccuracy", "Fraction of examples whose label set is predicted exactly.",
+    "subset_accuracy", "Fraction of examples whose label set is predicted exactly.",
     "[fp + fn = 0], mean over examples", _ZHANG, aliases=("exact_match", "exact_match_ratio", "emr"),
     unclear=("accuracy",),
 )(lambda c: _yes(c.fp + c.fn == 0))  # fmt: skip
 _of_examples(
-    "zero_one_loss", "ZeroOneLoss", "Fraction of examples whose label set is not predicted exactly.",
+    "zero_one_loss", "Fraction of examples whose label set is not predicted exactly.",
     "[fp + fn > 0], mean over examples", _ZHANG, bigger_is_better=False,
 )(lambda c: _yes(c.fp + c.fn != 0))  # fmt: skip
 _metric(
-    "hamming_loss", "HammingLoss", "Fraction of (example, label) cells predicted incorrectly.",
-    "(fp + fn) / (tp + fp + fn + tn)", "Schapire & Singer 1999, Improved boosting algorithms; " + _ZHANG,
-    bigger_is_better=False, default="micro", bare=True, aliases=("hamming_distance",), unclear=("hamming",),
+    "hamming_loss", "Fraction of (example, label) cells predicted incorrectly.", "(fp + fn) / (tp + fp + fn + tn)",
+    "Schapire & Singer 1999, Improved boosting algorithms; " + _ZHANG, bigger_is_better=False, default="micro",
+    bare=True, aliases=("hamming_distance",), unclear=("hamming",),
 )(lambda c: Ratios(c.fp + c.fn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
 _of_examples(
-    "any_hit_accuracy", "AnyHitAccuracy", "Fraction of examples with at least one true label predicted.",
+    "any_hit_accuracy", "Fraction of examples with at least one true label predicted.",
     "[tp > 0], mean over examples; nothing true and nothing predicted is 0/0", _TORCHEVAL + " (overlap)",
 )(lambda c: Ratios((c.tp > 0).astype(np.int64), (c.tp + c.fp + c.fn > 0).astype(np.int64)))  # fmt: skip
 _of_examples(
-    "contain_accuracy", "ContainAccuracy", "Fraction of examples with every true label predicted.",
-    "[fn = 0], mean over examples", _TORCHEVAL + " (contain)",
+    "contain_accuracy", "Fraction of examples with every true label predicted.", "[fn = 0], mean over examples",
+    _TORCHEVAL + " (contain)",
 )(lambda c: _yes(c.fn == 0))  # fmt: skip
 _of_examples(
-    "belong_accuracy", "BelongAccuracy", "Fraction of examples with no false label predicted.",
-    "[fp = 0], mean over examples", _TORCHEVAL + " (belong)",
+    "belong_accuracy", "Fraction of examples with no false label predicted.", "[fp = 0], mean over examples",
+    _TORCHEVAL + " (belong)",
 )(lambda c: _yes(c.fp == 0))  # fmt: skip
 _of_examples(
-    "label_cardinality", "LabelCardinality", "Mean number of true labels per example.",
-    "tp + fn, mean over examples", _TSOUMAKAS, high=math.inf, bigger_is_better=None,
+    "label_cardinality", "Mean number of true labels per example.", "tp + fn, mean over examples", _TSOUMAKAS,
+    high=math.inf, bigger_is_better=None,
 )(lambda c: Ratios(c.tp + c.fn, np.ones_like(c.tp)))  # fmt: skip
 _of_examples(
-    "predicted_cardinality", "PredictedCardinality", "Mean number of predicted labels per example.",
-    "tp + fp, mean over examples", _TSOUMAKAS, high=math.inf, bigger_is_better=None,
+    "predicted_cardinality", "Mean number of predicted labels per example.", "tp + fp, mean over examples", _TSOUMAKAS,
+    high=math.inf, bigger_is_better=None,
 )(lambda c: Ratios(c.tp + c.fp, np.ones_like(c.tp)))  # fmt: skip
 
 
 @_metric(
-    "mean_ir", "MeanImbalanceRatio", "Mean imbalance ratio over labels that occur.",
-    "mean of max count / count over labels, count = tp + fn", _CHARTE, low=1.0, high=math.inf, bigger_is_better=None,
-    averages=("macro",), default="macro", zero_division=math.nan,
+    "mean_ir", "Mean imbalance ratio over labels that occur.", "mean of max count / count over labels, count = tp + fn",
+    _CHARTE, class_name="MeanImbalanceRatio", low=1.0, high=math.inf, bigger_is_better=None, averages=("macro",),
+    default="macro", zero_division=math.nan,
 )  # fmt: skip
 @_metric(
-    "irlbl", "ImbalanceRatio", "Frequency of the most frequent label divided by that of this label (imbalance ratio).",
-    "max count / count, count = tp + fn", _CHARTE, low=1.0, high=math.inf, bigger_is_better=None, averages=(None,),
-    default=None, zero_division=math.nan,
+    "irlbl", "Frequency of the most frequent label divided by that of this label (imbalance ratio).",
+    "max count / count, count = tp + fn", _CHARTE, class_name="ImbalanceRatio", low=1.0, high=math.inf,
+    bigger_is_better=None, averages=(None,), default=None, zero_division=math.nan,
 )  # fmt: skip
 def imbalance_ratio(c: Counts) -> Ratios:
     count = c.tp + c.fn

@@ -49,7 +49,7 @@ def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
 
 
 @_of_sets(
-    "scumble", "Scumble", "Degree to which frequent and rare labels co-occur.",
+    "scumble", "Degree to which frequent and rare labels co-occur.",
     "1 - geometric / arithmetic mean of the imbalance ratios of the true labels, mean over examples",
     "Charte, Rivera, del Jesus & Herrera 2014, Concurrence among imbalanced labels and its influence on multilabel "
     "resampling algorithms, HAIS; mldr",
@@ -66,8 +66,9 @@ def scumble(pairs: Counted) -> Value:
 
 
 @_of_sets(
-    "scumble_cv", "ScumbleVariation", "Coefficient of variation of SCUMBLE over examples.",
-    "standard deviation (n - 1) / mean of the SCUMBLE of examples", "mldr, scumble.cv", high=math.inf,
+    "scumble_cv", "Coefficient of variation of SCUMBLE over examples.",
+    "standard deviation (n - 1) / mean of the SCUMBLE of examples", "mldr, scumble.cv", class_name="ScumbleVariation",
+    high=math.inf,
 )  # fmt: skip
 def scumble_cv(pairs: Counted) -> Value:
     content = content_of(pairs, "labelsets")
@@ -169,31 +170,28 @@ def concurrence(pairs: Counted) -> Concurrence:
 _by_content = partial(_of_sets, read=lambda formula: of_examples(lambda pairs: formula(content_of(pairs, "labelsets"))))
 
 _by_content(
-    "distinct_labelsets", "DistinctLabelsets", "Number of distinct sets of true labels.",
-    "|{sets of true labels}|", _ZHANG + " (label diversity); MULAN; mldr, num.labelsets", high=math.inf,
-    aliases=("num_labelsets",),
+    "distinct_labelsets", "Number of distinct sets of true labels.", "|{sets of true labels}|",
+    _ZHANG + " (label diversity); MULAN; mldr, num.labelsets", high=math.inf, aliases=("num_labelsets",),
 )(lambda content: Fraction(len(content.sets)))  # fmt: skip
 _by_content(
-    "proportion_distinct_labelsets", "ProportionDistinctLabelsets",
-    "Number of distinct sets of true labels divided by the number of examples.", "distinct label sets / examples",
-    _ZHANG + " (normalized label diversity)", notes=_UNWEIGHTED,
+    "proportion_distinct_labelsets", "Number of distinct sets of true labels divided by the number of examples.",
+    "distinct label sets / examples", _ZHANG + " (normalized label diversity)", notes=_UNWEIGHTED,
 )(lambda content: _over(len(content.sets), content.examples))  # fmt: skip
 _by_content(
-    "unique_labelsets", "UniqueLabelsets", "Number of sets of true labels that occur in one example only.",
+    "unique_labelsets", "Number of sets of true labels that occur in one example only.",
     "|{sets that one example has}|", "mldr, num.single.labelsets", high=math.inf, aliases=("num_single_labelsets",),
     notes=_UNWEIGHTED,
 )(lambda content: Fraction(content.set_times.count(1)))  # fmt: skip
 _by_content(
-    "proportion_unique_labelsets", "ProportionUniqueLabelsets",
-    "Fraction of examples whose set of true labels occurs in no other example.", "unique label sets / examples",
-    _READ + " (PUniq)", aliases=("puniq",), notes=_UNWEIGHTED,
+    "proportion_unique_labelsets", "Fraction of examples whose set of true labels occurs in no other example.",
+    "unique label sets / examples", _READ + " (PUniq)", aliases=("puniq",), notes=_UNWEIGHTED,
 )(lambda content: _over(content.set_times.count(1), content.examples))  # fmt: skip
 _by_content(
-    "labelset_peak", "LabelsetPeak", "Fraction of examples that have the most frequent set of true labels.",
+    "labelset_peak", "Fraction of examples that have the most frequent set of true labels.",
     "examples with the most frequent set / examples", _READ + " (PMax)", aliases=("pmax",),
 )(lambda content: _over(max(content.set_weights, default=0), content.weight))  # fmt: skip
 _by_content(
-    "labelset_diversity", "LabelsetDiversity", "Number of distinct label sets divided by the number of possible ones.",
+    "labelset_diversity", "Number of distinct label sets divided by the number of possible ones.",
     "distinct label sets / 2^q",
     "Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121",
 )(lambda content: Fraction(len(content.sets), 1 << len(content.labels)))  # fmt: skip

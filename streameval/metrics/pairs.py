@@ -164,19 +164,20 @@ def _needs(spec: MetricSpec) -> dict[str, str]:
     return {"part": "contributions" if spec.parameter("values") == "contributions" else "confusions"}
 
 
-def _mlcm(score: Score, name: str, what: str, formula: str) -> Callable[[Formula], Formula]:
-    meaning = "computed from the multi-label confusion matrix."
-    source = "Heydarian, Doyle & Samavi 2022, MLCM: multi-label confusion matrix, IEEE Access 10"
+def _mlcm(score: Score, formula: str) -> Callable[[Formula], Formula]:
+    name = score.capitalize()
     return of_pairs(
-        f"mlcm_{score}", name, f"{what} {meaning}", f"{formula}, of each label and of no label", source,
+        f"mlcm_{score}", f"{name} computed from the multi-label confusion matrix.",
+        f"{formula}, of each label and of no label",
+        "Heydarian, Doyle & Samavi 2022, MLCM: multi-label confusion matrix, IEEE Access 10", class_name=f"MLCM{name}",
         read=_of_matrix(score), averages=("micro", "macro", "weighted", None), needs=_needs,
         parameters=(Parameter("values", "counts", choices=("counts", "shares", "contributions")),),
     )  # fmt: skip
 
 
-@_mlcm("f1", "MLCMF1", "F1", "2 diagonal / (row + column)")
-@_mlcm("recall", "MLCMRecall", "Recall", "diagonal / row")
-@_mlcm("precision", "MLCMPrecision", "Precision", "diagonal / column")
+@_mlcm("f1", "2 diagonal / (row + column)")
+@_mlcm("recall", "diagonal / row")
+@_mlcm("precision", "diagonal / column")
 def confusion_score(
     matrix: Matrix, score: Score, *, average: Average = "macro", zero_division: float = 0.0
 ) -> Value | dict[Label | None, Value]:
@@ -294,13 +295,12 @@ def of_examples(
 
 
 @of_pairs(
-    "dependent_pairs", "DependentPairs",
-    "Fraction of label pairs that are dependent, by a chi-squared test of co-occurrence.",
+    "dependent_pairs", "Fraction of label pairs that are dependent, by a chi-squared test of co-occurrence.",
     "[n phi² > critical], mean over pairs of labels",
     "Tenenboim-Chekina, Rokach & Shapira 2010, Identification of label dependencies for multi-label "
-    "classification, MLD; MULAN; MLDA", read=of_examples, averages=("samples",), default="samples",
-    bigger_is_better=None, zero_division=math.nan, parameters=(Parameter("critical", 6.635, 0.0, 1000.0),),
-    needs=lambda _: {"part": "cooccurrence"},
+    "classification, MLD; MULAN; MLDA",
+    read=of_examples, averages=("samples",), default="samples", bigger_is_better=None, zero_division=math.nan,
+    parameters=(Parameter("critical", 6.635, 0.0, 1000.0),), needs=lambda _: {"part": "cooccurrence"},
 )  # fmt: skip
 def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)) -> Value:
     """The default is the 99th percentile with one degree of freedom, as MULAN's ``UnconditionalChiSquareIdentifier``.

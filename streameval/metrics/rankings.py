@@ -54,7 +54,7 @@ _of_pairs = partial(ranking, read=partial(_by_rows, blank=one_sided), parameters
 
 
 @ranking(
-    "one_error", "OneError", "Fraction of examples whose top-ranked label is false.",
+    "one_error", "Fraction of examples whose top-ranked label is false.",
     "[a false label ranks at least as high as the best true one], mean over examples", _SCHAPIRE,
     read=partial(_by_rows, blank=nothing_true, usual="one"), parameters=(DEGENERATE,), bigger_is_better=False,
     reported=("samples",),
@@ -66,10 +66,10 @@ def one_error(rows: Rows) -> tuple[Integers, int]:
 
 
 @ranking(
-    "coverage_error", "CoverageError", "Mean rank needed to cover all true labels.",
+    "coverage_error", "Mean rank needed to cover all true labels.",
     "max rank of the true labels (minus_one: less 1), mean over examples", _SCHAPIRE + "; scikit-learn",
-    read=partial(_by_rows, blank=nothing_true), parameters=(Parameter("minus_one", False), DEGENERATE),
-    high=math.inf, bigger_is_better=False, aliases=("coverage",), reported=("samples",),
+    read=partial(_by_rows, blank=nothing_true), parameters=(Parameter("minus_one", False), DEGENERATE), high=math.inf,
+    bigger_is_better=False, aliases=("coverage",), reported=("samples",),
 )  # fmt: skip
 def coverage_error(rows: Rows, *, minus_one: bool) -> tuple[Integers, int]:
     """Degenerate: nothing is true, which counts 0 unless chosen otherwise."""
@@ -78,19 +78,19 @@ def coverage_error(rows: Rows, *, minus_one: bool) -> tuple[Integers, int]:
 
 
 _of_pairs(
-    "ranking_loss", "RankingLoss", "Fraction of (true, false) label pairs ranked in the wrong order.",
+    "ranking_loss", "Fraction of (true, false) label pairs ranked in the wrong order.",
     "pairs with the false label at least as high / (m (q - m)), mean over examples",
     "Schapire & Singer 1999, Improved boosting algorithms using confidence-rated predictions, Machine Learning 37",
     aliases=("label_ranking_loss", "rank_loss"), reported=("samples",),
     notes="Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise.",
 )(lambda rows: (_wrong_pairs(rows), rows.m * (rows.known - rows.m)))  # fmt: skip
 _of_pairs(
-    "error_set_size", "ErrorSetSize", "Mean number of (true, false) label pairs ranked in the wrong order.",
+    "error_set_size", "Mean number of (true, false) label pairs ranked in the wrong order.",
     "pairs with the false label at least as high, mean over examples", _LOZA, high=math.inf,
     notes="In [0, q² / 4]. Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise.",
 )(lambda rows: (_wrong_pairs(rows), 1))  # fmt: skip
 _of_pairs(
-    "is_error", "IsError", "Fraction of examples whose ranking is not perfect.",
+    "is_error", "Fraction of examples whose ranking is not perfect.",
     "[a pair is in the wrong order], mean over examples",
     "Crammer & Singer 2003, A family of additive online algorithms for category ranking, JMLR 3",
     notes="Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise.",
@@ -98,7 +98,7 @@ _of_pairs(
 
 
 @_of_pairs(
-    "margin_loss", "MarginLoss", "Mean number of ranks from the best false label to the worst true label.",
+    "margin_loss", "Mean number of ranks from the best false label to the worst true label.",
     "max(0, worst true rank - best false rank), mean over examples", _LOZA, high=math.inf,
 )  # fmt: skip
 def margin_loss(rows: Rows) -> tuple[Integers, int]:
@@ -113,7 +113,7 @@ def _wrong_pairs(rows: Rows) -> Integers:
 
 
 @ranking(
-    "label_ranking_average_precision", "LabelRankingAveragePrecision",
+    "label_ranking_average_precision",
     "Mean, over true labels, of the fraction of labels ranked at least as high that are true.",
     "mean over true labels of (true labels at least as high) / rank, mean over examples", _SCHAPIRE,
     read=lambda formula: formula, parameters=(Parameter("tied", "worst", choices=("worst", "best")), DEGENERATE),

@@ -6,7 +6,7 @@ Symbols and parameters are those of `streameval.metrics.rankings`; an example wi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
@@ -16,7 +16,7 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Value, sum_of
-from streameval.metrics.catalogue import Reading
+from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.logarithms import BITS, discounts, log2, sums_of_discounts
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.metrics.ties import (
@@ -28,7 +28,6 @@ from streameval.metrics.ties import (
     chance_of_a_hit,
     first_groups,
     groups_to,
-    hits_among,
     judged,
     nothing_true,
     ranking,
@@ -64,40 +63,22 @@ def _by_gain(formula: Callable[..., Fraction], usual: Literal["zero", "one"] = "
 
 def _at(
     *entry: str, parameters: tuple[Parameter, ...] = (), k: int | None = 5, usual: Literal["zero", "one"] = "zero",
-    **choices: Any,
-) -> Callable[[Callable[..., Fraction]], Callable[..., Fraction]]:  # fmt: skip
+    by: Callable[..., Reading] = _by_gain, **choices: Any,
+) -> Callable[[Formula], Formula]:  # fmt: skip
     """Enters a formula of gains at k."""
     own = (Parameter("k", k, 1, math.inf, whole=True), *parameters, _UNRANKED, DEGENERATE)
-    return ranking(*entry, read=partial(_by_gain, usual=usual), parameters=own, **choices)
+    return ranking(*entry, read=partial(by, usual=usual), parameters=own, **choices)
 
 
-@_at(
-    "precision_at", "PrecisionAt", "Fraction of the top k labels that are true.", "hits / k, mean over examples", _JAIN,
-    parameters=(_DIVISOR,), aliases=("p_at",),
-)  # fmt: skip
-def precision_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
-    """Divided by k in Spark's RankingMetrics; with ``divisor="ranked"`` by min(k, l), as in Hivemall."""
-    groups = groups_to(tables, k, unranked)
-    return sum_of(hits_among(groups, k), groups.g * _places(groups, k, divisor, unranked))
+def _by_hits(formula: Callable[..., tuple[int, IntArray]], **choices: Any) -> Reading:
+    """A number of hits over a divisor, both from the groups and from how many labels could be among the first k."""
 
+    def sums(tables: RankingTables, k: int, unranked: Unranked, divisor: str = "k") -> Fraction:
+        groups = groups_to(tables, k, unranked)
+        times, den = formula(groups, _places(groups, k, divisor, unranked))
+        return sum_of(times * groups.t * np.minimum(k - groups.a, groups.g), groups.g * den)
 
-@_at(
-    "recall_at", "RecallAt", "Fraction of true labels that are in the top k.", "hits / m, mean over examples",
-    _MANNING,
-)  # fmt: skip
-def recall_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
-    groups = groups_to(tables, k, unranked)
-    return sum_of(hits_among(groups, k), groups.g * groups.m)
-
-
-@_at(
-    "f1_at", "F1At", "Harmonic mean of precision and recall at k.", "2 hits / (k + m), mean over examples",
-    "van Rijsbergen 1979, Information Retrieval", parameters=(_DIVISOR,),
-)  # fmt: skip
-def f1_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
-    """With ``divisor="ranked"`` min(k, l) takes the place of k, as in Hivemall."""
-    groups = groups_to(tables, k, unranked)
-    return sum_of(2 * hits_among(groups, k), groups.g * (_places(groups, k, divisor, unranked) + groups.m))
+    return _by_gain(sums, **choices)
 
 
 def _places(groups: Groups, k: int, divisor: str, unranked: Unranked) -> IntArray:
@@ -109,9 +90,25 @@ def _places(groups: Groups, k: int, divisor: str, unranked: Unranked) -> IntArra
     return np.minimum(k, groups.l)
 
 
+_of_hits = partial(_at, by=_by_hits)
+_of_hits(
+    "precision_at", "Fraction of the top k labels that are true.", "hits / k, mean over examples", _JAIN,
+    parameters=(_DIVISOR,), aliases=("p_at",),
+    notes="Divided by k in Spark's RankingMetrics; with ``divisor=\"ranked\"`` by min(k, l), as in Hivemall.",
+)(lambda _, places: (1, places))  # fmt: skip
+_of_hits(
+    "recall_at", "Fraction of true labels that are in the top k.", "hits / m, mean over examples", _MANNING,
+)(lambda groups, _: (1, groups.m))  # fmt: skip
+_of_hits(
+    "f1_at", "Harmonic mean of precision and recall at k.", "2 hits / (k + m), mean over examples",
+    "van Rijsbergen 1979, Information Retrieval", parameters=(_DIVISOR,),
+    notes="With ``divisor=\"ranked\"`` min(k, l) takes the place of k, as in Hivemall.",
+)(lambda groups, places: (2, places + groups.m))  # fmt: skip
+
+
 @_at(
-    "hit_at", "HitAt", "Fraction of examples with a true label in the top k.",
-    "[hits > 0], mean over examples", "Hivemall, hitrate", aliases=("hit_rate",),
+    "hit_at", "Fraction of examples with a true label in the top k.", "[hits > 0], mean over examples",
+    "Hivemall, hitrate", aliases=("hit_rate",),
 )  # fmt: skip
 def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     """Hidasi et al. 2016, Session-based recommendations with recurrent neural networks, ICLR."""
@@ -121,8 +118,7 @@ def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
 
 
 @_at(
-    "abandonment_at", "AbandonmentAt", "Fraction of examples with no true label in the top k.",
-    "[hits = 0], mean over examples",
+    "abandonment_at", "Fraction of examples with no true label in the top k.", "[hits = 0], mean over examples",
     "Chen & Karger 2006, Less is more: probabilistic models for retrieving fewer relevant documents, SIGIR",
     usual="one", bigger_is_better=False,
 )  # fmt: skip
@@ -135,7 +131,7 @@ def abandonment_at(tables: RankingTables, k: int, unranked: Unranked) -> Fractio
 
 
 @ranking(
-    "r_precision", "RPrecision", "Precision at k, with k the number of true labels of each example.",
+    "r_precision", "Precision at k, with k the number of true labels of each example.",
     "hits among the first m / m, mean over examples", _MANNING, read=_by_gain, parameters=(_UNRANKED, DEGENERATE),
     reported=("samples",),
 )  # fmt: skip
@@ -155,11 +151,11 @@ def _hit_cutoff(spec: MetricSpec) -> dict[str, Any]:
 
 
 @_at(
-    "map_at", "MeanAveragePrecisionAt", "Mean over examples of the average precision at k.",
+    "map_at", "Mean over examples of the average precision at k.",
     "sum of the precision at the rank of each hit / min(m, k), the hits, or m, mean over examples",
-    "Spark, RankingMetrics; Hivemall; " + _MANNING, k=None, unclear=("map", "mean_average_precision"),
-    parameters=(Parameter("divisor", "min", choices=("min", "hits", "true")),),
-    needs=_hit_cutoff,
+    "Spark, RankingMetrics; Hivemall; " + _MANNING, class_name="MeanAveragePrecisionAt", k=None,
+    unclear=("map", "mean_average_precision"),
+    parameters=(Parameter("divisor", "min", choices=("min", "hits", "true")),), needs=_hit_cutoff,
 )  # fmt: skip
 def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
     """Divided by min(m, k) in Spark; ``"hits"``: by the hits among the first k, as in Hivemall; ``"true"``: by m.
@@ -179,17 +175,17 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
 
 
 @_at(
-    "mrr", "MeanReciprocalRank", "Mean reciprocal rank of the best true label, 0 if it is not in the top k.",
-    "1 / best true rank, mean over examples", "Voorhees 1999, The TREC-8 question answering track report", k=None,
-    reported=("samples",),
+    "mrr", "Mean reciprocal rank of the best true label, 0 if it is not in the top k.",
+    "1 / best true rank, mean over examples", "Voorhees 1999, The TREC-8 question answering track report",
+    class_name="MeanReciprocalRank", k=None, reported=("samples",),
 )  # fmt: skip
 def mrr(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     return reciprocal_rank(first_groups(tables, unranked), k)
 
 
 @_at(
-    "dcg", "DiscountedCumulativeGain", "Sum of the hits in the top k, discounted by log2 of the rank.",
-    "sum of 1 / log(1 + rank) over hits, mean over examples", _JARVELIN, k=None,
+    "dcg", "Sum of the hits in the top k, discounted by log2 of the rank.",
+    "sum of 1 / log(1 + rank) over hits, mean over examples", _JARVELIN, class_name="DiscountedCumulativeGain", k=None,
     parameters=(Parameter("log_base", 2.0, 1.0, math.inf, above=True),), high=math.inf, aliases=("dcg_score",),
 )  # fmt: skip
 def dcg(tables: RankingTables, k: int, log_base: float, unranked: Unranked) -> Fraction:
@@ -198,9 +194,9 @@ def dcg(tables: RankingTables, k: int, log_base: float, unranked: Unranked) -> F
 
 
 @_at(
-    "ndcg", "NormalizedDiscountedCumulativeGain", "Discounted cumulative gain divided by that of a perfect ranking.",
-    "dcg / dcg of a perfect ranking, mean over examples", _JARVELIN, k=None, aliases=("ndcg_score",),
-    reported=("samples",),
+    "ndcg", "Discounted cumulative gain divided by that of a perfect ranking.",
+    "dcg / dcg of a perfect ranking, mean over examples", _JARVELIN, class_name="NormalizedDiscountedCumulativeGain",
+    k=None, aliases=("ndcg_score",), reported=("samples",),
 )  # fmt: skip
 def ndcg(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     """A perfect ranking has its hits at the ranks 1 ... min(m, k). Tied labels as for `dcg`."""
@@ -232,23 +228,20 @@ _propensity_scored = partial(
 
 
 @_propensity_scored(
-    "psp_at", "PropensityScoredPrecisionAt",
-    "Precision at k with each hit weighted by the inverse propensity of its label.",
-    "sum of inverse propensities of hits / the greatest that could be", _JAIN,
+    "psp_at", "Precision at k with each hit weighted by the inverse propensity of its label.",
+    "sum of inverse propensities of hits / the greatest that could be", _JAIN, class_name="PropensityScoredPrecisionAt",
     parameters=(_K, Parameter("normalize", True)), aliases=("psprecision_at",),
 )  # fmt: skip
 def psp_at(tables: RankingTables, k: int, normalize: bool) -> tuple[Fraction, Fraction | int]:
     """Without ``normalize`` divided by k times the number of examples."""
-    _check(k, "propensity-scored gains", tables.options.gain_ranks)
-    sums = sum((gain * Fraction(min(k - a, g), g) for (_, a, g), gain in tables.gains if a < k), Fraction(0))
-    best = sum((gain for (_, rank), gain in tables.ideals if rank <= k), Fraction(0))
+    sums, best = _weighted(tables, k, range(k + 1), lambda _: 1)
     return sums, best if normalize else k * total(tables.rows.times)
 
 
 @_propensity_scored(
-    "psndcg_at", "PropensityScoredNDCGAt",
-    "nDCG at k with each hit weighted by the inverse propensity of its label.",
+    "psndcg_at", "nDCG at k with each hit weighted by the inverse propensity of its label.",
     "sum of discounted inverse propensities of hits / the greatest that could be", _JAIN,
+    class_name="PropensityScoredNDCGAt",
     parameters=(_K, Parameter("norm", "k", choices=("k", "min")), Parameter("normalize", True)),
 )  # fmt: skip
 def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tuple[Fraction, Fraction | int]:
@@ -256,16 +249,24 @@ def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tupl
 
     Without ``normalize`` their sum is divided by the number of examples.
     """
-    _check(k, "propensity-scored gains", tables.options.gain_ranks)
     table = discounts(k)
+    sums, best = _weighted(tables, k, table, lambda m: table[k if norm == "k" else min(m, k)])
+    return sums, best if normalize else total(tables.rows.times)
+
+
+def _weighted(
+    tables: RankingTables, k: int, table: Sequence[int], divisor: Callable[[int], int]
+) -> tuple[Fraction, Fraction]:
+    """Gains of the first k, and the greatest that could be; ``table`` sums what ranks count, up to each rank."""
+    _check(k, "propensity-scored gains", tables.options.gain_ranks)
     sums = best = Fraction(0)
     for (m, a, g), gain in tables.gains:
         if a < k:
-            sums += gain * Fraction(table[min(a + g, k)] - table[a], g * table[k if norm == "k" else min(m, k)])
+            sums += gain * Fraction(table[min(a + g, k)] - table[a], g * divisor(m))
     for (m, rank), gain in tables.ideals:
         if rank <= k:
-            best += gain * Fraction(table[rank] - table[rank - 1], table[k if norm == "k" else min(m, k)])
-    return sums, best if normalize else total(tables.rows.times)
+            best += gain * Fraction(table[rank] - table[rank - 1], divisor(m))
+    return sums, best
 
 
 def _check(k: int, what: str, ranks: int) -> None:
@@ -274,10 +275,11 @@ def _check(k: int, what: str, ranks: int) -> None:
 
 
 @_ratio(
-    "label_coverage_at", "LabelCoverageAt", "Fraction of labels that are a hit in the top k of at least one example.",
+    "label_coverage_at", "Fraction of labels that are a hit in the top k of at least one example.",
     "labels with a hit / labels ever true",
     "Schultheis et al. 2023, Generalized test utilities for long-tail performance in extreme multi-label "
-    "classification", parameters=(_K, Parameter("of", "true", choices=("true", "all"))),
+    "classification",
+    parameters=(_K, Parameter("of", "true", choices=("true", "all"))),
     needs=lambda spec: {"label_ranks": spec.parameter("k")},
 )  # fmt: skip
 def label_coverage_at(tables: RankingTables, k: int, of: str) -> tuple[int, int]:

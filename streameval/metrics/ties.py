@@ -16,7 +16,7 @@ from streameval.metrics.catalogue import metric
 from streameval.metrics.logarithms import BITS, reciprocals
 from streameval.metrics.spec import Parameter
 from streameval.states.ranking_view import First, Groups, RankingTables, Rows
-from streameval.states.views import Integers, total
+from streameval.states.views import total
 
 Unranked: TypeAlias = Literal["never", "last"]
 
@@ -60,11 +60,6 @@ def groups_to(tables: RankingTables, k: int, unranked: Unranked) -> Groups:
     return groups[groups.a < k]
 
 
-def hits_among(groups: Groups, k: int) -> Integers:
-    """True labels expected among the first k, times the size of their group."""
-    return np.asarray(groups.t * np.minimum(k - groups.a, groups.g))
-
-
 def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
     """For each entry (``a < k``) the chance that a true label is among the first k, or none, times its examples.
 
@@ -103,11 +98,7 @@ def average_precision_of(groups: Groups, divisors: IntArray, k: int) -> Fraction
     units = 0
     columns = (tied.a, tied.g, tied.t, tied.upto, tied.square, divisors[~plain])
     for a, g, t, upto, square, divisor in zip(*(part.tolist() for part in columns), strict=True):
-        places = min(g, k - a)
-        inverse = reciprocals(a, a + places)
-        # Of the i-th label: the true ones before the group, itself, and its share of the i - 1 before it in the group.
-        spread = (places << BITS) - (a + 1) * inverse
-        units += ((upto - square + t) * inverse * (g - 1) + (square - t) * spread) // (g * (g - 1) * divisor)
+        units += _precision(a, min(g, k - a), g, upto - square + t, square - t) // (g * divisor)
     return sums + Fraction(units, _ONE)
 
 
@@ -124,20 +115,22 @@ def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: in
             if not sure + hits_inside:
                 continue
             if a + g <= k:
-                inverse = reciprocals(a, a + g)
-                value = (upto - square + t) * inverse
-                if g > 1:
-                    value = (value * (g - 1) + (square - t) * ((g << BITS) - (a + 1) * inverse)) // (g - 1)
-                units += value * ways.numerator // (g * (sure + hits_inside) * ways.denominator)
-            elif hits_inside:  # this is the group that straddles k; each of its examples has the same t
-                times, before = t // true, (upto - square) // true
-                inverse = reciprocals(a, a + places)
-                value = (before + times) * inverse
-                if places > 1:
-                    spread = (places << BITS) - (a + 1) * inverse
-                    value = (value * (places - 1) + times * (hits_inside - 1) * spread) // (places - 1)
-                units += hits_inside * value * ways.numerator // (places * (sure + hits_inside) * ways.denominator)
+                of, value = g, _precision(a, g, g, upto - square + t, square - t)
+            else:  # this is the group that straddles k; each of its examples has the same t
+                of, times = places, t // true
+                first = (upto - square) // true + times
+                value = hits_inside * _precision(a, places, places, first, times * (hits_inside - 1))
+            units += value * ways.numerator // (of * (sure + hits_inside) * ways.denominator)
     return Fraction(units, _ONE)
+
+
+def _precision(a: int, places: int, size: int, first: int, second: int) -> int:
+    """The sum of (``first`` + (i - 1) ``second`` / (``size`` - 1)) / (a + i) over the first places of a group.
+
+    A true label on its i-th place has before it those of better groups, itself, and its share of the rest of its own.
+    """
+    inverse = reciprocals(a, a + places)
+    return first * inverse + second * ((places << BITS) - (a + 1) * inverse) // max(1, size - 1)
 
 
 def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:

@@ -12,8 +12,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
 from streameval.metrics.calibration import CalibrationCurve
-from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
-from streameval.metrics.lines import curve_line, threshold_lines
+from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
 from streameval.plots.sources import run_of, runs_of
 from streameval.plots.style import COLOURS, INK, MUTED, legend, line_style, named, new_axes, quiet, short, titled
 from streameval.schema.labels import Label

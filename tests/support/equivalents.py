@@ -131,10 +131,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("pairs", "without fractions of weights nothing but a tie comes so close, and a tie does not depend either way"): (
         "_dependent: 0 -> 1",
     ),
-    ("rankings_at", "a group behind the first k gains 0"): (
-        "psndcg_at: a < k -> a <= k",
-        "psp_at: a < k -> a <= k",
-    ),
+    ("rankings_at", "a group behind the first k gains 0"): ("_weighted: a < k -> a <= k",),
     ("rankings_at", "a group behind the first k has no chance"): ("hit_at: first.a < k -> first.a <= k",),
     ("rankings_at", "a group behind the first m adds 0"): ("r_precision: groups.a < groups.m -> groups.a <= groups.m",),
     ("label_sets", "it decides how many digits the means have, of which 17 and those that cancel are read"): (
@@ -193,6 +190,8 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_power: len(str(den)) -> len(str(den)) + 1",
         "_power: len(str(den)) -> len(str(den)) - 1",
     ),
+    ("rankings_at", "what ranks behind k would count is not read"): ("psp_at: 1 -> 2",),
+    ("ties", "a group of one label is summed like any other"): ("average_precision_of: 1 -> 0",),
     ("rankings_at", "only the shape of the array is read"): ("_places: groups.l -> groups.m",),
     ("pairs", "where no row has weight every label is 0/0, weighted or not"): ("confusion_score: True -> False",),
     ("pairs", "it names the part that is read, which is refused or counted in full"): (

@@ -12,8 +12,14 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.metrics.calibration import calibration_curve
 from streameval.metrics.catalogue import build_spec
-from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
-from streameval.metrics.lines import curve_line, threshold_lines
+from streameval.metrics.curves import (
+    PrecisionRecallCurve,
+    RocCurve,
+    curve_line,
+    precision_recall_curve,
+    roc_curve,
+    threshold_lines,
+)
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_axis
