@@ -375,7 +375,7 @@ def test_an_older_batch_is_refused_unless_it_is_the_same(adapter, tmp_path):
 
 
 def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter, tmp_path, monkeypatch):
-    from streameval.adapters.spark.streams import Folder
+    from streameval.adapters.spark import Folder
 
     evaluation, total = adapter.StreamEvaluation(JOB, tmp_path, history=1), se.Evaluator(["f1_micro"])
 

@@ -1,0 +1,439 @@
+"""Beam: rows or tables become states where they are, states are combined, globally, per key and per window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Unpack, cast
+
+from streameval.adapters.engine import check_job, require
+from streameval.delivery.encoding import digest
+from streameval.errors import InputError, MergeError
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.metric import Metric, class_of
+from streameval.metrics.catalogue import catalogue
+from streameval.progressive.states import restored
+from streameval.schema.text import quoted
+from streameval.slices import Sliced
+from streameval.tabular.job import Job, JobOptions, Metrics, State
+
+with require("beam"):
+    import apache_beam as beam
+    from apache_beam.coders import Coder, registry
+    from apache_beam.transforms.trigger import AccumulationMode
+    from apache_beam.transforms.window import GlobalWindow, GlobalWindows, TimestampCombiner
+    from apache_beam.typehints import KV
+    from apache_beam.typehints import Any as AnyType
+    from apache_beam.typehints.decorators import IOTypeHints
+    from apache_beam.utils.windowed_value import WindowedValue
+
+    from streameval.tabular.rows import is_table
+
+__all__ = ["Evaluate", "EvaluatePerKey", "EvaluatorFn", "Firing", "Firings", "MergeFn", "Panes", "StateCoder"]
+
+_ROWS = 256  # that wait in an accumulator: enough for a call to cost little, few enough for each of many keys
+_DEFAULT = beam.transforms.trigger.DefaultTrigger()
+_GLOBALLY = WindowedValue(None, GlobalWindow().max_timestamp(), (GlobalWindow(),))
+
+_ELEMENTS = 20_000  # how many elements a bundle holds before it counts them
+
+_COMBINED: dict[Any, Any] = {TimestampCombiner.OUTPUT_AT_EARLIEST: min, TimestampCombiner.OUTPUT_AT_LATEST: max}
+"""Which of two times what comes out has; where it has that of the window's end, any time will do."""
+
+
+class StateCoder(Coder):  # type: ignore[misc]  # Beam has no types
+    """Writes an `Evaluator`, a metric or a `Sliced` as its bytes. Equal states have equal bytes.
+
+    Examples
+    --------
+    >>> from streameval import F1
+    >>> StateCoder().decode(StateCoder().encode(F1())) == F1()
+    True
+    """
+
+    def encode(self, value: State) -> bytes:
+        return value.to_bytes()
+
+    def decode(self, encoded: bytes) -> State:
+        return restored(encoded)  # type: ignore[return-value]  # windows are not coded
+
+    def is_deterministic(self) -> bool:
+        return True
+
+    def to_type_hint(self) -> Any:
+        return Evaluator
+
+
+for _kind in (Evaluator, Metric, Sliced, *map(class_of, catalogue())):
+    registry.register_coder(_kind, StateCoder)
+
+
+class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
+    """Merges states of one job, for ``CombineGlobally`` and ``CombinePerKey`` of what other transforms returned.
+
+    Parameters
+    ----------
+    job
+        What is counted, and how; `InputError` if it is no `Job`.
+    """
+
+    def __init__(self, job: Job) -> None:
+        check_job(job)
+        self._job = job
+
+    def create_accumulator(self) -> Any:
+        return self._job.fresh()
+
+    def add_input(self, accumulator: Any, element: Any) -> Any:
+        accumulator.merge(element)
+        return accumulator
+
+    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+        total: Any = self._job.fresh()  # since a runner may still read those that it gave
+        for part in accumulators:
+            total.merge(part)
+        return total
+
+    def extract_output(self, accumulator: Any) -> State:
+        # Where panes accumulate, the runner goes on with the accumulator.
+        return accumulator.copy()  # type: ignore[no-any-return]  # a state of this class
+
+    def get_accumulator_coder(self) -> StateCoder:
+        return StateCoder()
+
+    def default_type_hints(self) -> Any:
+        return IOTypeHints.empty().with_output_types(type(self._job.fresh()))
+
+
+@dataclass(slots=True, eq=False)
+class Accumulator:
+    """A state, and rows that it has still to count: many are counted in one call."""
+
+    job: Job
+    state: State
+    rows: list[Any] = field(default_factory=list)
+    time: Any = None
+
+    def add(self, element: Any) -> None:
+        """Take a row, or count a table of many."""
+        if type(element) is dict or not is_table(element):
+            self.rows.append(element)
+        else:
+            self.job.add(self.state, element)
+
+    def counted(self) -> State:
+        """The state with all rows counted. If one of them is refused, none is, and asking again refuses them again."""
+        self.job.add(self.state, self.rows)
+        self.rows = []
+        return self.state
+
+
+class AccumulatorCoder(StateCoder):
+    """Writes what `EvaluatorFn` accumulates as the bytes of a state that has counted it all."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def encode(self, value: Accumulator) -> bytes:  # type: ignore[override]
+        return value.counted().to_bytes()
+
+    def decode(self, encoded: bytes) -> Accumulator:  # type: ignore[override]
+        return Accumulator(self._job, super().decode(encoded))
+
+    def to_type_hint(self) -> Any:
+        return Accumulator
+
+
+class EvaluatorFn(MergeFn):
+    """Counts rows, for ``CombineGlobally`` and ``CombinePerKey``. An element is one row, or a table of many.
+
+    It is the convenient form; `Evaluate` takes less time where a runner has a bundle of rows at hand. An accumulator
+    keeps up to 256 rows until it counts them in one call, so an error may come after further rows were taken.
+
+    Parameters
+    ----------
+    job
+        As for `MergeFn`.
+
+    Examples
+    --------
+    >>> from streameval.tabular.job import Job
+    >>> count = EvaluatorFn(Job.of(["f1_micro"], actual="tags", predicted="guess"))
+    >>> rows = [{"tags": {"cat"}, "guess": {"cat"}}, {"tags": {"dog"}, "guess": {"cat", "dog"}}]
+    >>> count.apply(rows).get()
+    {'f1_micro': 0.8}
+    """
+
+    def create_accumulator(self) -> Accumulator:
+        return Accumulator(self._job, self._job.fresh())
+
+    def add_input(self, accumulator: Accumulator, element: Any) -> Accumulator:
+        accumulator.add(element)
+        if len(accumulator.rows) >= _ROWS:
+            accumulator.counted()
+        return accumulator
+
+    def merge_accumulators(self, accumulators: Iterable[Accumulator]) -> Accumulator:
+        return Accumulator(self._job, super().merge_accumulators(part.counted() for part in accumulators))
+
+    def compact(self, accumulator: Accumulator) -> Accumulator:
+        accumulator.counted()
+        return accumulator
+
+    def extract_output(self, accumulator: Accumulator) -> State:
+        return accumulator.counted().copy()
+
+    def get_accumulator_coder(self) -> AccumulatorCoder:
+        return AccumulatorCoder(self._job)
+
+
+class Count(beam.DoFn):  # type: ignore[misc]  # Beam has no types
+    """States of the elements of a bundle, for each set of windows that elements are in, and each key."""
+
+    def __init__(self, job: Job, keyed: bool, combined: Callable[[Any, Any], Any] | None) -> None:
+        self._job, self._keyed, self._combined = job, keyed, combined
+
+    def start_bundle(self) -> None:
+        self._states: dict[Any, dict[Any, Accumulator]] = {}
+        self._windows: Any = None
+        self._current: dict[Any, Accumulator] = {}
+        self._count = 0
+
+    def process(self, element: Any, value: Any = beam.DoFn.WindowedValueParam) -> Iterable[Any] | None:
+        return self._take(element, value.windows, value)
+
+    def _take(self, element: Any, windows: Any, value: Any) -> Iterable[Any] | None:
+        # No generator, and no hash of windows that came just before: these took as long as all the rest.
+        if windows is not self._windows and windows != self._windows:
+            self._windows, self._current = windows, self._states.setdefault(tuple(windows), {})
+        key, item = element if self._keyed else (None, element)
+        counted = self._current.get(key)
+        if counted is None:
+            counted = self._current[key] = Accumulator(self._job, self._job.fresh(), time=value.timestamp)
+        elif self._combined is not None:
+            counted.time = self._combined(counted.time, value.timestamp)
+        counted.add(item)
+        self._count += 1
+        return self.finish_bundle() if self._count >= _ELEMENTS else None
+
+    def finish_bundle(self) -> Iterator[Any]:
+        for windows, of_windows in self._states.items():
+            for key, counted in of_windows.items():
+                state = counted.counted()
+                yield WindowedValue((key, state) if self._keyed else state, counted.time, windows)
+        self.start_bundle()
+
+
+class CountAll(Count):
+    """The same where there is one window and its end is the time of what comes out: Beam takes long to tell these."""
+
+    def process(self, element: Any) -> Iterable[Any] | None:  # type: ignore[override]  # Beam gives what is asked for
+        return self._take(element, _GLOBALLY.windows, _GLOBALLY)
+
+
+class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
+    """Count the elements of a collection: one state for each window, and each pane of it.
+
+    Rows become states within each bundle, so a trigger such as ``AfterCount`` counts states, not rows. Errors are those
+    of `evaluate_table`.
+
+    Parameters
+    ----------
+    actual, predicted, metrics, **options
+        As for `evaluate_table`. With ``by``, the state is a `Sliced`. An element is a row, that is a mapping, a
+        ``beam.Row`` or anything with the columns as attributes; or a table of many rows: of Arrow, or a data frame.
+    job
+        A `Job`, in place of all these.
+
+    Examples
+    --------
+    >>> rows | Evaluate(actual="tags", predicted="guess", metrics=["f1_micro"])  # doctest: +SKIP
+    """
+
+    _keyed = False
+
+    def __init__(
+        self,
+        metrics: Metrics = None,
+        *,
+        job: Job | None = None,
+        actual: str | None = None,
+        predicted: str | None = None,
+        **options: Unpack[JobOptions],
+    ) -> None:
+        super().__init__()
+        if job is not None and (options or any(value is not None for value in (metrics, actual, predicted))):
+            raise InputError("job says all that there is to say; leave the other arguments out")
+        self._job = job or Job.of(metrics, actual=cast("str", actual), predicted=predicted, **options)
+
+    def expand(self, pcoll: Any) -> Any:
+        merge, kind = MergeFn(self._job), type(self._job.fresh())
+        windowing = pcoll.windowing
+        default = windowing.windowfn == GlobalWindows() and windowing.triggerfn == _DEFAULT
+        combined = _COMBINED.get(windowing.timestamp_combiner)
+        count = beam.ParDo((CountAll if default and combined is None else Count)(self._job, self._keyed, combined))
+        counted = pcoll | "Count" >> count.with_output_types(KV[AnyType, kind] if self._keyed else kind)
+        combine = (beam.CombinePerKey if self._keyed else beam.CombineGlobally)(merge)
+        return counted | "Merge" >> (combine if default or self._keyed else combine.without_defaults())
+
+
+class EvaluatePerKey(Evaluate):
+    """Count the elements of each key: from (key, row or table) to (key, state), for each window and pane.
+
+    Parameters and errors are those of `Evaluate`. The number of keys is not bounded.
+
+    Examples
+    --------
+    >>> keyed | EvaluatePerKey(actual="tags", predicted="guess", metrics=["f1_micro"])  # doctest: +SKIP
+    """
+
+    _keyed = True
+
+
+class Firing(NamedTuple):
+    """A pane of a window, as plain values.
+
+    Attributes
+    ----------
+    key
+        The key, or None.
+    start, end
+        The bounds of the window in microseconds since 1970; None for the global window.
+    pane
+        Which of the window's panes this is, from 0 on.
+    state
+        The bytes of the state.
+    timing
+        ``"EARLY"``, ``"ON_TIME"``, ``"LATE"`` or ``"UNKNOWN"``.
+    is_last
+        Whether no pane of the window comes after it.
+    """
+
+    key: Any
+    start: int | None
+    end: int | None
+    pane: int
+    state: bytes
+    timing: str = "UNKNOWN"
+    is_last: bool = False
+
+
+class Firings(beam.PTransform):  # type: ignore[misc]  # Beam has no types
+    """From states, or (key, state), to a `Firing` each: what `Panes` takes.
+
+    Examples
+    --------
+    >>> states | Firings() | WriteSomewhere()  # doctest: +SKIP
+    """
+
+    def expand(self, pcoll: Any) -> Any:
+        return pcoll | beam.Map(_firing)
+
+
+def _firing(element: Any, window: Any = beam.DoFn.WindowParam, pane: Any = beam.DoFn.PaneInfoParam) -> Firing:
+    key, state = element if isinstance(element, tuple) else (None, element)
+    start, end = (None, None) if isinstance(window, GlobalWindow) else (window.start.micros, window.end.micros)
+    timing = beam.utils.windowed_value.PaneInfoTiming.to_string(pane.timing)
+    return Firing(key, start, end, pane.index, state.to_bytes(), timing, pane.is_last)
+
+
+class Place(NamedTuple):
+    """Which window: its key, and its bounds in microseconds, None for the global window."""
+
+    key: Any
+    start: int | None
+    end: int | None
+
+    def within(self, other: Place) -> bool:
+        """Whether a window is within another one of the same key, and not the same."""
+        mine, theirs = (self.start, self.end), (other.start, other.end)
+        if mine == theirs or self.key != other.key or None in (*mine, *theirs):
+            return False
+        return bool(other.start <= self.start and self.end <= other.end)  # type: ignore[operator]
+
+
+@dataclass(slots=True)
+class _Window:
+    """What is known of one window: its state, the latest pane, and a digest of each pane's state."""
+
+    place: Place
+    state: Any
+    latest: int = -1
+    digests: dict[int, bytes] = field(default_factory=dict)
+
+
+class Panes:
+    """Puts the panes of windows together, in whatever order and however often they come.
+
+    A pane that accumulates holds all that its window has counted, so the latest takes the place of those before. A
+    pane that discards holds what came since the last one, so all are merged. A pane that comes again counts once.
+
+    Parameters
+    ----------
+    mode
+        ``"accumulating"`` or ``"discarding"``, as the collection was windowed; Beam's ``AccumulationMode`` too.
+    sessions
+        Whether windows are sessions, which grow: a window within another of its key is then an earlier stage of it.
+
+    Examples
+    --------
+    >>> from streameval import F1
+    >>> monday = F1()
+    >>> monday.update({"cat"}, {"cat"})
+    >>> panes = Panes("discarding")
+    >>> for index in (0, 1, 1):  # the last comes twice
+    ...     panes.put(Firing(None, 0, 86_400_000_000, index, monday.to_bytes()))
+    >>> panes.total().examples
+    2
+    """
+
+    def __init__(
+        self, mode: Literal["accumulating", "discarding"] | AccumulationMode, *, sessions: bool = False
+    ) -> None:
+        accumulating = ("accumulating", AccumulationMode.ACCUMULATING)
+        if isinstance(mode, bool) or mode not in (*accumulating, "discarding", AccumulationMode.DISCARDING):
+            raise InputError(f"mode must be 'accumulating' or 'discarding', not {quoted(mode)}")
+        self._replaces, self._sessions = mode in accumulating, bool(sessions)
+        self._windows: dict[Hashable, _Window] = {}
+
+    def put(self, firing: Firing) -> None:
+        """Take a pane.
+
+        `MergeError` if it was taken before with another state, or is of another job, and `FormatError` if its state is
+        damaged; nothing has changed then.
+        """
+        place = Place(firing.key, firing.start, firing.end)
+        name = (type(firing.key), *place)  # to Python, 1 and True are the same key
+        window, tag = self._windows.get(name), digest(firing.state)
+        if window is not None and firing.pane in window.digests:
+            if window.digests[firing.pane] == tag:
+                return
+            before = f"pane {firing.pane} of {place} came before with another state"
+            raise MergeError(f"{before}; collect the panes of one run of one pipeline")
+        state: Any = restored(firing.state)
+        if self._windows:  # what is of another job is refused
+            whole = state + (window or next(iter(self._windows.values()))).state
+        if window is None:
+            window = self._windows[name] = _Window(place, state)
+        elif not self._replaces:
+            window.state = whole
+        elif firing.pane > window.latest:
+            window.state = state
+        window.latest = max(window.latest, firing.pane)
+        window.digests[firing.pane] = tag
+
+    def states(self) -> dict[Place, State]:
+        """The state of each window, as independent objects; of sessions, only of those that are within no other."""
+        windows = list(self._windows.values())
+        if self._sessions and self._replaces:
+            windows = [w for w in windows if not any(w.place.within(other.place) for other in windows)]
+        return {window.place: window.state.copy() for window in windows}
+
+    def total(self) -> State:
+        """All windows merged, as a new object. Where windows overlap, a row counts once for each."""
+        if not self._windows:
+            raise InputError("no pane was taken, so it is not known what was counted; put at least one")
+        total, *parts = self.states().values()
+        for part in parts:
+            total.merge(part)  # type: ignore[arg-type]  # states are of one class
+        return total
