@@ -1,9 +1,4 @@
-"""What every state is: integers that a multiset of examples comes to, over the columns of a `LabelIndex`.
-
-A state is a commutative monoid under merging; unmerging is the inverse of merging, and reverting that of counting. The
-laws that follow are `streameval.testing.LAWS`. A change has two phases: what it needs is prepared first, as parts,
-which may fail and shows nothing; then the root of the set of states commits all parts at once, and that cannot fail.
-"""
+"""What every state is: integers that a multiset of examples comes to, changed by parts that are prepared first."""
 
 from __future__ import annotations
 
@@ -97,14 +92,15 @@ def _same(one: Any, other: Any) -> bool:
 class State(ABC, Generic[K]):
     """One state: a table of the kernel and, where some example does not weigh 1, an exact weight sum for each count.
 
+    To prepare a change may fail, and shows nothing; then ``root`` commits all parts at once, which cannot fail. What
+    laws hold says `streameval.testing.LAWS`.
+
     Attributes
     ----------
     labels, root
         In which column each label is counted, and what commits changes; shared by all states of a set.
     decisions
-        The decisions of the same examples, for states that read them too; of decisions themselves None.
-    options
-        What the state counts, of those kinds that have a choice.
+        The decisions of the same examples; of decisions themselves None.
     table, extra
         The counts of the kernel, None for a kind that has none; and sums by key that the table has no place for, None
         if there are none, of which all that one commit changes is one part.
@@ -147,6 +143,20 @@ class State(ABC, Generic[K]):
 
     def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int | None:
         """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table; see `prepare`."""
+        del known
+        batch = example.scored
+        if self.table is None or batch is None:
+            return None
+        prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
+        return prepare(*self._read(batch), sign)
+
+    def _read(self, batch: Batch) -> tuple[Any, ...]:
+        """What a table of scores takes of a batch, of rows or of lists."""
+        fixed = self.labels.fixed
+        if isinstance(batch, Dense):
+            return ((batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask),)
+        none = np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64)
+        return ((fixed, ragged(batch.true) or none, ragged(batch.ranked) or none, batch.scores, ragged(batch.mask)),)
 
     def _count(self, batch: Batch) -> None:
         """Count a batch in the table, but not its weights."""
@@ -188,7 +198,7 @@ class State(ABC, Generic[K]):
 
     def _unit_sums(self) -> ExactSums[K]:
         """What the weight sums are if every example weighs 1."""
-        return united(self._unit_blocks())
+        return joined(self._unit_blocks())
 
     def _units_at(self, keys: Collection[K]) -> ExactSums[K]:
         """The same, at least of some keys."""
@@ -297,10 +307,8 @@ class State(ABC, Generic[K]):
         return self.weights.prepare_changes(before, after)
 
     def _placed(self, sums: ExactSums[K], columns: IntArray | None) -> ExactSums[K]:
-        if columns is None:
-            return sums
         # What was taken back may be of a label that has no column any more.
-        return ExactSums(sums.scale, self._moved(sums.nonzero(), columns))
+        return sums if columns is None else ExactSums(sums.scale, self._moved(sums.nonzero(), columns))
 
     def _check_removal(
         self, before: ExactSums[K], after: dict[K, int], removed: dict[K, int], units: ExactSums[K]
@@ -450,23 +458,6 @@ class State(ABC, Generic[K]):
         return bool(self.content() == other.content())
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def united(parts: Iterable[ExactSums[K]]) -> ExactSums[K]:
-    """Sums of one scale and different keys as one."""
-    scale, sums = 0, dict[K, int]()
-    for part in parts:
-        scale = part.scale
-        sums.update(part.sums)
-    return ExactSums(scale, sums)
-
-
-def scored(batch: Batch, fixed: int) -> tuple[Any, ...]:
-    """What tables of scores take of a batch: `ScoredRows` or `ScoredLists`."""
-    if isinstance(batch, Dense):
-        return batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask
-    none = np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64)
-    return fixed, ragged(batch.true) or none, ragged(batch.ranked) or none, batch.scores, ragged(batch.mask)
 
 
 def refusal() -> RevertError:

@@ -23,10 +23,11 @@ import numpy as np
 
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
-from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
-from streameval.schema.batch import Batch, Dense, Example
-from streameval.states.base import COUNT_MAX, Content, Part, State, scored, united
-from streameval.states.weights import ExactSums, exact_weights
+from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, WordArray
+from streameval.schema.batch import Batch, Dense
+from streameval.schema.recording import ExampleScores, rows_of
+from streameval.states.base import COUNT_MAX, Content, State
+from streameval.states.weights import ExactSums, exact_weights, joined
 
 Place: TypeAlias = int
 """Column times ``_STRIDE``, and what is weighed there: see `_enter`. All examples together are ``_ALL``."""
@@ -95,16 +96,9 @@ class Curves(State[Place]):
     def _empty_table(self) -> Any:
         return backend.curves.Bins(self.root, len(self.labels))
 
-    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
-        del known
-        batch = example.scored
-        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
-        prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
-        return prepare(scored(batch, self.labels.fixed), sign)
-
     def _count(self, batch: Batch) -> None:
-        read, dense = scored(batch, self.labels.fixed), isinstance(batch, Dense)
-        code = self.table.count_rows(read) if dense else self.table.count_lists(batch.examples, read)
+        read, dense = self._read(batch), isinstance(batch, Dense)
+        code = self.table.count_rows(*read) if dense else self.table.count_lists(batch.examples, *read)
         if code != DONE:
             self._part(code)
 
@@ -123,21 +117,25 @@ class Curves(State[Place]):
     def _units_at(self, keys: Collection[Place]) -> ExactSums[Place]:
         places = np.array([key for key in keys if key >= 0], np.int64)
         what = places % _STRIDE
-        return united(self._unit_blocks(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6))
+        return joined(self._unit_blocks(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
-        rows, columns, kinds, scores = _mentions(batch)
+        scores, width = ExampleScores.of(batch), len(self.labels)
+        assert scores is not None  # noqa: S101  # where a state reads scores, every batch has them
+        rows, slots, _ = self._cells(batch)
+        cells, outcomes = rows * width + slots // 5, slots % 5
+        scored, true = rows_of(scores.lengths) * width + scores.columns, cells[outcomes % 2 == 1]
         scale, values = exact_weights(weights)
         sums: ExactSums[Place] = ExactSums(scale, {_ALL: sum(values)} if values else {})
-        bins, residuals = binning.bins_of(scores)
-        exact = map(values.__getitem__, rows.tolist())
-        for column, kind, bin_, residual, value in zip(
-            columns.tolist(), kinds.tolist(), bins.tolist(), residuals.tolist(), exact, strict=True
-        ):
-            if kind > 1:  # a positive without a score, or masked
-                sums.add(column * _STRIDE + kind - 2, value)
-                continue
-            first = column * _STRIDE + _FIRST + 6 * bin_ + 3 * kind
+        for what, bare in ((_POSITIVE, np.setdiff1d(true, scored)), (_MASKED, cells[outcomes == 4])):
+            rows, columns = np.divmod(bare, width)
+            for row, place in zip(rows.tolist(), (columns * _STRIDE + what).tolist(), strict=True):
+                sums.add(place, values[row])
+        rows, columns = np.divmod(scored, width)
+        bins, residuals = binning.bins_of(scores.scores.astype(np.float64))
+        firsts = columns * _STRIDE + _FIRST + 6 * bins + 3 * np.isin(scored, true)
+        for row, first, residual in zip(rows.tolist(), firsts.tolist(), residuals.tolist(), strict=True):
+            value = values[row]
             for power, part in enumerate((value, value * residual, value * residual * residual)):
                 sums.add(first + power, part)
         return sums
@@ -264,30 +262,3 @@ def _enter(sums: dict[Place, int], owners: IntArray, bins: IntArray, counts: Int
     moments = moments_of(counts, words).reshape(-1, 6).tolist()
     for first, values in zip((owners * _STRIDE + _FIRST + 6 * bins).tolist(), moments, strict=True):
         sums.update(enumerate(values, first))
-
-
-def _mentions(batch: Batch) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:
-    """What a batch says that weighs: row, column, kind (0 and 1 scores, 2 a positive without, 3 masked), and score."""
-    assert batch.scores is not None  # noqa: S101  # it is for states that read scores
-    if isinstance(batch, Dense):
-        visible = np.ones(batch.true.shape, np.bool_) if batch.mask is None else batch.mask == 0
-        ranks = visible if batch.ranked is None else visible & (batch.ranked != 0)
-        kinds = np.where(visible, np.where(ranks, batch.true, np.uint8(2)), np.uint8(3))
-        weighed = ranks | ~visible | (batch.true != 0)
-        rows, places = np.nonzero(weighed)
-        scores = np.where(ranks, batch.scores, 0)[weighed].astype(np.float64)
-        return rows, batch.columns[places], kinds[weighed].astype(np.uint8), scores
-    _, *lists, scores, mask = scored(batch, 0)
-    width = 1 + int(max(part[1].max(initial=0) for part in (*lists, mask) if part is not None))
-    row_of = np.arange(batch.examples)
-    true, ranked, masked = (
-        np.zeros(0, np.int64) if part is None else np.repeat(row_of, np.diff(part[0])) * width + part[1]
-        for part in (*lists, mask)
-    )
-    masked = np.unique(masked)
-    seen = ~np.isin(ranked, masked)
-    ranked, scores = ranked[seen], scores[seen]
-    unscored = np.setdiff1d(np.setdiff1d(true, masked), ranked)
-    kinds = np.concatenate([np.isin(ranked, true), np.full(len(unscored), 2), np.full(len(masked), 3)])
-    rows, columns = np.divmod(np.concatenate([ranked, unscored, masked]), width)
-    return rows, columns, kinds.astype(np.uint8), np.concatenate([scores, np.zeros(len(kinds) - len(ranked))])

@@ -28,7 +28,7 @@ from streameval.kernel.types import FloatArray, IntArray, Integers, Records
 from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal, scored
+from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal
 from streameval.states.decisions import BLOCK
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import (
@@ -117,13 +117,6 @@ class Rankings(State[Key]):
                 merges.append((state, wanted))
         return self.prepare_merges([(state, None, sign) for state, sign in merges], known=known)
 
-    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
-        del known
-        batch = example.scored
-        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
-        prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
-        return prepare(*self._read(batch), sign)
-
     def _reused(self) -> Rankings:
         """An empty state, made once, since a new one takes room for every label."""
         scratch, self._scratch = self._scratch or self._empty(), None
@@ -177,16 +170,13 @@ class Rankings(State[Key]):
             self._add(records, batch.weights)
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:
-        """What the table takes of a batch, of rows or of lists."""
-        place, fixed = None, self.labels.fixed
+        place, dense = None, isinstance(batch, Dense)
         if self.options.ties == "last":  # the order of known labels does not change when labels are added
             order = self.labels.order()
             place = np.empty(len(order), np.int64)
             place[order] = np.arange(len(order))
-        if isinstance(batch, Dense):
-            batch = batch if place is None else _in_order(batch, place)
-            return scored(batch, fixed), place is not None
-        return scored(batch, fixed), place
+            batch = _in_order(batch, place) if isinstance(batch, Dense) else batch
+        return *super()._read(batch), place is not None if dense else place
 
     def _add(self, records: Records, weights: FloatArray | None) -> None:
         """Sum what the optional tables keep, and all weights."""

@@ -86,11 +86,12 @@ def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
     parts = list(sums)
     if len(parts) == 1:
         return parts[0]
-    total: ExactSums[K] = ExactSums(max((part.scale for part in parts), default=0))
+    scale, total = max((part.scale for part in parts), default=0), dict[K, int]()
+    get = total.get
     for part in parts:
-        for key, value in part.at(total.scale).sums.items():
-            total.add(key, value)
-    return total
+        for key, value in part.at(scale).sums.items():
+            total[key] = get(key, 0) + value
+    return ExactSums(scale, total)
 
 
 def changed(before: ExactSums[K], added: Iterable[tuple[ExactSums[K], int]]) -> dict[K, int]:
