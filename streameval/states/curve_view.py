@@ -1,8 +1,4 @@
-"""What metrics of scores read: for each label, from the lowest score up, how many negatives and positives there are.
-
-A step is a bin, or all examples without a score, below every bin. A bin in which each class has one score, but not the
-same, is two steps; so within a step all scores are equal, or nothing is known of their order.
-"""
+"""What metrics of scores read: for each label, from the lowest score up, how many negatives and positives there are."""
 
 from __future__ import annotations
 
@@ -24,6 +20,8 @@ _SMALL = 2**30
 class Steps:
     """The steps of several labels, one after the other; the first step of each has no score.
 
+    A step is a bin; one in which each class has one score, but not the same, is two. So within a step all scores are
+    equal, or nothing is known of their order.
     ``starts`` says where the steps of each label begin, and the end; ``bins`` (-1: no score) and ``residuals`` (-1:
     they differ) are those of the scores; ``neg`` and ``pos`` weigh negatives and positives, in units of the tables;
     ``mixed`` says whether the scores differ, so that nothing is known of their order.
@@ -89,19 +87,19 @@ class CurveTables(View[Curves]):
     @cached_property
     def read(self) -> Read:
         """The bins of each label with their sums."""
-        return self._state.bins.read(self._columns)  # type: ignore[no-any-return]
+        return self._state.bins.read(self.columns)  # type: ignore[no-any-return]
 
     @cached_property
     def pool(self) -> Read:
         """The bins of all labels together with their sums."""
-        return self._state.pooled(self._columns)
+        return self._state.pooled(self.columns)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int, int, int, int]]:
         """For each label, if unweighted: negatives, positives, and twice the pairs in order: least, tied, most."""
-        counts, sums = self._state.bins.pairs(self._columns)
+        counts, sums = self._state.bins.pairs(self.columns)
         rows = []
-        sides = self._state.bins.sides(self._columns)[:, 1:]
+        sides = self._state.bins.sides(self.columns)[:, 1:]
         for (neg, pos), triple, (bare_pos, masked) in zip(counts.tolist(), sums.tolist(), sides.tolist(), strict=True):
             bare_neg = self.examples - masked - bare_pos - neg - pos
             more = bare_neg * (2 * pos + bare_pos)
@@ -112,12 +110,11 @@ class CurveTables(View[Curves]):
     @cached_property
     def moments(self) -> Integers | None:
         """The weight sums of each bin of each label and each class, shape (bins, 2, 3); None if unweighted."""
-        return None if self.scale is None else self._weights[2]
+        return None if self.scale is None else self._state.bin_weights(self.columns, *self.read[:2], self.scale)
 
     @cached_property
-    def _weights(self) -> tuple[int, Integers, Integers]:
-        offsets, bins = self.read[:2]
-        return self._state.read_weights(self._columns, offsets, bins, self.scale or 0)
+    def _weights(self) -> tuple[int, list[tuple[int, int]]]:
+        return self._state.side_weights(self.columns, self.scale or 0)
 
     @cached_property
     def weight(self) -> int:
@@ -132,15 +129,14 @@ class CurveTables(View[Curves]):
         return _steps(offsets, bins, weights, common, *self._bare(offsets, weights))
 
     def _bare(self, offsets: IntArray, weights: Integers) -> tuple[Integers, Integers]:
-        """The weight of negatives and positives without a score, by label."""
-        sides = self._state.bins.sides(self._columns)
+        sides = self._state.bins.sides(self.columns)
         whole = np.zeros(len(weights) + 1, weights.dtype)
         whole[1:] = np.cumsum(weights.sum(axis=1))
         binned = whole[offsets[1:]] - whole[offsets[:-1]]
         positive: Integers = sides[:, 1]
         masked: Integers = sides[:, 2]
         if self.scale is not None:
-            positive, masked = self._weights[1].T
+            positive, masked = np.array(self._weights[1], object).reshape(-1, 2).T
         return self.weight - masked - positive - binned, positive + weights[:0].sum()
 
     @cached_property
@@ -159,7 +155,6 @@ class CurveTables(View[Curves]):
 
     @property
     def _plain(self) -> Integers:
-        """The weight of the negatives and positives in each bin."""
         return self.read[2] if self.moments is None else self.moments[:, :, 0]
 
 

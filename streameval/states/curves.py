@@ -1,15 +1,4 @@
-"""The state of scores: for each label, the positives and the negatives in each bin of the score.
-
-A bin is a fixed function of the score (`streameval.kernel.curves.numpy`), so no range is declared in advance, shards
-merge exactly, and nothing depends on the order of examples. What a bin holds is the number of its scores, the sum of
-their residuals and the sum of the squares, for each class; from these follow the exact sum of the scores and of their
-squares, and whether they are all equal. Where an example gives a label no score, it counts below all bins; how often a
-label was negative without a score is derived when reading.
-
-A label takes at most about 100 bytes for each of its bins and classes, and while scores wait to be put into bins no
-more than that again, or 64 KB if that is more, besides the last batch. There are 10,475,521 bins; scores between 0 and
-1 in float32 fall into at most some 330,000, and a model's scores into a few thousand.
-"""
+"""The state of scores: for each label, the positives and the negatives in each bin of the score."""
 
 from __future__ import annotations
 
@@ -61,7 +50,7 @@ class CurveBlock(NamedTuple):
     bins: IntArray
     counts: IntArray
     sums: WordArray
-    weigh: Callable[[], Sequence[Sequence[Sequence[int]]]]
+    weigh: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,12 +68,17 @@ class CurveContent(Content):
 
     sides: IntArray
     weight: int | None
-    side_weights: list[list[int]] | None
+    side_weights: Sequence[Sequence[int]] | None
     blocks: Callable[[], Iterator[CurveBlock]]
 
 
 class Curves(State[Place]):
-    """Positives and negatives per label and bin of the score, exact under any order, sharding and reverting."""
+    """Positives and negatives per label and bin of the score, exact under any order, sharding and reverting.
+
+    A bin is a fixed function of the score (`streameval.kernel.curves.numpy`). For each class it holds the number of
+    scores, the sum of their residuals and that of the squares; from these follow the exact sums of scores, and whether
+    all are equal. A label without a score counts below all bins; how often one was negative then is derived.
+    """
 
     reads = "scores"
     too_many = (
@@ -175,34 +169,25 @@ class Curves(State[Place]):
             if width <= 1:
                 return bins.read(np.zeros(1, np.int64))
 
-    def read_weights(
-        self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int
-    ) -> tuple[int, Integers, Integers]:
-        """The weight sums at the scale that `canonical_scale` returned.
-
-        Of all examples; for each column of positives without a score, and of masked cells; for each bin and class of
-        the scores, their residuals and the squares, shape (bins, 2, 3).
-        """
-        sums = self._weights_at(0)
+    def side_weights(self, columns: IntArray, scale: int) -> tuple[int, list[tuple[int, int]]]:
+        """The weight sums of all examples, and of sides as in `CurveContent`."""
         sides = (column * _STRIDE + what for column in columns.tolist() for what in (_POSITIVE, _MASKED))
-        (weight,) = sums.read([_ALL], scale)
-        bins_weights = self._bin_weights(columns, offsets, bins, scale)
-        return weight, sums.read(sides, scale).reshape(-1, 2), np.array(bins_weights, object).reshape(-1, 2, 3)
+        weight, *sums = self._weights_at(0).each(chain([_ALL], sides), scale)
+        return weight, list(zip(sums[::2], sums[1::2], strict=True))
 
-    def _bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int) -> list[list[list[int]]]:
+    def bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int) -> Integers:
+        """The weight sums of bins as in `CurveBlock`."""
         firsts = np.repeat(columns * _STRIDE, np.diff(offsets)) + (_FIRST + 6 * bins)
         places = (place for first in firsts.tolist() for place in range(first, first + 6))
-        weights: list[list[list[int]]] = self._weights_at(0).read(places, scale).reshape(-1, 2, 3).tolist()
-        return weights
+        return self._weights_at(0).read(places, scale).reshape(-1, 2, 3)
 
     def _blocks(self, columns: IntArray, scale: int | None = None) -> Iterator[CurveBlock]:
-        """The bins of columns."""
         first, low = 0, 0
         while True:
             some = columns[first : first + BLOCK]
             offsets, bins, counts, _, words = self.bins.read(some, low, BLOCK)
             if len(bins):
-                weigh = list if scale is None else partial(self._bin_weights, some, offsets, bins, scale)
+                weigh = list if scale is None else partial(self.bin_weights, some, offsets, bins, scale)
                 yield CurveBlock(first, offsets, bins, counts, words, weigh)
             if len(bins) < BLOCK:
                 first, low = first + len(some), 0
@@ -214,12 +199,9 @@ class Curves(State[Place]):
     def content(self) -> CurveContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
-        held, blocks = (*self._head(columns, scale), self.bins.sides(columns)), partial(self._blocks, columns, scale)
-        if scale is None:
-            return CurveContent(*held, None, None, blocks)
-        none = np.zeros(len(columns) + 1, np.int64)
-        weight, sides, _ = self.read_weights(columns, none, none[:0], scale)
-        return CurveContent(*held, weight, sides.tolist(), blocks)
+        weight, sides = (None, None) if scale is None else self.side_weights(columns, scale)
+        held = *self._head(columns, scale), self.bins.sides(columns), weight, sides
+        return CurveContent(*held, partial(self._blocks, columns, scale))
 
     def _fill(self, content: CurveContent) -> None:
         self.table.restore(content.examples, content.sides)
@@ -240,7 +222,7 @@ class Curves(State[Place]):
 
 
 def _pooled(bins: IntArray, moments: Integers) -> Read:
-    """What a table reads, of more scores than a bin can count: counts and the higher words are of any size."""
+    """What a table reads, of more scores than a bin can count."""
     distinct, which = np.unique(bins, return_inverse=True)
     sums: Integers = np.zeros((len(distinct), 2, 3), object)
     np.add.at(sums, which, moments)

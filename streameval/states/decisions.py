@@ -2,10 +2,10 @@
 
 - By label: five disjoint counts, one for each outcome of a cell that an example mentions (true negative, false
   negative, false positive, true positive, masked). True negatives in examples that do not mention the label are derived
-  when reading, and those of declared labels always, since every example mentions them.
+  when reading, and those of declared labels always.
 - By example: how many examples had each row key (labels true, predicted, both, masked).
 
-Weight sums are by slot (5 * column + outcome; true negatives are always derived) and by row key.
+Weight sums are by slot (5 * column + outcome; none of true negatives) and by row key.
 """
 
 from __future__ import annotations
@@ -185,5 +185,4 @@ def _blocks(columns: IntArray) -> Iterator[IntArray]:
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:
-    """Row keys as tuples."""
     return zip(*keys.T.tolist(), strict=True)

@@ -64,10 +64,7 @@ class RecentExamples:
 
 
 class History:
-    """Examples on a tape, their states, and a ``clock``: the time so far where it is later than the newest example.
-
-    Where the decisions are the only state, the tape can count in their table, ``counts``, by itself.
-    """
+    """Examples on a tape, their states, and a ``clock``: the time so far where it is later than the newest example."""
 
     __slots__ = ("_look", "_scored", "_until_compaction", "clock", "counts", "labels", "states", "tape")
 
@@ -172,7 +169,6 @@ class History:
         return [tape.prepare_drop(overdue), *unweighted], overdue
 
     def _prepare_merges(self, merges: list[Merge[StateSet]], oldest: int) -> list[Part]:
-        """Merge states, and take so many of the oldest examples back."""
         if oldest:
             evicted = self.states.empty_like()
             self._count(evicted, self._examples(0, oldest).batch())
@@ -195,7 +191,6 @@ class History:
         return (self._examples(at, min(at + BLOCK, stop)) for at in range(start, stop, BLOCK))
 
     def _oldest(self, size: int) -> list[Example]:
-        """The oldest examples one by one."""
         examples = [Example(*one) for one in self.tape.oldest(size)]
         if not self._scored or not size:
             return examples

@@ -31,8 +31,8 @@ class RankingOptions(StateOptions):
     Attributes
     ----------
     ties
-        ``"shared"``: labels with equal scores share their ranks. ``"last"``: of two labels with equal scores the later
-        one, in the order of the labels, ranks better (MULAN's rule).
+        ``"shared"``: labels with equal scores share their ranks. ``"last"``: the later one in the order of the labels
+        ranks better (MULAN's rule).
     label_ranks, hit_cutoffs
         Up to which rank hits are counted for each label; for which k average precision at k can be divided by hits.
     propensities, gain_ranks
@@ -129,11 +129,9 @@ class PairOptions(StateOptions):
     @classmethod
     def required(cls, needs: Mapping[str, Any]) -> str:
         """The part that a metric is read from."""
-        part: str = needs["part"]
-        return part
+        return str(needs["part"])
 
     def differences(self, other: PairOptions) -> list[str]:
         """The parts of both, in words."""
-        if self == other:
-            return []
-        return [f"parts of pairs differ ({', '.join(self.parts)} and {', '.join(other.parts)})"]
+        mine, theirs = ", ".join(self.parts), ", ".join(other.parts)
+        return [] if self == other else [f"parts of pairs differ ({mine} and {theirs})"]

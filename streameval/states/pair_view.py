@@ -12,7 +12,7 @@ from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
 from streameval.schema.cached import cached_property
 from streameval.states.options import Part
-from streameval.states.pairs import NO_PAIRS, PairContent, Pairs, objects
+from streameval.states.pairs import NO_PAIRS, PairContent, Pairs
 from streameval.states.views import Integers, View
 
 Made = TypeVar("Made")
@@ -54,7 +54,7 @@ class PairTables(View[Pairs]):
 
     def _of_kind(self, kind: int) -> tuple[IntArray, Integers]:
         keys, times, weights = zip((NO_PAIRS, NO_PAIRS[:, 0], ()), *self._content.pairs[kind](), strict=True)
-        weighed = np.concatenate(times) if self.scale is None else objects(list(chain.from_iterable(weights)))
+        weighed = np.concatenate(times) if self.scale is None else np.array(list(chain.from_iterable(weights)), object)
         return np.concatenate(keys), weighed
 
     @cached_property

@@ -1,13 +1,4 @@
-"""The state of label pairs: which labels stand for which, which occur together, and which sets of them occur.
-
-- Confusions: the multi-label confusion matrix of Heydarian et al. 2022, by denominator, so that its counts and
-  its fractions are both sums of integers; and the contributions of Krstinić et al. 2020, likewise.
-- Co-occurrence: in how many examples two labels are both true, one true and the other predicted, or both predicted.
-- Label sets: how many examples have each set of true labels.
-
-Cells whose truth is masked count as neither true nor predicted. The outcomes of each label, which tell of each label
-with itself, and which labels there are, are those of the decisions of the same examples.
-"""
+"""The state of label pairs: which labels stand for which, which occur together, and which sets of them occur."""
 
 from __future__ import annotations
 
@@ -33,6 +24,13 @@ from streameval.states.weights import ExactSums, changed, common_scale
 Key: TypeAlias = tuple[int, ...]
 """Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
 
+PairBlock: TypeAlias = tuple[IntArray, IntArray, Iterable[int]]
+"""Pairs of labels, which are positions in ``labels``, or -1 for none: kind, row, column, numerator, denominator, shape
+(pairs, 5); how many examples had each; and their weights if there are any."""
+
+SetBlock: TypeAlias = tuple[list[tuple[int, ...]], list[int], Iterable[int]]
+"""Label sets likewise, each increasing."""
+
 _ALL: Key = (-1,)
 _KINDS = range(pairing.CONFUSION, pairing.PRED_PRED + 1)
 NO_PAIRS = np.zeros((0, 5), np.int64)
@@ -54,25 +52,26 @@ class PairContent(Content):
         What is counted, in the order of `PARTS`.
     weight
         Of all examples.
-    pairs
-        The pairs of each kind in lexicographic order, block by block: keys, shape (distinct, 5): kind, row, column,
-        numerator, denominator, where -1 is no label and labels are positions in ``labels``; how many examples had each;
-        and their weights if there are any.
-    sets
-        The sets of true labels, each increasing, in lexicographic order, likewise.
+    pairs, sets
+        The pairs of each kind, and the sets of true labels, block by block in lexicographic order.
     length
         How many pairs there are, where this is known.
     """
 
     parts: tuple[CountedPart, ...]
     weight: int | None
-    pairs: Mapping[int, Callable[[], Iterable[tuple[IntArray, IntArray, Iterable[int]]]]]
-    sets: Callable[[], Iterable[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]]
+    pairs: Mapping[int, Callable[[], Iterable[PairBlock]]]
+    sets: Callable[[], Iterable[SetBlock]]
     length: int = 0
 
 
 class Pairs(State[Key]):
-    """Counts of pairs and sets of labels, exact under any order, batching, merging and reverting."""
+    """Counts of pairs and sets of labels, exact under any order, batching, merging and reverting.
+
+    Confusions (Heydarian et al. 2022) and contributions (Krstinić et al. 2020) are counted by their fractions, so that
+    all are sums of integers. Masked cells count as neither true nor predicted. How often a label stands for itself, and
+    which labels there are, the decisions say.
+    """
 
     reads = "decisions"
     __slots__ = ("_bits",)
@@ -94,14 +93,14 @@ class Pairs(State[Key]):
         """Nothing is counted by column."""
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """Prepare that examples are counted (sign 1) or taken back (sign -1)."""
+        """As in `State`, and no pair may be left in more examples than its labels."""
         parts = super().prepare(changes, known=known)
         if not known and any(sign < 0 for _, sign in changes):
             self._check_left(lambda state, weighted: state._added(changes, weighted=weighted))
         return parts
 
     def prepare_merges(self, merges: Sequence[Merge[Pairs]], *, known: bool = False) -> list[Part]:
-        """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
+        """As in `State`, and no pair may be left in more examples than its labels."""
         parts = super().prepare_merges(merges, known=known)
         if not known and any(sign < 0 for *_, sign in merges):
             cells = [(other._cell_state, columns, sign) for other, columns, sign in merges]
@@ -111,10 +110,7 @@ class Pairs(State[Key]):
         return parts
 
     def _check_left(self, added: Callable[[State[Any], bool], list[Added[Any]]]) -> None:
-        """Refuse to leave a pair in more examples than one of its labels, or with more weight.
-
-        ``added``: what is added to the sums of a state, weighted or not.
-        """
+        """Refuse what contradicts the decisions; ``added``: what is added to the sums of a state, weighted or not."""
         decisions, width = self._cell_state, len(self.labels)
         units = added(self, False), added(decisions, False)
         touched = np.zeros(width + 1, np.bool_)
@@ -134,7 +130,7 @@ class Pairs(State[Key]):
             of_cells = {**cells.at(scale).sums, **changed(cells.at(scale), change[1])}
             rows = [[of_cells.get(5 * column + part, 0) for part in range(5)] for column in range(width)]
             times = [left.get(tuple(key), 0) for key in chosen.tolist()]
-            if not pairs_fit(chosen, objects(times), objects(rows).reshape(-1, 5), left.get(_ALL, 0)):
+            if not pairs_fit(chosen, np.array(times, object), np.array(rows, object).reshape(-1, 5), left.get(_ALL, 0)):
                 raise refusal()
 
     def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
@@ -243,14 +239,13 @@ class Pairs(State[Key]):
 
 
 def _ordered(keys: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Pairs and their counts in order, and that order."""
     order = np.lexsort(keys.T[::-1])
     return keys[order], times[order], order
 
 
 def _few_in_order(
     table: Any, keys: IntArray, times: IntArray, order: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int
-) -> tuple[tuple[IntArray, IntArray, Iterable[int]], ...]:
+) -> tuple[PairBlock, ...]:
     """The pairs of a kind as one block, of all that a table has, which are `_ordered`."""
     start, stop = np.searchsorted(keys[:, 0], (kind, kind + 1))
     own = () if sums is None else map(tuple, table.items()[0][order[start:stop]].tolist())
@@ -259,17 +254,14 @@ def _few_in_order(
 
 
 class _PairsInOrder:
-    """The pairs of a kind, block by block, any number of times: each block is put in order once.
-
-    Their columns stand at these places; sums of weights, if there are any, are read at this scale.
-    """
+    """The pairs of a kind, block by block, any number of times: each block is put in order once."""
 
     def __init__(self, table: Any, place: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int) -> None:
         self._table, self._kind, self._place, self._sums, self._scale = table, kind, place, sums, scale
         self._spots: Any = None
         self._bounds, self._ordered = list[int](), False
 
-    def __iter__(self) -> Iterator[tuple[IntArray, IntArray, Iterable[int]]]:
+    def __iter__(self) -> Iterator[PairBlock]:
         if self._spots is None:
             ends, self._spots = self._table.by_row(self._place, self._kind)
             self._bounds = _bounds_of(ends, BLOCK)
@@ -296,7 +288,7 @@ class _SetsInOrder:
         self._sizes = [0] * (len(place) + 1)  # how many sets have each row
         self._rows: Any = None
 
-    def __iter__(self) -> Iterator[tuple[list[tuple[int, ...]], list[int], Iterable[int]]]:
+    def __iter__(self) -> Iterator[SetBlock]:
         times, place = self._times, self._place
         for some in self._groups():
             pairs = sorted((tuple(sorted([place[column] for column in key[1:]])), key) for key in some)
@@ -305,7 +297,7 @@ class _SetsInOrder:
             yield [true for true, _ in pairs], list(map(times.__getitem__, keys)), weights
 
     def _groups(self) -> Iterator[list[Key]]:
-        """The sets by their rows, each group in any order."""
+        """The sets by their rows, each group in any order; those of few sets at once."""
         if len(self._times) <= BLOCK:
             few = [key for key, number in self._times.items() if number]
             yield from [few] if few else ()
@@ -355,13 +347,7 @@ def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> 
     return bool((totals <= least).all())
 
 
-def objects(values: list[Any]) -> Integers:
-    """Python integers as an array."""
-    return np.array(values, object)
-
-
 def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:
-    """The sums of cells among those of decisions."""
     return ExactSums(sums.scale, {key: value for key, value in sums.sums.items() if isinstance(key, int)})
 
 
@@ -370,7 +356,6 @@ def _label_set(slots: list[int]) -> Key:
 
 
 def _moved(key: Key, place: list[int]) -> Key:
-    """A key whose columns have moved."""
     if key[0] < 1:
         return key if key == _ALL else (0, *sorted(place[column] for column in key[1:]))
     kind, row, column, num, den = key

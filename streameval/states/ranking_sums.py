@@ -51,7 +51,7 @@ def main_parts(records: Records) -> list[Part]:
 
 
 def optional_parts(records: Records, options: RankingOptions, inverse: FloatArray) -> list[Part]:
-    """What examples add to the tables of `options`. ``inverse``: inverse propensities of columns."""
+    """What examples add to the other tables. ``inverse``: inverse propensities of columns."""
     parts = []
     row, column, a, g = records.labels.T
     if options.label_ranks:
@@ -121,7 +121,6 @@ def summed(parts: Iterable[Part], weights: FloatArray | None) -> ExactSums[Key]:
 
 
 def _totals(part: Part, weights: IntArray | None) -> tuple[IntArray, list[int]]:
-    """The distinct keys, and the sum of the digits (times weights, digits too) of each."""
     length, digits = len(part.keys), part.digits
     spans = [int(top) + 1 for top in part.keys.max(axis=0)]
     room = math.prod(spans)
@@ -156,7 +155,7 @@ def _tabled(packed: IntArray, room: int, spans: list[int], digits: IntArray) -> 
 def summed_few(
     records: Records, options: RankingOptions, inverse: Callable[[int], float], weights: FloatArray | None
 ) -> tuple[ExactSums[Key], ExactSums[Key] | None]:
-    """The sums of optional tables, and all weighted sums, of a few examples: the same by plain loops, much sooner."""
+    """The sums of optional tables, and all weighted ones, of a few examples: the same by plain loops, much sooner."""
     optional = list(_few_optional(records, options, inverse))
     sums = _collected(optional, None)
     if weights is None:
@@ -178,7 +177,6 @@ def _collected(entries: Iterable[tuple[Key, int, int, int]], weights: list[tuple
 
 
 def _few_main(records: Records) -> Iterator[tuple[Key, int, int, int]]:
-    """What `main_parts` says, entry by entry."""
     rows = records.rows.tolist()
     last = -1
     for row, a, g, t, upto in records.groups.tolist():
@@ -196,7 +194,6 @@ def _few_main(records: Records) -> Iterator[tuple[Key, int, int, int]]:
 def _few_optional(
     records: Records, options: RankingOptions, inverse: Callable[[int], float]
 ) -> Iterator[tuple[Key, int, int, int]]:
-    """What `optional_parts` says, entry by entry."""
     labels, groups = records.labels.tolist(), records.groups.tolist()
     if options.label_ranks:
         for row, column, a, g in labels:

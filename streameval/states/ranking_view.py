@@ -10,7 +10,6 @@ import numpy as np
 
 from streameval.kernel.types import IntArray
 from streameval.schema.cached import cached_property
-from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, LABELS
 from streameval.states.rankings import Rankings, Table
 from streameval.states.views import Arrays, Integers, View, total
@@ -67,12 +66,7 @@ class RankingTables(View[Rankings]):
 
     def __init__(self, rankings: Rankings, columns: IntArray | None = None) -> None:
         super().__init__(rankings, columns)
-        self._gain_scale = rankings.gain_scale()
-
-    @property
-    def options(self) -> RankingOptions:
-        """What was chosen when the state was made."""
-        return self._state.options  # type: ignore[no-any-return]
+        self._gain_scale, self.options = rankings.gain_scale(), rankings.options
 
     @cached_property
     def weight(self) -> int:
@@ -102,7 +96,7 @@ class RankingTables(View[Rankings]):
     @cached_property
     def label_hits(self) -> Mapping[int, Mapping[int, int]]:
         """For each position in ``labels``, how many examples (unweighted) have it at which rank; rank 0: in all."""
-        place = dict(zip(self._columns.tolist(), range(self.size), strict=True))
+        place = dict(zip(self.columns.tolist(), range(self.size), strict=True))
         hits: dict[int, dict[int, int]] = {}
         table = self._table(LABELS)
         for (column, rank), (times,) in zip(table.keys.tolist(), table.sums.tolist(), strict=True):
@@ -129,11 +123,8 @@ class RankingTables(View[Rankings]):
     def _fractions(self, which: int) -> list[tuple[list[int], Fraction]]:
         """Sums of gains, in units of ``unit`` examples."""
         table = self._table(which)
-        if table.weights is None:
-            values = [Fraction(value, 1 << self._gain_scale) for (value,) in table.sums.tolist()]
-        else:
-            values = [Fraction(value) for (value,) in table.weights]
-        return list(zip(table.keys.tolist(), values, strict=True))
+        sums, unit = (table.sums.tolist(), self._gain_scale) if table.weights is None else (table.weights, 0)
+        return [(key, Fraction(value, 1 << unit)) for key, (value,) in zip(table.keys.tolist(), sums, strict=True)]
 
     def _table(self, which: int) -> Table:
         return self._state.read_table(which, self.scale, self._gain_scale)

@@ -1,16 +1,14 @@
 """The state of rankings: integers by what examples have in common, from which every ranking metric can be read.
 
-What is always counted is described in `streameval.kernel.rankings.numpy`: tie groups that hold a true label, the first
-such group of an example, and examples by how many labels they have. How many labels there are is known only when
-reading, so no key depends on it. Four further tables are counted where `RankingOptions` ask for them::
+What is always counted is described in `streameval.kernel.rankings.numpy`; `RankingOptions` ask for the rest::
 
     labels  column, rank -> examples in which the label is true and its group ends at this rank; rank 0: is true
     hits    k, T, s, g', t', a, g -> sums of t, t L and t², for average precision divided by the number of hits
     gains   min(m, ranks), a, g -> sum of the inverse propensities of true labels in such groups
     ideals  min(m, ranks), rank -> sum of the inverse propensities that a perfect ranking has at this rank
 
-In ``hits``, T are the true labels that surely rank among the first k, and s, g', t' say how many places the group that
-straddles k has before it, its size and its true labels (0 where there is none).
+T are the true labels that surely rank among the first k; s, g', t' say how many places the group that straddles k has
+before it, its size and its true labels (0 where there is none).
 """
 
 from __future__ import annotations
@@ -50,10 +48,7 @@ _FEW = 256  # examples and true labels, up to which plain loops are quicker than
 
 
 class Table(NamedTuple):
-    """One table in lexicographic order: keys, their sums, and their weighted sums (None if every weight is 1).
-
-    Sums are int64, or Python integers for gains.
-    """
+    """Keys, their sums (int64, or Python integers for gains), and their weighted sums (None if every weight is 1)."""
 
     keys: IntArray
     sums: Integers
@@ -66,12 +61,10 @@ class RankingContent(Content):
 
     Attributes
     ----------
-    options
-        What was chosen when the state was made.
     mentions
         In how many examples each label is mentioned; 0 for declared ones.
     tables
-        As many as `NAMES`. Columns in keys are positions in ``labels``.
+        As many as `NAMES`, each in lexicographic order. Columns in keys are positions in ``labels``.
     gain_scale
         Sums of gains are in units of ``2**-gain_scale``, as large as they can be.
     """
@@ -131,14 +124,13 @@ class Rankings(State[Key]):
         return state
 
     def prepare_merges(self, merges: Sequence[Merge[Rankings]], *, known: bool = False) -> list[Part]:
-        """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
+        """As in `State`, where examples must not be left with more labels than there are."""
         for other, columns, sign in merges:
             if sign < 0 and not known and not self._stays_possible(other, columns):
                 raise refusal()
         return super().prepare_merges(merges, known=known)
 
     def _stays_possible(self, other: Rankings, columns: IntArray | None) -> bool:
-        """Whether, once the other is taken back, every example left has no more labels than there are left."""
         size, fixed = len(self.labels), self.labels.fixed
         before, taken = self.table.mentions(size), np.zeros(size, np.int64)
         mentions = other.table.mentions(len(other.labels))
@@ -179,7 +171,6 @@ class Rankings(State[Key]):
         return *super()._read(batch), place is not None if dense else place
 
     def _add(self, records: Records, weights: FloatArray | None) -> None:
-        """Sum what the optional tables keep, and all weights."""
         if len(records.labels) + len(records.rows) <= _FEW:
             optional, weighed = summed_few(records, self.options, self._inverse_of, weights)
             self._store(optional, weighed)
@@ -199,7 +190,6 @@ class Rankings(State[Key]):
             self.root.commit(self.weights.prepare(weights))
 
     def _inverse_of(self, column: int) -> float:
-        """The inverse propensity of the label of a column."""
         label = self.labels.labels[column]
         if self._inverse is None:
             self._inverse = dict(self.options.propensities)
@@ -256,7 +246,6 @@ class Rankings(State[Key]):
         return Table(keys, sums, weights)
 
     def _weights_of(self, which: int, keys: IntArray, scale: int) -> Iterator[list[int]]:
-        """The weighted sums of keys of a table."""
         for rows in _blocks(len(keys)):
             names = ((which, *key, part) for key in keys[rows].tolist() for part in range(PARTS[which]))
             yield from map(list, zip(*[self._weights_at(0).each(names, scale)] * PARTS[which], strict=True))
@@ -308,7 +297,6 @@ def _array(keys: list[Key], width: int) -> IntArray:
 
 
 def _in_order(batch: Dense, place: IntArray) -> Dense:
-    """The same rows with columns in the order of their labels."""
     order = np.argsort(place[batch.columns])
     if (np.diff(order) > 0).all():
         return batch

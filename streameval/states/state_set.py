@@ -25,8 +25,6 @@ _NOT_PART = (
     "cannot unmerge: the other has examples that are not among these, or not with these weights; unmerge only what "
     "was merged before"
 )
-
-
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
 _AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted in one pass, as they fit into memory
 
@@ -97,10 +95,7 @@ class StateSet:
             before._check_labels([(np.arange(len(self.labels)), self.decisions.mentions(), 1)])
 
     def _check_labels(self, changes: Iterable[tuple[IntArray, IntArray | int, int]]) -> None:
-        """Refuse further labels than the limit, or warn of identifiers.
-
-        ``changes`` say which columns are mentioned how often, and the sign.
-        """
+        """Refuse further labels than the limit, or warn of identifiers; changes: columns, how often, and the sign."""
         names, fixed, limit = self.labels.labels, self.labels.fixed, self.labels.limit
         times = self.decisions.mentions()
         new = times[fixed:] == 0

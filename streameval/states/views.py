@@ -64,22 +64,17 @@ class View(Generic[S]):
     def __init__(self, state: S, columns: IntArray | None = None) -> None:
         self._state = state
         self.scale = state.canonical_scale()
-        self._columns = state.columns() if columns is None else columns
+        self.columns = state.columns() if columns is None else columns
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then the rest, sorted."""
-        return self._state.labels_of(self._columns)
-
-    @property
-    def columns(self) -> IntArray:
-        """The columns of the labels there are."""
-        return self._columns
+        return self._state.labels_of(self.columns)
 
     @property
     def size(self) -> int:
         """How many labels there are."""
-        return len(self._columns)
+        return len(self.columns)
 
     @property
     def examples(self) -> int:
@@ -108,7 +103,7 @@ class Tables(View[Decisions]):
     @cached_property
     def _cells(self) -> Integers:
         """Shape (5, labels)."""
-        cells, weights = self._state.by_label(self._columns, self.scale)
+        cells, weights = self._state.by_label(self.columns, self.scale)
         return _safe(cells, self.examples) if weights is None else weights
 
     @cached_property

@@ -1,8 +1,4 @@
-"""Sums of float64 weights without rounding, and what a state does with them.
-
-A float64 is an integer times a power of two, so weights are summed as integers in units of ``2**-scale``, which grows
-when a finer weight arrives. (Neal, arXiv:1505.05571, 2015, keeps the same integers in fixed limbs.)
-"""
+"""Sums of float64 weights without rounding, as integers (Neal, arXiv:1505.05571, 2015, keeps them in fixed limbs)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
-"""The contents of states of scores as bytes.
-
-Where a bin holds one score of a class, or equal ones, the sum of their residuals determines the remaining sums, so
-only it is written: squares where a bin holds two scores or more, and of weights only what does not follow.
-"""
+"""The contents of states of scores as bytes: of the sums in each bin only what does not follow from the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -29,7 +26,7 @@ _LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
 
 
 def put_curves(sink: Sink, content: CurveContent) -> None:
-    """Write a content, without its labels."""
+    """Write a content, without its labels; the squares of a bin where it holds two scores of a class or more."""
     lengths, last = np.zeros(len(content.labels), np.int64), 0
     columns = [Blocks(1), Blocks(), Blocks(), Blocks()]
     words = [[Blocks(words=2), Blocks(words=2)] for _ in range(2)]
@@ -54,7 +51,6 @@ def put_curves(sink: Sink, content: CurveContent) -> None:
 
 
 def _weights_of(content: CurveContent) -> Iterator[int]:
-    """The sums of weights that do not follow from other sums."""
     yield content.weight or 0
     for sides in content.side_weights or ():
         yield from sides
@@ -86,16 +82,14 @@ def take_curves(
     if scale is not None:
         weight = source.integer()
         side_weights = [source.integers(2) for _ in labels]
-    start = source.again()
-    content = CurveContent(
-        examples, labels, fixed, scale, sides, weight, side_weights, lambda: bins.blocks(start.again(), scale)
-    )
-    _check(content, bins.blocks(source, scale))
+    read = partial(bins.blocks, scale=scale)
+    content = CurveContent(examples, labels, fixed, scale, sides, weight, side_weights, source.repeated(read))
+    _check(content, read(source))
     return content
 
 
 class _Bins:
-    """The columns of all bins, as they are written."""
+    """The columns of all bins as they are written."""
 
     def __init__(self, source: Source, labels: int) -> None:
         lengths = source.column(labels)
@@ -131,11 +125,12 @@ class _Bins:
             first = int(np.searchsorted(self._offsets, at, "right")) - 1
             after = int(np.searchsorted(self._offsets, at + len(counts), "left"))
             offsets = np.clip(self._offsets[first : after + 1] - at, 0, len(counts))
-            weights = [] if scale is None else _take_weights(source, counts, sums)
+            plain = [] if scale is None else moments_of(counts, sums).tolist()
+            weights = [[_take_moments(source, part) for part in pair] for pair in plain]
             yield CurveBlock(first, offsets, bins, counts, sums, weights.copy)
 
     def _bins_from(self, at: int, end: int, last: int) -> IntArray:
-        """The bins from a place on, where those of each label increase; ``last`` is the bin before."""
+        """The bins from a place on; ``last`` is the one before."""
         before, after = np.searchsorted(self._starts, (at, end)).tolist()
         first = np.zeros(end - at, np.bool_)
         first[self._starts[before:after] - at] = True
@@ -152,7 +147,7 @@ class _Bins:
 
 
 def _take_sums(written: tuple[Packed, ...], places: list[int], counts: IntArray, sums: WordArray) -> list[int]:
-    """Fill the sums of a class from what was written of it, from these places on; where the next are."""
+    """Fill the sums of a class from what was written from these places on, and return where the next are."""
     some, many = counts > 0, counts > 1
     ends = [place + int(np.count_nonzero(chosen)) for place, chosen in zip(places, (some, many), strict=True)]
     totals, squares = (part[start:end] for part, start, end in zip(written, places, ends, strict=True))
@@ -165,10 +160,6 @@ def _take_sums(written: tuple[Packed, ...], places: list[int], counts: IntArray,
     numbers = zip(counts[many].tolist(), joined(totals[many[some]]), joined(squares), strict=True)
     require(all(binned.possible(*part) for part in numbers))
     return ends
-
-
-def _take_weights(source: Source, counts: IntArray, sums: WordArray) -> list[list[list[int]]]:
-    return [[_take_moments(source, part) for part in pair] for pair in moments_of(counts, sums).tolist()]
 
 
 def _squared(values: WordArray) -> WordArray:

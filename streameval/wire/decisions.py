@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 
 from streameval.kernel.backend import packing
@@ -35,7 +34,8 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     scale = source.scale()
     if scale is None:
         return DecisionContent(examples, labels, len(declared), None, cells, keys, times, None, None)
-    start, form = source.again(), WeightForm(scale)
+    cell_weights = source.repeated(lambda again: iter([0, *again.integers(4)] for _ in labels))
+    form = WeightForm(scale)
     fn, fp, tp, masked, heaviest = 0, 0, 0, 0, 0
     for _, *counts in chain.from_iterable(cells[at : at + ROWS].tolist() for at in range(0, len(labels), ROWS)):
         sums = source.integers(4)
@@ -48,11 +48,6 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     form.add(key_sums, times.tolist())
     form.check()
     require(heaviest <= sum(key_sums))
-
-    def cell_weights() -> Iterator[list[int]]:
-        again = start.again()
-        return ([0, *again.integers(4)] for _ in labels)
-
     by_example = [
         sum(key[part] * value for key, value in zip(keys.tolist(), key_sums, strict=True)) for part in range(4)
     ]

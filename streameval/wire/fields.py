@@ -1,7 +1,4 @@
-"""The fields that all bytes are made of, written and read; any but the one form of a value is refused.
-
-So content that consists of these fields only need not be encoded again to check that its bytes are canonical.
-"""
+"""The fields that all bytes are made of, written and read; any but the one form of a value is refused."""
 
 from __future__ import annotations
 
@@ -138,8 +135,7 @@ class Sink(list["bytes | Iterator[bytes]"]):
         if len(labels) <= 1_000:
             self.append((_bytes_of_few_labels if type(labels) is tuple else _bytes_of_labels)(labels))
         else:
-            self.append(varint(len(labels)))
-            self.append(b"".join(map(_bytes_of_label, labels[at : at + ROWS])) for at in range(0, len(labels), ROWS))
+            self += (varint(len(labels)), _joined(map(_bytes_of_label, labels)))
 
     def numbers(self, pairs: tuple[tuple[Label, float], ...]) -> None:
         """A float64 for each of some labels."""
@@ -156,13 +152,10 @@ class Sink(list["bytes | Iterator[bytes]"]):
         if len(table) <= ROWS:
             self.append(packing.pack_columns(np.asarray(table, np.int64), least))
         else:
-            self.append(chain.from_iterable(_pieces_of_column(column, least) for column in table.T))
+            self.append(packing.pack_columns(column[:, np.newaxis].astype(np.int64), least) for column in table.T)
 
     def blocks(self, blocks: Iterable[Sequence[Numbers]], count: int, kept: Collection[int] = ()) -> None:
-        """How many rows, then each column, of blocks that can be iterated over again.
-
-        That is done for each column anew, apart from those that are kept once they were seen.
-        """
+        """How many rows, then each column; blocks are iterated over anew for each that is not kept."""
         self.append(_pieces_of_blocks(blocks, count, kept))
 
     def integer(self, value: int) -> None:
@@ -187,17 +180,9 @@ def _bytes_of_integer(value: int) -> bytes:
 
 
 def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer pieces."""
     parts = iter(parts)
     while piece := b"".join(islice(parts, ROWS)):
         yield piece
-
-
-def _pieces_of_column(column: IntArray | Int32Array, least: int) -> Iterator[bytes]:
-    width, _ = _form(int(column.max()), least)
-    yield bytes((width,))
-    for at in range(0, len(column), ROWS):
-        yield _packed(column[at : at + ROWS], width)
 
 
 def _pieces_of_blocks(blocks: Iterable[Sequence[Numbers]], count: int, kept: Collection[int]) -> Iterator[bytes]:
@@ -215,10 +200,9 @@ def _pieces_of_blocks(blocks: Iterable[Sequence[Numbers]], count: int, kept: Col
 
 
 class Blocks:
-    """Integers that are packed block by block, before it is known in what form: those of `Sink.column`.
+    """Integers that are packed block by block, before it is known in what form.
 
-    Of two 64-bit words each, low word first, if ``words`` is 2. These are written without the low bits that are zero in
-    all of them, of which the second byte says how many.
+    Those of two 64-bit words, low word first, are written without the low bits that are zero in all of them.
     """
 
     def __init__(self, least: int = 0, words: int = 1) -> None:
@@ -252,13 +236,12 @@ def drained(parts: list[T]) -> Iterator[T]:
 
 
 def _union(numbers: Numbers) -> int:
-    """All bits that some integer has."""
     union = np.bitwise_or.reduce(numbers, axis=0).tolist()
     return union if numbers.ndim == 1 else union[0] | union[1] << 64  # type: ignore[no-any-return]
 
 
 def _form(union: int, least: int = 0, words: int = 1) -> tuple[int, int]:
-    """How many bytes integers take of which this is the union, and how many low bits are left out."""
+    """How many bytes integers take whose bits are united here, and how many low bits are left out."""
     zeros = trailing_zeros([union]) or 0 if words > 1 else 0
     return max(least, ((union >> zeros).bit_length() + 7) // 8), zeros
 
@@ -282,7 +265,6 @@ def _unpacked(raw: bytes, length: int, words: int, width: int, zeros: int) -> An
 
 
 def _rotated(words: WordArray, bits: int) -> WordArray:
-    """Integers of two words, rotated to the left by less than 128 bits."""
     if bits >= 64:
         words, bits = words[:, ::-1], bits - 64
     return words << np.uint64(bits) | words[:, ::-1] >> np.uint64(64 - bits) if bits else words
@@ -313,8 +295,7 @@ class Source:
     def skips(self, raw: bytes) -> bool:
         """Whether these bytes are the next; they are read then."""
         matches = self._data.startswith(raw, self._at, self._end)
-        if matches:
-            self._at += len(raw)
+        self._at += matches * len(raw)
         return matches
 
     def left(self) -> int:
@@ -402,10 +383,14 @@ class Source:
 
     def array(self, length: int, kind: str) -> Any:
         """So many numbers of a kind of numpy, where they stand."""
-        if length * np.dtype(kind).itemsize > self.left():
+        return np.frombuffer(self._data, kind, length, self._passed(length * np.dtype(kind).itemsize))
+
+    def _passed(self, size: int) -> int:
+        """Where the next bytes begin, which are passed over."""
+        if size > self.left():
             raise FormatError(_REASONS[packing.CUT])
-        self._at += length * np.dtype(kind).itemsize
-        return np.frombuffer(self._data, kind, length, self._at - length * np.dtype(kind).itemsize)
+        self._at += size
+        return self._at - size
 
     def numbers(self) -> tuple[tuple[Label, float], ...]:
         """A float64 for each of some labels."""
@@ -453,19 +438,17 @@ class Source:
     def packed(self, length: int, least: int = 0, words: int = 1) -> Packed:
         """What `Blocks` wrote of so many integers, which stay packed."""
         width, zeros = self.byte(8 * words), self.byte(127) if words > 1 else 0
-        if length * width > self.left():
-            raise FormatError(_REASONS[packing.CUT])
-        packed, union = Packed(self._data, self._at, length, words, width, zeros), 0
-        self._at += length * width
+        packed, union = Packed(self._data, self._passed(length * width), length, words, width, zeros), 0
         for at in range(0, length, ROWS):
             union |= _union(packed[at : at + ROWS])
         if _form(union, least, words) != (width, zeros):
             raise FormatError(NEVER_WRITTEN)
         return packed
 
-    def again(self) -> Source:
-        """The same bytes, to be read again from this position on."""
-        return Source(self._data, self._at, self._end)
+    def repeated(self, read: Callable[[Source], T]) -> Callable[[], T]:
+        """What is read from here on, any number of times."""
+        start = self._at
+        return lambda: read(Source(self._data, start, self._end))
 
 
 class Packed:
@@ -479,10 +462,9 @@ class Packed:
 
     def __getitem__(self, rows: slice) -> Any:
         start, stop, _ = rows.indices(self._length)
-        words, width, zeros = self._form
-        return _unpacked(
-            self._data[self._at + start * width : self._at + stop * width], stop - start, words, width, zeros
-        )
+        _, width, _ = self._form
+        raw = self._data[self._at + start * width : self._at + stop * width]
+        return _unpacked(raw, stop - start, *self._form)
 
 
 def _integer_of(raw: bytes) -> int:
@@ -493,10 +475,7 @@ def _integer_of(raw: bytes) -> int:
 
 
 class Cached(Generic[T]):
-    """Reads values that never change, of one kind, and reuses the last few of them where their bytes come again.
-
-    Bytes of this kind must tell where they end, so that those of one value never begin with those of another.
-    """
+    """Reads values of one kind, and reuses the last few where their bytes, which tell where they end, come again."""
 
     def __init__(self, read: Callable[[Source], T]) -> None:
         self._read = read
@@ -565,10 +544,3 @@ class WeightForm:
     def check(self) -> None:
         """Refuse what would be written otherwise, or not at all."""
         require(self._more, self._scale == 0 or self._union & 1 == 1)
-
-
-def require_weights(scale: int, sums: Iterable[int], counts: Iterable[int]) -> None:
-    """Refuse sums of weights that are not in the largest units, or say no more than the counts they belong to."""
-    form = WeightForm(scale)
-    form.add(sums, counts)
-    form.check()

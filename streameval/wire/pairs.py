@@ -1,12 +1,8 @@
-"""The contents of states of label pairs as bytes.
-
-Their labels and cells are those of the decisions, so these are not written again; nor are the weights of cells and of
-all examples.
-"""
+"""The contents of states of label pairs as bytes, without the labels, cells and weights that the decisions have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, chain, pairwise
@@ -20,19 +16,9 @@ from streameval.kernel.types import IntArray, Integers
 from streameval.schema.labels import Label
 from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
-from streameval.states.pairs import PairContent, pairs_fit
+from streameval.states.pairs import PairBlock, PairContent, SetBlock, pairs_fit
 from streameval.states.weights import Again, trailing_zeros
-from streameval.wire.fields import (
-    ROWS,
-    NewerFormatError,
-    Option,
-    Packed,
-    Sink,
-    Source,
-    WeightForm,
-    ascending_rows,
-    require,
-)
+from streameval.wire.fields import ROWS, NewerFormatError, Option, Sink, Source, WeightForm, ascending_rows, require
 
 OPTIONS = (
     Option(
@@ -60,7 +46,7 @@ def _parts_of(bits: int) -> tuple[Part, ...]:
 
 
 def put_pairs(sink: Sink, content: PairContent) -> None:
-    """Write a content, without what it shares with the decisions."""
+    """Write a content."""
     kinds = [kind for name in content.parts for kind in _KINDS[name]]
     for kind in kinds:
         sink.blocks(Again(partial(_columns_of, content.pairs[kind](), kind)), 3 + _FRACTIONS.get(kind, 0))
@@ -70,12 +56,12 @@ def put_pairs(sink: Sink, content: PairContent) -> None:
     sink.weights(content.scale, chain.from_iterable(weights for *_, weights in blocks))
 
 
-def _columns_of(blocks: Iterable[tuple[IntArray, IntArray, Any]], kind: int) -> Iterator[tuple[IntArray, ...]]:
+def _columns_of(blocks: Iterable[PairBlock], kind: int) -> Iterator[tuple[IntArray, ...]]:
     for keys, times, _ in blocks:
         yield *(keys[:, 1:3] + 1).T, *keys[:, 5 - _FRACTIONS.get(kind, 0) :].T, times
 
 
-def _columns_of_sets(blocks: Iterable[tuple[list[tuple[int, ...]], list[int], Any]]) -> Iterator[tuple[IntArray, ...]]:
+def _columns_of_sets(blocks: Iterable[SetBlock]) -> Iterator[tuple[IntArray, ...]]:
     for sets, times, _ in blocks:
         # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
         members = np.array(list(chain.from_iterable(sets)), np.int64) + 1
@@ -83,12 +69,13 @@ def _columns_of_sets(blocks: Iterable[tuple[list[tuple[int, ...]], list[int], An
 
 
 def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairContent:
-    """What `put_pairs` wrote, of a state with these options and labels. It is read again whenever it is asked for."""
+    """What `put_pairs` wrote, of a state with these options and labels; read again whenever it is asked for."""
     if labels != decisions.labels:
         raise FormatError("label pairs without labels that the decisions have")
     chosen, examples = options.parts, decisions.examples
     kinds = {kind: _Kind(source, kind) for name in chosen for kind in _KINDS[name]}
-    sets, scale = _Sets(source, "labelsets" in chosen), source.scale()
+    written = _Sets(source) if "labelsets" in chosen else None
+    scale = source.scale()
     cells: tuple[Any, Any] = decisions.cells, None
     whole, form = None, WeightForm(scale or 0)
     if scale is None:
@@ -100,23 +87,19 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
         form.add(
             [whole, *chain.from_iterable(heavy)], [examples, *(n for row in cells[0].tolist() for n in (0, *row[1:]))]
         )
-    begins = dict[int, Source]()
+    pairs = dict[int, Callable[[], Iterable[PairBlock]]]()
+    sets: Callable[[], Iterable[SetBlock]] = tuple
     for kind, of_kind in kinds.items():
-        begins[kind] = source.again()
-        _check_pairs(of_kind.blocks(source, scale), kind, cells, (examples, whole), form)
-    begins[0] = source.again()
-    if "labelsets" in chosen:
-        _check_sets(sets.blocks(source, scale), cells, (examples, whole), form)
+        read = partial(of_kind.blocks, scale=scale)
+        pairs[kind] = source.repeated(read)
+        _check_pairs(read(source), kind, cells, (examples, whole), form)
+    if written:
+        sets = source.repeated(partial(written.blocks, scale=scale))
+        _check_sets(written.blocks(source, scale), cells, (examples, whole), form)
     if scale is not None:
         form.check()
-
-    def again(start: Source, part: _Kind | _Sets) -> Callable[[], Iterator[Any]]:
-        return lambda: part.blocks(start.again(), scale)
-
-    pairs = {kind: again(begins[kind], part) for kind, part in kinds.items()}
     length = sum(len(of_kind.times) for of_kind in kinds.values())
-    head = examples, labels, decisions.fixed, scale
-    return PairContent(*head, chosen, whole, pairs, again(begins[0], sets), length)
+    return PairContent(examples, labels, decisions.fixed, scale, chosen, whole, pairs, sets, length)
 
 
 class _Kind:
@@ -127,7 +110,7 @@ class _Kind:
         self._columns = [source.packed(length) for _ in range(2 + self._written)]
         self.times = source.packed(length)
 
-    def blocks(self, source: Source, scale: int | None) -> Iterator[tuple[IntArray, IntArray, Sequence[int]]]:
+    def blocks(self, source: Source, scale: int | None) -> Iterator[PairBlock]:
         """All pairs. The source stands before their weights, if there are any."""
         for at in range(0, len(self.times), ROWS):
             times = self.times[at : at + ROWS]
@@ -142,16 +125,13 @@ class _Kind:
 class _Sets:
     """The label sets as they are written."""
 
-    def __init__(self, source: Source, present: bool) -> None:
-        self._lengths = source.packed(source.count()) if present else Packed(b"", 0, 0, 1, 0, 0)
+    def __init__(self, source: Source) -> None:
+        self._lengths = source.packed(source.count())
         size = sum(sum(self._lengths[at : at + ROWS].tolist()) for at in range(0, len(self._lengths), ROWS))
         require(size <= source.left())  # each label of a set takes a byte
-        self._members = source.packed(size) if present else self._lengths
-        self._times = source.packed(len(self._lengths)) if present else self._lengths
+        self._members, self._times = source.packed(size), source.packed(len(self._lengths))
 
-    def blocks(
-        self, source: Source, scale: int | None
-    ) -> Iterator[tuple[list[tuple[int, ...]], list[int], Sequence[int]]]:
+    def blocks(self, source: Source, scale: int | None) -> Iterator[SetBlock]:
         """All sets. The source stands before their weights, if there are any."""
         end = 0
         for at in range(0, len(self._lengths), ROWS):
@@ -180,7 +160,7 @@ _CONTRADICTION = "the label pairs contradict the decisions or each other"
 
 
 def _check_pairs(
-    blocks: Iterable[tuple[IntArray, IntArray, Sequence[int]]],
+    blocks: Iterable[PairBlock],
     kind: int,
     cells: tuple[IntArray, Integers | None],
     whole: tuple[int, int | None],
@@ -217,7 +197,7 @@ def _check_pairs(
 
 
 def _check_sets(
-    blocks: Iterable[tuple[list[tuple[int, ...]], list[int], Sequence[int]]],
+    blocks: Iterable[SetBlock],
     cells: tuple[IntArray, Integers | None],
     whole: tuple[int, int | None],
     form: WeightForm,

@@ -21,7 +21,7 @@ from streameval.metrics.spec import Parameter
 from streameval.schema.config import StateOptions
 from streameval.states.base import Content, State
 from streameval.states.weights import ExactSums
-from streameval.wire.fields import Option, Sink, Source, require, require_weights, varint
+from streameval.wire.fields import Option, Sink, Source, WeightForm, require, varint
 
 # -- the options: in a package of its own they stand beside the state --------------------------------------------------
 
@@ -91,7 +91,9 @@ def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], de
     scale = source.scale()
     weights = () if scale is None else tuple(source.integers(length))
     if scale is not None:
-        require_weights(scale, weights, times)
+        form = WeightForm(scale)
+        form.add(weights, times)
+        form.check()
     return SizeContent(decisions.examples, labels, decisions.fixed, scale, sizes, times, weights)
 
 
