@@ -1,8 +1,8 @@
 """Pictures, drawn with matplotlib (the extra ``plot``), which is imported when one is drawn, not before.
 
 Each takes an evaluator, a single metric, a window, or what holds one; or arrays of examples x labels, ``y_true`` and
-``y_pred`` or ``y_score``. ``ax`` are the axes to draw on, new ones if None, which are returned; ``title`` is the text
-above the picture, "" for none.
+``y_pred`` or ``y_score``. Of more labels, slices or rows than ``limit`` only so many are drawn, as the title says.
+``ax`` are the axes to draw on, new ones if None, which are returned; ``title`` is the text above, "" for none.
 """
 
 from typing import Any

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-import streameval.plots.style as style
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import MetricLike, specs_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
-from streameval.plots.sources import holds, run_of, runs_of
-from streameval.plots.style import COLOURS, INK, MARKS, MUTED, named
+from streameval.plots.style import COLOURS, INK, MARKS, MUTED, holds, named, quiet, run_of, runs_of, some_of, titled
 from streameval.report.model import MetricValue, Report, arrow, cell_text, of_each_label, worst_first
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, number_of
@@ -35,8 +33,6 @@ def plot_labels(
         An evaluator, which comes without ``y_pred``; or arrays; or numbers by label, as ``ev.get("f1_per_label")``.
     metric
         A metric that has a value per label, F1 by default; with numbers, what they are.
-    limit
-        Of more labels than this, those with the worst values are drawn.
     """
     check_number("limit", limit, 1)
     y_pred, metric = _moved(source, y_pred, metric)
@@ -55,10 +51,9 @@ def plot_labels(
     order = worst_first([values[label] for label in labels], spec, [support.get(label, 0) for label in labels])
     ranked = [labels[place] for place in order[:limit]]
     notes = [f"{support[label]:,.6g} true" if label in support else "" for label in ranked]
-    ax = _rows(ax, named(ranked), notes)
-    _bars(ax, [values[label] for label in ranked])
-    style.titled(ax, name, "label", title, style.some_of(f"{name} of each label", len(ranked), len(values), "worst"))
-    return ax
+    default = some_of(f"{name} of each label", len(ranked), len(values), "worst")
+    ax = _rows(ax, (name, "label", title, default), named(ranked), notes)
+    return _with_bars(ax, [values[label] for label in ranked])
 
 
 def plot_metric(
@@ -86,14 +81,12 @@ def plot_metric(
     if len(report.specs) == 1 and report.specs[0].average is None:
         return plot_labels(run, metric=report.specs[0], ax=ax, title=title)
     items = [item for item in report.single(strict=specs is not None) if item.number is not None]
-    names, values = [item.spec.key + arrow(item.spec) for item in items], [float(item.value) for item in items]
     spans = [report.bounds(item) for item in items]
-    ax = _rows(ax, names)
-    _bars(ax, values)
+    ax = _rows(ax, ("value", "", title, "Metrics"), [item.spec.key + arrow(item.spec) for item in items])
+    _with_bars(ax, [float(item.value) for item in items])
     for row, span in enumerate(spans):
         if span is not None and span.high - span.low > 0:
             ax.plot([span.low, span.high], [row, row], color=INK, linewidth=2, solid_capstyle="butt")
-    style.titled(ax, "value", "", title, "Metrics")
     return ax
 
 
@@ -111,8 +104,6 @@ def plot_slices(
         Which metric; the first of the evaluator by default.
     by
         Of a `Sliced`: a name, or a combination of names, whose slices are drawn; None draws all.
-    limit
-        Of more slices than this, those with the worst values are drawn.
     """
     check_number("limit", limit, 1)
     whole = cast("Any", source).total() if hasattr(source, "slices") else None
@@ -127,21 +118,21 @@ def plot_slices(
     names = [name for name, value in read.items() if not math.isnan(value)]
     drawn = [names[place] for place in worst_first([read[name] for name in names], spec)[:limit]]
     values = [read[name] for name in drawn]
-    ax = _rows(ax, named(drawn), [number_of(runs[name].examples, "example") for name in drawn])
+    sizes = [number_of(runs[name].examples, "example") for name in drawn]
+    default = some_of(f"{spec.key} of each slice", len(drawn), len(names), "worst")
+    ax = _rows(ax, (spec.key + arrow(spec), "slice", title, default), named(drawn), sizes, pad=22)
     if whole is not None:
         base = _number(whole, spec)
         ax.hlines(range(len(drawn)), base, values, color=_FAINT, linewidth=3, zorder=2)
         ax.axvline(base, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         ax.annotate(
-            f"all {style.three(base)}", (base, 1), (0, 3), xycoords=("data", "axes fraction"),
+            f"all {_three(base)}", (base, 1), (0, 3), xycoords=("data", "axes fraction"),
             textcoords="offset points", ha="center", fontsize=8.5, color=INK,
         )  # fmt: skip
     ax.plot(values, range(len(drawn)), "o", color=COLOURS[0], markersize=7, zorder=3)
     for row, value in enumerate(values):
-        ax.annotate(style.three(value), (value, row), (0, 5), textcoords="offset points", ha="center", fontsize=8)
+        ax.annotate(_three(value), (value, row), (0, 5), textcoords="offset points", ha="center", fontsize=8)
     ax.margins(x=0.12)
-    default = style.some_of(f"{spec.key} of each slice", len(drawn), len(names), "worst")
-    style.titled(ax, spec.key + arrow(spec), "slice", title, default, pad=22)
     return ax
 
 
@@ -159,8 +150,6 @@ def plot_compare(
     metrics
         Which metrics; those of the first run that are numbers by default. One with a value per label, such as
         ``"f1_per_label"``, is compared label by label.
-    limit
-        Of more rows than this, those that change most are drawn.
     """
     check_number("limit", limit, 1)
     specs, of = _specs(metrics), "Metrics"
@@ -178,7 +167,9 @@ def plot_compare(
     first, last = next(iter(read.values())), list(read.values())[-1]
     rows = [row for row in first if all(math.isfinite(part.get(row, math.nan)) for part in read.values())]
     drawn = sorted(rows, key=lambda row: -abs(last[row] - first[row]))[:limit]
-    ax = _rows(ax, named(drawn), [cell_text(last[row] - first[row], "change") for row in drawn], "change")
+    changes = [cell_text(last[row] - first[row], "change") for row in drawn]
+    default = some_of(f"{of} side by side", len(drawn), len(rows), "that change most")
+    ax = _rows(ax, ("value", "", title, default), named(drawn), changes, "change", pad=28)
     ends = [[part[row] for part in read.values()] for row in drawn]
     ax.hlines(range(len(drawn)), [min(one) for one in ends], [max(one) for one in ends], color=_FAINT, linewidth=3)
     for number, (part, name) in enumerate(zip(read.values(), named(read), strict=True)):
@@ -187,23 +178,23 @@ def plot_compare(
             markersize=9 - number * 4 / len(read), markeredgecolor="white", markeredgewidth=0.8, label=name,
         )  # fmt: skip
     ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=9, labelcolor=INK)
-    default = style.some_of(f"{of} side by side", len(drawn), len(rows), "that change most")
-    style.titled(ax, "value", "", title, default, pad=28)
     return ax
 
 
-def _rows(ax: Axes | None, names: Sequence[str], notes: Sequence[str] = (), head: str = "") -> Axes:
-    """Axes with a name on the left of each row, and a note on its right."""
-    rows = range(len(names))
-    if ax is None:
-        ax = style.new_axes((5.4 + 0.075 * max(map(len, names), default=0), max(1.9, 0.26 * len(names) + 1.3)))
-    style.quiet(ax, "x")
-    ax.set_yticks(rows, names, fontsize=8.5, color=INK)
+def _rows(
+    ax: Axes | None, words: tuple[str, str, str | None, str], names: Sequence[str], notes: Sequence[str] = (),
+    head: str = "", *, pad: float = 10,
+) -> Axes:  # fmt: skip
+    """Axes with these words, see `titled`, a name on the left of each row, and a note on its right."""
+    size = 5.4 + 0.075 * max(map(len, names), default=0), max(1.9, 0.26 * len(names) + 1.3)
+    ax = titled(ax, size, *words, pad=pad)
+    quiet(ax, "x")
+    ax.set_yticks(range(len(names)), names, fontsize=8.5, color=INK)
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
     ax.spines[["top", "right", "left"]].set_visible(False)
     if not names:
         ax.text(0.5, 0.5, "no values", transform=ax.transAxes, ha="center", color=MUTED)
-    for row, note in [*zip(rows, notes, strict=False), *([(-0.8, head)] * bool(head))]:
+    for row, note in [*enumerate(notes), *([(-0.8, head)] * bool(head))]:
         ax.annotate(
             note, (1, row), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
             fontsize=8, color=MUTED,
@@ -211,13 +202,19 @@ def _rows(ax: Axes | None, names: Sequence[str], notes: Sequence[str] = (), head
     return ax
 
 
-def _bars(ax: Axes, values: Sequence[float]) -> None:
+def _with_bars(ax: Axes, values: Sequence[float]) -> Axes:
     bars = ax.barh(range(len(values)), values, color=_BAR, height=0.72)
-    ax.bar_label(bars, [*map(style.three, values)], padding=3, fontsize=8, color=INK)
+    ax.bar_label(bars, [*map(_three, values)], padding=3, fontsize=8, color=INK)
     if min(values, default=0) >= 0:
         ax.set_xlim(0, 1.12 * max(values, default=0) or 1)
     else:
         ax.margins(x=0.12)
+    return ax
+
+
+def _three(value: float) -> str:
+    """A number with three digits, or all before the point."""
+    return f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _moved(source: object, y_pred: object, metrics: Any) -> tuple[object, Any]:

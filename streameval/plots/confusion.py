@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,8 +12,7 @@ import streameval.plots.style as style
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
 from streameval.metrics.pairs import Association, Entries, Matrix, Normalize, Side, Values
-from streameval.plots.sources import run_of
-from streameval.plots.style import INK, named, new_axes
+from streameval.plots.style import INK, MUTED, named, run_of, short, some_of, titled
 from streameval.report.label_table import LabelTable
 from streameval.schema.text import check_number
 
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-_ANNOTATED = 16
-"""Up to so many rows and columns, numbers are written into the cells."""
-
+_ANNOTATED = 16  # rows and columns up to which numbers are written into the cells
 _UNITS = {
     "true": "fraction of the true label", "pred": "fraction of the predicted label", "all": "fraction of all",
     None: "examples",
@@ -61,19 +58,17 @@ def plot_confusion_matrix(
     labels, cells = source.labels, source.dense(normalize)
     real = len(labels) - (labels[-1:] == (None,))
     chosen = [*np.sort(np.argsort(-np.array(source.sums(1)[:real], np.float64), kind="stable")[:limit]).tolist()]
-    default = style.some_of("Confusion of labels", len(chosen), real, "most frequent")
+    head = title, some_of("Confusion of labels", len(chosen), real, "most frequent")
     chosen += range(real, len(labels))
     names, cells = [named(labels)[place] for place in chosen], cells[np.ix_(chosen, chosen)]
     fraction = normalize is not None
     unit = _UNITS[normalize] if fraction or source.den == 1 else "weight of examples"
-    ax = _heat(
-        ax, cells, names, names, unit, top=1.0 if normalize in ("true", "pred") else None, fraction=fraction,
-        numbers=len(names) <= _ANNOTATED if numbers is None else numbers, cmap=cmap,
-    )  # fmt: skip
+    top = 1.0 if normalize in ("true", "pred") else None
+    sides = ("predicted label", "true label")
+    ax = _heat(ax, cells, (names, names), sides, head, unit, numbers, cmap, fraction=fraction, top=top)
     if len(names) > 1 and labels[-1] is None:  # "no label" is none: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
-    style.titled(ax, "predicted label", "true label", title, default, labelpad=6)
     return ax
 
 
@@ -118,19 +113,17 @@ def plot_cooccurrence(
     symmetric = np.array_equal(values, values.T, equal_nan=True)
     sizes = np.where(np.isfinite(values), np.abs(values), 0)
     chosen = np.sort(np.argsort(-(sizes.sum(axis=0) + sizes.sum(axis=1)), kind="stable")[:limit])
-    default = style.some_of("Labels together", len(chosen), len(names), "largest")
+    head = title, some_of("Labels together", len(chosen), len(names), "largest")
     values, names = values[np.ix_(chosen, chosen)], [names[place] for place in chosen]
     if symmetric:
         values[np.triu_indices(len(values))] = math.nan
+    numbers = len(names) <= _ANNOTATED if numbers is None else numbers
     rows, columns = (slice(1, None), slice(None, -1)) if symmetric and len(names) > 1 else (slice(None), slice(None))
     values = values[rows, columns]
     unit = name or ("examples" if isinstance(source, Matrix) and source.den == 1 else "value")
-    numbers = len(names) <= _ANNOTATED if numbers is None else numbers
-    ax = _heat(ax, values, names[rows], names[columns], unit, numbers=numbers, cmap=cmap)
     below = " (grey: never together)" if np.isneginf(values).any() else ""
-    sides = ("label", "label") if symmetric else ("predicted label", "true label")
-    style.titled(ax, sides[0] + below, sides[1], title, default, labelpad=6)
-    return ax
+    sides = ("label" + below, "label") if symmetric else ("predicted label" + below, "true label")
+    return _heat(ax, values, (names[rows], names[columns]), sides, head, unit, numbers, cmap)
 
 
 def plot_multilabel_confusion(
@@ -154,8 +147,8 @@ def plot_multilabel_confusion(
     drawn = np.sort(np.argsort(-counts[:, 1].sum(axis=1), kind="stable")[:limit]).tolist()
     wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(drawn)))))
     high = max(1, math.ceil(len(drawn) / wide))
-    if ax is None:
-        ax = new_axes((1.5 * wide + 0.9, 1.62 * high + 0.9))
+    default = some_of("Outcomes of each label", len(drawn), len(counts), "most frequent")
+    ax = titled(ax, (1.5 * wide + 0.9, 1.62 * high + 0.9), "predicted", "true", title, default)
     colours, names = style.colours(diverging=True), named(table.labels, 22)
     for position, place in enumerate(drawn):
         x, y = position % wide * 2.5, position // wide * 2.9
@@ -163,59 +156,93 @@ def plot_multilabel_confusion(
         tp, fp, fn = counts[place, 1, 1], counts[place, 0, 1], counts[place, 1, 0]
         f1 = f"F1 {2 * tp / (2 * tp + fp + fn):.2f}" if tp + fp + fn else ""
         ax.text(x + 1, y - 0.38, names[place], ha="center", va="bottom", fontsize=8, color=INK)
-        ax.text(x + 1, y - 0.1, f1, ha="center", va="bottom", fontsize=8, color=style.MUTED)
+        ax.text(x + 1, y - 0.1, f1, ha="center", va="bottom", fontsize=8, color=MUTED)
     ax.set_xlim(-0.1, max(2.0, 2.5 * wide - 0.4))
     ax.set_ylim(2.9 * high - 0.8, -0.85)
     ax.set_aspect("equal")
     for axis, panels, step in ((ax.xaxis, wide, 2.5), (ax.yaxis, high, 2.9)):
         axis.set_ticks([step * panel + cell + 0.5 for panel in range(panels) for cell in (0, 1)], ["0", "1"] * panels)
-    ax.tick_params(length=0, pad=2, labelsize=8, labelcolor=style.MUTED)
+    ax.tick_params(length=0, pad=2, labelsize=8, labelcolor=MUTED)
     ax.spines[:].set_visible(False)
-    default = style.some_of("Outcomes of each label", len(drawn), len(names), "most frequent")
-    style.titled(ax, "predicted", "true", title, default)
     return ax
 
 
 def _panel(ax: Axes, x: float, y: float, table: FloatArray, colours: Colormap) -> None:
-    """A 2x2 table with its corner at x, y."""
     totals = table.sum(axis=1, keepdims=True)
     fractions = np.divide(table, totals, out=np.zeros((2, 2)), where=totals > 0)
     signed = fractions * [[1, -1], [-1, 1]]
-    edges = [0, 1, 2]
-    ax.pcolormesh(np.add(edges, x), np.add(edges, y), signed, cmap=colours, vmin=-1, vmax=1, edgecolors="white")
+    ax.pcolormesh(x + np.arange(3), y + np.arange(3), signed, cmap=colours, vmin=-1, vmax=1, edgecolors="white")
     for (row, column), value in np.ndenumerate(signed):
         ink = style.ink_on(colours((value + 1) / 2))
-        text = style.short(float(table[row, column])) or "0"
+        text = short(float(table[row, column])) or "0"
         ax.text(x + column + 0.5, y + row + 0.5, text, ha="center", va="center", color=ink, fontsize=9)
 
 
 def _heat(
-    ax: Axes | None, cells: FloatArray, rows: Sequence[str], columns: Sequence[str], unit: str, *, numbers: bool,
-    fraction: bool = False, top: float | None = None, cmap: str | Colormap | None = None,
+    ax: Axes | None, cells: FloatArray, names: tuple[list[str], list[str]], sides: tuple[str, str],
+    head: tuple[str | None, str], unit: str, numbers: bool | None, cmap: str | Colormap | None, *,
+    fraction: bool = False, top: float | None = None,
 ) -> Axes:  # fmt: skip
     """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
-    if ax is None:
-        longest = 0.07 * max(map(len, (*rows, *columns)), default=0)
-        width, height = (min(13.0, max(2.4, 0.38 * len(names)) + 0.6 + longest) for names in (columns, rows))
-        ax = new_axes((width + 1.3, height))
+    rows, columns = names
+    longest = 0.07 * max(map(len, (*rows, *columns)), default=0)
+    width, height = (min(13.0, max(2.4, 0.38 * len(each)) + 0.6 + longest) for each in (columns, rows))
+    ax = titled(ax, (width + 1.3, height), *sides, *head, labelpad=6)
     values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
     diverging = float(finite.min(initial=0)) < 0
     bound = top or float(np.abs(finite).max(initial=0)) or 1.0
     values = np.where(np.isneginf(values), -2 * bound, values)  # below the range; infinities would not be drawn
     low, colours = -bound if diverging else 0, cmap or style.colours(diverging=diverging)
-    image = ax.imshow(values, cmap=colours, aspect="equal", interpolation="none", vmin=low, vmax=bound)
+    image: Any = ax.imshow(values, cmap=colours, aspect="equal", interpolation="none", vmin=low, vmax=bound)
     if max(values.shape) <= 60:
         ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)
         ax.set_yticks(np.arange(0.5, values.shape[0] - 1), minor=True)
         ax.grid(which="minor", color="white", linewidth=_gap(max(values.shape), 1.5))
         ax.tick_params(which="minor", length=0)
-    style.label_ticks(ax, rows, columns)
-    if numbers:
-        style.annotate(ax, image, cells, fraction=fraction, size=8.5 if len(rows) <= 10 else 7)
-    style.slim_bar(ax, image, unit, percent=fraction)
+    _name_ticks(ax, rows, columns)
+    if len(rows) <= _ANNOTATED if numbers is None else numbers:
+        for row, column in np.argwhere(np.isfinite(cells) & (cells != 0)).tolist():
+            value = float(cells[row, column])
+            ax.text(
+                column, row, short(value, fraction=fraction), ha="center", va="center",
+                color=style.ink_on(image.cmap(image.norm(value))), fontsize=8.5 if len(rows) <= 10 else 7,
+            )  # fmt: skip
+    _colour_bar(ax, image, unit, percent=fraction)
     return ax
 
 
 def _gap(count: int, most: float) -> float:
     return max(0.4, most * min(1.0, 12 / max(count, 1)))
+
+
+def _name_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Name rows and columns; where names would touch, only every second, fifth, tenth ... is named."""
+    width, height = (float(pixels / ax.figure.dpi * 72) for pixels in (ax.bbox.width, ax.bbox.height))  # in points
+    steps = [size * 10**power for power in range(12) for size in (1, 2, 5)]
+    for axis, names, room in ((ax.yaxis, rows, height), (ax.xaxis, columns, width)):
+        size = max(5.5, min(9.0, 0.8 * room / max(len(names), 1)))
+        step = next(s for s in steps if 1.25 * size * math.ceil(len(names) / s) <= room or s > len(names))
+        places = list(range(0, len(names), step))
+        if names and step > 1 and rows[-1] == "no label" and places[-1] != len(names) - 1:
+            places = [place for place in places if place < len(names) - step] + [len(names) - 1]
+        axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
+    if max(map(len, columns), default=0) * 6 > width / max(len(columns), 1):
+        many = len(columns) > 12
+        ax.tick_params(axis="x", labelrotation=90 if many else 45)
+        for text in ax.get_xticklabels():
+            text.set(ha="center" if many else "right", rotation_mode=None if many else "anchor")
+    ax.tick_params(length=0, pad=4)
+    ax.spines[:].set_visible(False)
+
+
+def _colour_bar(ax: Axes, image: Any, text: str, *, percent: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.035, pad=0.02, aspect=40)
+    bar.outline.set_visible(False)
+    bar.set_label(text, color=MUTED, fontsize=9)
+    bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
+    bar.locator = MaxNLocator(5, integer=not percent and image.norm.vmax >= 5)
+    bar.formatter = FuncFormatter(lambda value, _: f"{100 * value:.0f}%" if percent else short(value) or "0")
+    bar.update_ticks()

@@ -1,20 +1,21 @@
-"""Curves over thresholds and scores."""
+"""Curves over thresholds and scores, and values along a stream."""
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+import streameval.plots.style as style
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
 from streameval.metrics.calibration import CalibrationCurve
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
-from streameval.plots.sources import run_of, runs_of
-from streameval.plots.style import COLOURS, INK, MUTED, legend, line_style, named, new_axes, quiet, short, titled
+from streameval.plots.style import COLOURS, DASHES, INK, MUTED, line_style, named, quiet, run_of, titled
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -25,9 +26,8 @@ Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"
 """Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
 
 _FAINT = "#b3bcc6"
-_BEHIND = 40
-"""How many labels of an evaluator are drawn behind all of them."""
-
+_BEHIND = 40  # labels of an evaluator that are drawn behind all of them
+_WITHIN = 4  # entries of a legend that stands among the lines; a larger one would cover some
 _GUIDE: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 3)), "zorder": 1}
 
 
@@ -55,8 +55,10 @@ class Curve:
     note: str = ""
 
     @classmethod
-    def of(cls, name: Label, curve: RocCurve | PrecisionRecallCurve, note: str = "") -> Curve:
-        """The line of a curve that was read, with its band where scores were binned."""
+    def of(cls, name: Label, curve: Curve | RocCurve | PrecisionRecallCurve, note: str = "") -> Curve:
+        """The line of a curve that was read, with its band where scores were binned; a `Curve` as it is."""
+        if isinstance(curve, Curve):
+            return curve
         line = curve_line(curve)
         return cls(name, line.x, line.y, line.band, note)
 
@@ -128,16 +130,15 @@ def plot_calibration_curve(
     name
         What the points are, for the legend.
     """
-    what = "Calibration"
+    what, curve = "Calibration", cast("CalibrationCurve", source)
     if not isinstance(source, CalibrationCurve):
         what = _of(what, label)
-        source = _read(run_of(source, y_score, ["curves"]), "calibration_curve", label)
-    curve = cast("CalibrationCurve", source)
+        curve = _read(run_of(source, y_score, ["curves"]), "calibration_curve", label)
     ax = _unit_axes(ax, "", "fraction that is true", title, what)
     ax.plot([0, 1], [0, 1], **_GUIDE)
     text = named([name])[0] if name != "" else "_"  # which has no place in the legend
     ax.plot(curve.mean_score, curve.frequency, **line_style(0), marker="o", markersize=4.5, linewidth=1.6, label=text)
-    legend(ax, "upper left")
+    style.legend(ax, "upper left")
     strip, sizes = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax), curve.weight
     ax.tick_params(labelbottom=False)
     strip.bar(curve.low, sizes, curve.high - curve.low, align="edge", color=COLOURS[0], alpha=0.75, edgecolor="white")
@@ -146,7 +147,7 @@ def plot_calibration_curve(
     if sizes.max(initial=0) > 0:
         strip.set_yscale("log")
         strip.set_ylim(0.7, float(sizes.max()) * 2)
-        strip.yaxis.set_major_formatter(lambda value, _: short(value))
+        strip.yaxis.set_major_formatter(lambda value, _: style.short(value))
         strip.yaxis.minorticks_off()
     quiet(strip)
     return ax
@@ -169,17 +170,16 @@ def plot_thresholds(
     beta
         Which F it is.
     """
-    what = "Thresholds"
+    what, curve = "Thresholds", cast("PrecisionRecallCurve", source)
     if not isinstance(source, PrecisionRecallCurve):
-        what = _of(what, label)
         run, average = run_of(source, y_score, ["curves"]), "micro" if label is None else "macro"
-        source, goal = _read(run, "precision_recall_curve", label), f"fbeta_{average}(beta={beta!r})"
+        what, curve = _of(what, label), _read(run, "precision_recall_curve", label)
+        goal = f"fbeta_{average}(beta={beta!r})"
         best = run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]
         chosen = best.threshold if chosen is None and math.isfinite(best.threshold) else chosen
-    curve = cast("PrecisionRecallCurve", source)
     at, sides = threshold_lines(curve, beta)
     ax = _unit_axes(ax, "threshold", "value at the threshold", title, what, square=False)
-    names = ("precision", "recall", f"F{short(beta) or '0'}")
+    names = ("precision", "recall", f"F{style.short(beta) or '0'}")
     for number, (name, side) in enumerate(zip(names, sides, strict=True)):
         # From one threshold up to and with the next, predictions are those of the next.
         ax.plot(at, side, **line_style(number), linewidth=1.5 + 0.4 * number, drawstyle="steps-pre", label=name)
@@ -193,7 +193,7 @@ def plot_thresholds(
             f"{chosen:.3g}", (chosen, 1.0), (-4 if left else 4, 3), textcoords="offset points",
             ha="right" if left else "left", va="bottom", fontsize=9, color=INK, annotation_clip=False,
         )  # fmt: skip
-    legend(ax)
+    style.legend(ax)
     return ax
 
 
@@ -215,9 +215,9 @@ def _lines(
     if y_score is None and all(isinstance(part, Curve | RocCurve | PrecisionRecallCurve) for part in parts.values()):
         if labels is not None:
             raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
-        lines = [part if isinstance(part, Curve) else Curve.of(name, part) for name, part in parts.items()]
+        lines = [Curve.of(name, part) for name, part in parts.items()]
     else:
-        runs, lines = runs_of(source, y_score, ["curves"]), []
+        runs, lines = style.runs_of(source, y_score, ["curves"]), []
         each = [None] if labels is None else [*labels]
         for name, run in runs.items():
             for label in each:
@@ -234,29 +234,68 @@ def _lines(
     return lines, []
 
 
-def _draw(ax: Axes, lines: list[Curve], background: list[Any], style: Any, where: str) -> Axes:
+def _draw(ax: Axes, lines: list[Curve], background: list[Any], steps: Any, where: str) -> Axes:
     for curve in background:
-        faint = curve if isinstance(curve, Curve) else Curve.of("", curve)
+        faint = Curve.of("", curve)
         text = faint.note or "_"
-        ax.plot(*faint.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=style, label=text, zorder=1.5)
+        ax.plot(*faint.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=steps, label=text, zorder=1.5)
     for number, (curve, name) in enumerate(zip(lines, named(line.name for line in lines), strict=True)):
         look = line_style(number, marked=len(lines) > 1)
         if curve.band is not None:
             x, low, high = (np.asarray(part, np.float64) for part in curve.band)
             ax.fill_between(x, low, high, color=look["color"], alpha=0.25, linewidth=0, zorder=2)
         text = name + (f"  {curve.note}" if curve.note else "")
-        ax.plot(*curve.points(), **look, linewidth=1.8, drawstyle=style, label=text, zorder=3)
-    legend(ax, where)
+        ax.plot(*curve.points(), **look, linewidth=1.8, drawstyle=steps, label=text, zorder=3)
+    style.legend(ax, where)
     return ax
 
 
 def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str, *, square: bool = True) -> Axes:
     """Axes from 0 to 1."""
-    ax = ax or new_axes((5.2, 5.2) if square else (6.4, 4.0))
-    if square:
-        ax.set_aspect("equal")
-        ax.set_xlim(-0.015, 1.015)
+    ax = titled(ax, (5.2, 5.2) if square else (6.4, 4.0), x, y, title, default, pad=14)
     ax.set_ylim(-0.015, 1.015)
-    titled(ax, x, y, title, default, pad=14)
+    if square:
+        ax.set(aspect="equal", xlim=(-0.015, 1.015))
     quiet(ax)
+    return ax
+
+
+def plot_lines(
+    lines: Mapping[tuple[str, str], Sequence[float]], along: Sequence[object], along_name: str, *, ax: Axes | None,
+    title: str | None,
+) -> Axes:  # fmt: skip
+    """Draw values along the stream, by (metric, evaluator).
+
+    A metric has one colour and an evaluator one kind of dashes; of one metric, or one evaluator, each line has its own
+    of both.
+    """
+    metrics = list(dict.fromkeys(metric for metric, _ in lines))
+    evaluators = list(dict.fromkeys(evaluator for _, evaluator in lines))
+    by_evaluator = len(metrics) == 1
+    ax = titled(ax, (8, 4.5), along_name, metrics[0] if by_evaluator else "value", title, "Along the stream")
+    from matplotlib import dates, ticker
+
+    for (metric, evaluator), values in sorted(lines.items(), key=lambda line: metrics.index(line[0][0])):
+        number = evaluators.index(evaluator) if by_evaluator else metrics.index(metric)
+        look = line_style(number, marked=not by_evaluator)
+        if not by_evaluator and len(evaluators) > 1:
+            look["linestyle"] = DASHES[evaluators.index(evaluator) % len(DASHES)]
+        name = evaluator if by_evaluator and evaluator else f"{metric} [{evaluator}]" if evaluator else metric
+        ax.plot(
+            cast("Any", along), values, **{"marker": "o" if len(values) == 1 else ""} | look, label=name, linewidth=1.8,
+        )  # fmt: skip
+    quiet(ax, "y")
+    ax.margins(x=0.01, y=0.08)  # little more than the values take, so that small changes stay visible
+    if along_name == "examples":
+        ax.set_xlim(left=0)
+        ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+    elif isinstance(along[0], datetime.date):
+        locator = dates.AutoDateLocator()
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(lines) > _WITHIN and ax.figure.get_layout_engine() is not None:  # which makes room for it
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    elif len(lines) > 1 or not by_evaluator:
+        ax.legend(frameon=True, framealpha=0.8, edgecolor="none", loc="best")
     return ax

@@ -1,26 +1,23 @@
-"""What pictures have in common: names that fit, numbers that fit, colours, and axes to draw on."""
+"""What pictures have in common: what they are drawn of, names and numbers that fit, colours, and axes to draw on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-import numpy as np
-
-from streameval.errors import imported
-from streameval.kernel.types import FloatArray
+from streameval.errors import InputError, imported
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.pages import counts_of, counts_of_slices
 from streameval.report.page.markup import label_strings
 from streameval.schema.labels import Label
-from streameval.schema.text import cut_distinct
+from streameval.schema.text import cut_distinct, quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-
-INK, MUTED, BLANK = "#1f2933", "#6b7785", "#e4e7eb"
-"""Text, secondary text, and cells that hold nothing."""
+INK, MUTED, BLANK = "#1f2933", "#6b7785", "#e4e7eb"  # text, secondary text, and cells that hold nothing
 
 # Okabe & Ito 2008: distinct also without seeing red or green; those with one kind of dashes differ in lightness, so
 # that a grey printer tells them apart too. Their yellow is left out, which is hard to see on white.
@@ -31,6 +28,43 @@ MARKS = "osD^vP*X"
 # Even steps of lightness from nearly white to a dark blue, so that equal differences look equal, also in grey.
 _RAMP = ("#f8fafd", "#d9e5f5", "#b6cfed", "#8fb5e3", "#679ad5", "#437fc1", "#2c64a4", "#1c4a82", "#10315d")
 _DIVERGING = ("#8c3b16", "#c0652f", "#e09a68", "#f1cdb0", "#f7f7f7", "#b6cfed", "#679ad5", "#2c64a4", "#10315d")
+
+
+def holds(source: object) -> bool:
+    """Whether something counted examples, so that it comes without ``y_pred``."""
+    return isinstance(source, Mapping) or hasattr(source, "_guard")
+
+
+def runs_of(
+    source: Any, y_pred: object = None, keep: Iterable[str] = (), *, by: str | tuple[str, ...] | None = None
+) -> dict[str, Any]:
+    """Evaluators and metrics by name, each of one moment; a single one has the name "".
+
+    Of arrays an evaluator that counted their examples, with these states.
+    """
+    if y_pred is not None:
+        if holds(source):
+            raise InputError(f"y_pred and y_score go with y_true; leave {quoted(y_pred)} out")
+        ev = Evaluator([], keep=keep) if keep else Evaluator()
+        ev.update_many(source, y_pred)
+        return {"": ev}
+    if not (holds(source) or hasattr(source, "evaluator")):
+        what = "an Evaluator, a metric or a window, or of y_true with y_pred or y_score"
+        raise InputError(f"a picture is drawn of {what}, not of one {type(source).__name__}")
+    if hasattr(source, "slices"):
+        return dict(counts_of_slices(source, by))
+    if hasattr(source, "evaluators"):
+        source = source.copy().evaluators
+    named = source if isinstance(source, Mapping) else {"": source}
+    return {str(name): counts_of(part, "what is drawn") for name, part in named.items()}
+
+
+def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
+    """The only evaluator that a picture is drawn of; of slices that of all examples."""
+    runs = runs_of(source.total() if y_pred is None and hasattr(source, "total") else source, y_pred, keep)
+    if len(runs) != 1:
+        raise InputError(f"this picture is drawn of one evaluator; choose one of {', '.join(map(repr, runs))}")
+    return next(iter(runs.values()))
 
 
 def named(labels: Iterable[Label | None], longest: int = 40) -> list[str]:
@@ -76,17 +110,16 @@ def line_style(number: int, *, marked: bool = False) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)], **marks}
 
 
-def new_axes(size: tuple[float, float]) -> Axes:
-    """The axes of a new figure of so many inches."""
-    axes: Axes = imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")[1]
-    return axes
-
-
-def titled(ax: Axes, x: str, y: str, title: str | None, default: str, *, pad: float = 10, **text: Any) -> None:
-    """Write what the axes of a picture are, and its title: the default one unless another, or "" for none."""
+def titled(
+    ax: Axes | None, size: tuple[float, float], x: str, y: str, title: str | None, default: str, *, pad: float = 10,
+    **text: Any,
+) -> Axes:  # fmt: skip
+    """Axes, of a new figure of so many inches if None, with what they are, and a title: the default one if None."""
+    ax = ax or cast("Axes", imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")[1])
     ax.set_xlabel(x, color=MUTED, fontsize=10, **text)
     ax.set_ylabel(y, color=MUTED, fontsize=10, **text)
     ax.set_title(default if title is None else title, color=INK, fontsize=12, loc="left", pad=pad)
+    return ax
 
 
 def quiet(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
@@ -108,49 +141,3 @@ def legend(ax: Axes, where: Any = "best") -> None:
 def some_of(title: str, drawn: int, every: int, which: str) -> str:
     """A title that says where only some are drawn."""
     return f"{title}, the {drawn} {which} of {every:,}" if drawn < every else title
-
-
-def three(value: float) -> str:
-    """A number with three digits, or all before the point."""
-    return f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:,.0f}"
-
-
-def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Name rows and columns; where names would touch, only every second, fifth, tenth ... is named."""
-    width, height = (float(pixels / ax.figure.dpi * 72) for pixels in (ax.bbox.width, ax.bbox.height))  # in points
-    steps = [size * 10**power for power in range(12) for size in (1, 2, 5)]
-    for axis, names, room in ((ax.yaxis, rows, height), (ax.xaxis, columns, width)):
-        size = max(5.5, min(9.0, 0.8 * room / max(len(names), 1)))
-        step = next(s for s in steps if 1.25 * size * math.ceil(len(names) / s) <= room or s > len(names))
-        places = list(range(0, len(names), step))
-        if names and step > 1 and rows[-1] == "no label" and places[-1] != len(names) - 1:
-            places = [place for place in places if place < len(names) - step] + [len(names) - 1]
-        axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
-    if max(map(len, columns), default=0) * 6 > width / max(len(columns), 1):
-        many = len(columns) > 12
-        ax.tick_params(axis="x", labelrotation=90 if many else 45)
-        for text in ax.get_xticklabels():
-            text.set(ha="center" if many else "right", rotation_mode=None if many else "anchor")
-    ax.tick_params(length=0, pad=4)
-    ax.spines[:].set_visible(False)
-
-
-def slim_bar(ax: Axes, image: Any, text: str, *, percent: bool = False) -> None:
-    """A colour bar that stays in the background."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    bar = ax.figure.colorbar(image, ax=ax, fraction=0.035, pad=0.02, aspect=40)
-    bar.outline.set_visible(False)
-    bar.set_label(text, color=MUTED, fontsize=9)
-    bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
-    bar.locator = MaxNLocator(5, integer=not percent and image.norm.vmax >= 5)
-    bar.formatter = FuncFormatter(lambda value, _: f"{100 * value:.0f}%" if percent else short(value) or "0")
-    bar.update_ticks()
-
-
-def annotate(ax: Axes, image: Any, cells: FloatArray, *, fraction: bool, size: float) -> None:
-    """Write numbers into the cells that hold something."""
-    for row, column in np.argwhere(np.isfinite(cells) & (cells != 0)).tolist():
-        value = float(cells[row, column])
-        ink = ink_on(image.cmap(image.norm(value)))
-        ax.text(column, row, short(value, fraction=fraction), ha="center", va="center", color=ink, fontsize=size)

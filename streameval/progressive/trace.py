@@ -328,7 +328,7 @@ class Trace(Holder):
         DependencyError
             If matplotlib is not installed.
         """
-        from streameval.plots.streams import plot_lines  # only when asked, so that importing the package stays quick
+        from streameval.plots.curves import plot_lines  # only when asked, so that importing the package stays quick
 
         with self._guard.reading:
             keys, columns = self._keys(), self.columns()
