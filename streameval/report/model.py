@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -19,14 +20,11 @@ from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of
 
-PER_LABEL = ("precision", "recall", "f1")
-"""The metrics that a report has of every label and in every average."""
-
+PER_LABEL = ("precision", "recall", "f1")  # the metrics that a report has of every label and in every average
 AVERAGES = {
     "micro": "all labels together", "macro": "mean over labels",
     "weighted": "mean over labels by support", "samples": "mean over examples",
 }  # fmt: skip
-
 _LARGE = 1e15  # counts at or above it are rounded
 
 Cell: TypeAlias = str | int | float | None
@@ -45,12 +43,6 @@ class MetricValue:
     def entry(self) -> MetricInfo:
         """Its entry in the catalogue."""
         return entry_of(self.spec.name)
-
-    @property
-    def plain(self) -> Any:
-        """The value for JSON: values per label as records, since keys of JSON are strings, and 7 is not "7"."""
-        records = [{"label": label, "value": value} for label, value in self.by_label.items()]
-        return records if isinstance(self.value, dict) else self.value
 
     @property
     def by_label(self) -> dict[Label | None, Any]:
@@ -73,10 +65,9 @@ class MetricValue:
         return "" if self.entry.bigger_is_better is None else self.entry.direction
 
     @property
-    def meaning(self) -> str:
-        """What it says, and over what it is averaged."""
-        average = AVERAGES.get(self.spec.average or "", "") if len(self.entry.averages) > 1 else ""
-        return f"{self.entry.summary} {average.capitalize()}." if average else self.entry.summary
+    def averaged(self) -> str:
+        """Over what it is averaged, in words, if it can be averaged in several ways."""
+        return AVERAGES.get(self.spec.average or "", "") if len(self.entry.averages) > 1 else ""
 
 
 class Report:
@@ -148,12 +139,9 @@ class Report:
 
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
         """Precision, recall and F1 by average."""
-
-        def value(name: str, average: Any) -> float:
-            number: Any = evaluate(build_spec(name, average=average, zero_division=zero_division), self.tables)
-            return as_float(number)
-
-        return {average: [value(name, average) for name in PER_LABEL] for average in AVERAGES}
+        read = partial(build_spec, zero_division=zero_division)
+        specs = {average: [read(name, average=average) for name in PER_LABEL] for average in AVERAGES}
+        return {average: [as_float(self.value(spec).value) for spec in each] for average, each in specs.items()}
 
     @cached_property
     def counts(self) -> LabelTable:
@@ -180,12 +168,6 @@ class Report:
         """Precision, recall and F1 of each label."""
         return {name: self.per_label(build_spec(name, average=None, zero_division=zero_division)) for name in PER_LABEL}
 
-    def label_rows(self, count: int) -> list[tuple[Label, list[float], float]]:
-        """The labels with the largest support in the order of labels, each with these values and its support."""
-        columns = self.label_values().values()
-        rows = sorted(largest_first(self.support)[:count])
-        return [(self.labels[row], [column[row] for column in columns], self.support[row]) for row in rows]
-
     def columns(self, specs: Iterable[MetricSpec]) -> dict[str, list[object]]:
         """The labels, their counts of binary predictions, and one column for each metric, without its average."""
         columns: dict[str, list[object]] = {"label": list(self.labels)}
@@ -200,7 +182,10 @@ class Report:
 
     def to_dict(self) -> dict[str, object]:
         """What was evaluated, the chosen metrics, averages and labels; see `Evaluator.to_dict`."""
-        metrics = {item.spec.key: item.plain for item in self.values(strict=True)}
+        metrics = {item.spec.key: item.value for item in self.values(strict=True)}
+        for key, value in metrics.items():
+            if isinstance(value, dict):  # as records, since keys of JSON are strings, and 7 is not "7"
+                metrics[key] = [{"label": label, "value": each} for label, each in value.items()]
         content: dict[str, object] = {"examples": self.tables.examples, "weight": self.weight, "metrics": metrics}
         if self.has_decisions:
             averages = self.averages().items()
@@ -209,16 +194,11 @@ class Report:
             content["labels"] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return content | ({"warnings": [*self.warnings]} if self.warnings else {})
 
-    def omitted(self, rows: int) -> str:
-        """What to say where only so many labels have a row; nothing where all have one."""
-        omitted = len(self.labels) - rows
-        return f"{number_of(omitted, 'label')} of smaller support omitted" if omitted else ""
-
 
 def of_each_label(spec: MetricSpec) -> MetricSpec:
     """A metric without its average."""
-    options: dict[str, Any] = {"zero_division": spec.zero_division, "parameters": dict(spec.parameters)}
-    return build_spec(spec.name, average=None, **options)
+    parameters = dict[str, object](spec.parameters)
+    return build_spec(spec.name, average=None, zero_division=spec.zero_division, parameters=parameters)
 
 
 def arrow(spec: MetricSpec) -> str:
@@ -228,14 +208,14 @@ def arrow(spec: MetricSpec) -> str:
 
 def worst_first(values: Sequence[float], spec: MetricSpec | None, support: Sequence[float] = ()) -> list[int]:
     """Positions from the worst value on; of equal ones the most frequent comes first, what is undefined last."""
-    sign = -1 if spec is not None and entry_of(spec.name).bigger_is_better is False else 1
-    keys = [(math.isnan(value), 0.0 if math.isnan(value) else sign * value) for value in values]
+    sign = 1 if spec is not None and entry_of(spec.name).bigger_is_better is False else -1
+    return largest_first([sign * value for value in values], support)
+
+
+def largest_first(values: Sequence[float], support: Sequence[float] = ()) -> list[int]:
+    """Positions from the greatest value down; of equal ones the most frequent or first, what is undefined last."""
+    keys = [(True, 0.0) if math.isnan(value) else (False, -value) for value in values]
     return sorted(range(len(values)), key=lambda at: (*keys[at], -support[at] if support else 0))
-
-
-def largest_first(values: Sequence[float]) -> list[int]:
-    """Positions from the greatest value down; of equal ones the first comes first, what is undefined last."""
-    return sorted(range(len(values)), key=lambda at: (True, 0.0) if math.isnan(values[at]) else (False, -values[at]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,10 +250,9 @@ class Table:
 
     def order(self) -> list[int]:
         """The rows as they are sorted at first; what is undefined comes last."""
-        values = next((column.values for column in self.columns if column.name == self.by), None)
-        if values is None:
-            return list(range(self.size))
-        return largest_first([-value for value in values] if self.rising else values)
+        sign = -1 if self.rising else 1
+        values = [[sign * value for value in column.values] for column in self.columns if column.name == self.by]
+        return largest_first(values[0]) if values else list(range(self.size))
 
 
 def rows_of(columns: Iterable[Column], rows: Sequence[int]) -> list[Column]:
@@ -300,9 +279,10 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
     return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}.{digits}f}"
 
 
-def outwards(low: float, high: float) -> tuple[str, str]:
-    """Bounds with five decimals, rounded outwards."""
-    return f"{math.floor(low * 1e5) / 1e5:.5f}", f"{math.ceil(high * 1e5) / 1e5:.5f}"
+def outwards(low: float, high: float, digits: int = 5) -> tuple[str, str]:
+    """Bounds with so many decimals, rounded outwards."""
+    scale = 10.0**digits
+    return f"{math.floor(low * scale) / scale:.{digits}f}", f"{math.ceil(high * scale) / scale:.{digits}f}"
 
 
 def count_text(value: float) -> str:

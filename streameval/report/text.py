@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, repeat
 
-from streameval.report.model import PER_LABEL, Report, cell_text, count_text
-from streameval.schema.text import cut, printable
+from streameval.report.model import PER_LABEL, Report, cell_text, count_text, largest_first
+from streameval.schema.text import cut, number_of, printable
 
-_WIDTH = 11
-_LONGEST = 48
+_WIDTH, _LONGEST = 11, 48
 
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
-SliceRow = tuple[str, str, int, Mapping[str, float]]
-"""What it is sliced by, the slice, its examples, and its values."""
+SliceRow = tuple[str, str, int, Mapping[str, float]]  # what it is sliced by, the slice, its examples, and its values
 
 
 def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = repeat(_WIDTH)) -> str:
@@ -28,7 +26,9 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     single = report.single(strict=True)
     labels, averages = list[_Row](), list[_Row]()
     if report.has_decisions:
-        labels = [(printable(label), values, support) for label, values, support in report.label_rows(max_labels)]
+        columns = [*report.label_values().values()]
+        largest = sorted(largest_first(report.support)[:max_labels])
+        labels = [(printable(report.labels[at]), [c[at] for c in columns], report.support[at]) for at in largest]
         averages = [(name, values, report.total_support) for name, values in report.averages().items()]
     rows, names = [*labels, *averages], [item.spec.key for item in single]
     left = min(_LONGEST, max(map(len, [*names, *(name for name, _, _ in rows)]), default=8))
@@ -36,10 +36,11 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
         for name, values, support in rows
     ]
-    omitted = report.omitted(len(labels))
+    omitted = len(report.labels) - len(labels)
+    rest = [f"... {number_of(omitted, 'label')} of smaller support omitted"] if omitted else []
     blocks = [
         [report.headline],
-        [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *([f"... {omitted}"] if omitted else [])],
+        [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *rest],
         lines[len(labels) :],
         [
             f"{item.spec.key:<{left}}{cell_text(item.value, digits=digits):>{_WIDTH}}  {item.direction}".rstrip()

@@ -10,7 +10,7 @@ import streameval as se
 from streameval.errors import MetricError
 from streameval.evaluation.pages import report_of
 from streameval.report.model import Column, Table, cell_text, count_text, largest_first
-from tests.support.report_cases import few, hostile, many
+from tests.support.report_cases import few, hostile
 
 
 def test_the_headline_says_how_much_was_evaluated():
@@ -52,17 +52,6 @@ def test_metrics_of_a_state_are_displayed_of_themselves_in_the_order_of_the_cata
         chosen = [item.spec.name for item in report.reported(state)]
         assert chosen == sorted(chosen, key=names.index)
         assert {item.entry.state for item in report.reported(state)} == {state}
-
-
-def test_the_most_frequent_labels_keep_the_order_of_labels():
-    report = report_of(many(30))
-    rows = report.label_rows(5)
-    frequent = [report.labels.index(label) for label, _, _ in rows]
-    assert frequent == sorted(frequent)
-    assert [support for _, _, support in rows] == [report.support[at] for at in frequent]
-    assert min(report.support[at] for at in frequent) >= max(
-        report.support[at] for at in range(30) if at not in frequent
-    )
 
 
 def test_tables_are_sorted_from_the_largest_with_what_is_undefined_last():

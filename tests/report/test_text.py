@@ -31,6 +31,7 @@ def test_of_many_labels_the_most_frequent_are_displayed():
     assert "... 90 labels of smaller support omitted" in report
     drawn = [label for label in ev.labels if label in report]
     assert len(drawn) == 10
+    assert sorted(drawn, key=report.index) == drawn  # in the order of labels
     assert min(support[label] for label in drawn) >= sorted(support.values())[-10]
     assert "Labels, the 20 worst of 100" in ev._repr_html_()
 

@@ -12,7 +12,7 @@ from streameval.metrics.catalogue import build_spec
 from streameval.metrics.thresholds import best_thresholds
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, largest_first, rows_of
 from streameval.report.page.charts import Chart, fraction_axis, log_axis
-from streameval.report.page.markup import Section, count_text, escaped, filter_form, label_strings, table_html
+from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_section
 from streameval.schema.text import cut_distinct, number_of
 
 _NAMED = 24
@@ -50,8 +50,7 @@ def label_section(report: Report, max_labels: int) -> Section | None:
         columns = rows_of(columns, rows)
     left = f", the {len(rows):,} most frequent of {len(names):,}" if len(rows) < len(names) else ""
     table = Table("labels", f"Outcomes of each label{left}", columns, by)
-    pictures = _pictures(table) if report.has_decisions else ""
-    return Section("labels", "Labels", pictures + filter_form("labels", "label") + table_html(table), table)
+    return table_section("Labels", table, _pictures(table) if report.has_decisions else "", "label")
 
 
 def _scored(report: Report) -> list[Column]:

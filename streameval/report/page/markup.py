@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -16,10 +17,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import cut, cut_distinct, number_of
 
 MINUS = "\N{MINUS SIGN}"
-NOTHING = "\N{EN DASH}"
-"""Stands where a value is undefined."""
-
-LONGEST = 200
+LONGEST = 200  # characters of names
 _STRINGS = ("label", "text")
 
 
@@ -33,16 +31,22 @@ class Section:
     table: Table | None = None
 
 
+def table_section(title: str, table: Table, above: str = "", row: str = "") -> Section:
+    """A section that is a table, with fields to find a ``row`` by; something may stand above both."""
+    form = filter_form(table.name, row) if row else ""
+    return Section(table.name, title, above + form + table_html(table), table)
+
+
 def escaped(text: str) -> str:
     """A string for HTML, within attributes too."""
     return escape(text, quote=True)
 
 
-def filter_form(table: str, what: str, row: str = "") -> str:
+def filter_form(table: str, row: str) -> str:
     """The fields that filter the rows of a table by text and support; only the script shows them."""
     return (
-        f'<form class="filter" data-filter="{table}" data-row="{row or what}" hidden role="search" '
-        f'aria-label="{table}"><label>Find a {what} '
+        f'<form class="filter" data-filter="{table}" data-row="{row}" hidden role="search" aria-label="{table}">'
+        f"<label>Find a {'label or slice' if row == 'row' else row} "
         '<input type="search" name="text" autocomplete="off" spellcheck="false"></label>'
         '<label>Support at least <input type="number" name="least" min="0" step="1" inputmode="numeric"></label>'
         '<output aria-live="polite"></output></form>'
@@ -64,14 +68,12 @@ def label_strings(labels: Iterable[Label | None]) -> list[str]:
 def number_text(value: float, kind: Kind = "number") -> str:
     """A number as it stands in the page; a dash where it is undefined."""
     if math.isnan(value):
-        return NOTHING
-    text = "∞" if value == math.inf else f"{MINUS}∞" if value == -math.inf else cell_text(value, kind)
-    return text.replace("-", MINUS, 1) if text.startswith("-") else text
+        return "\N{EN DASH}"
+    text = cell_text(value, kind) if math.isfinite(value) else "∞" if value > 0 else "-∞"
+    return MINUS + text[1:] if text.startswith("-") else text
 
 
-def count_text(value: float) -> str:
-    """How many, or a sum of weights."""
-    return number_text(value, "count")
+count_text = partial(number_text, kind="count")  # how many, or a sum of weights
 
 
 def safe_json(value: object) -> str:

@@ -8,16 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from streameval.metrics.bounds import Bounds
-from streameval.report.model import AVERAGES, PER_LABEL, Column, MetricValue, Report, Table
-from streameval.report.page.markup import (
-    LONGEST,
-    NOTHING,
-    Section,
-    count_text,
-    escaped,
-    number_text,
-    table_html,
-)
+from streameval.report.model import AVERAGES, PER_LABEL, Column, MetricValue, Report, Table, outwards
+from streameval.report.page.markup import LONGEST, Section, count_text, escaped, number_text, table_section
 from streameval.report.parts import numbers_of, part_of
 from streameval.schema.text import VERSION, cut, printable
 
@@ -28,12 +20,10 @@ def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> s
     """What stands below the title: what the user says of it, when and by what it was written, how much, and how."""
     about = dict(meta) | {"date": meta.get("date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")}
     pairs = [(printable(name), printable(value)) for name, value in about.items() if value is not None]
-    report = runs[0][1]
-    html = _pairs("about", [*pairs, ("streameval", VERSION)])
+    report, html = runs[0][1], _pairs("about", [*pairs, ("streameval", VERSION)])
     if len(runs) == 1:
-        html += _pairs(
-            "facts", ((name.removesuffix("s") if text == "1" else name, text) for name, text in facts(report))
-        )
+        counted = ((name.removesuffix("s") if text == "1" else name, text) for name, text in facts(report))
+        html += _pairs("facts", counted)
     different = len({each.views.config for _, each in runs}) > 1
     which = f" of {cut(runs[0][0], LONGEST)}" if different else ""
     return f"{html}<details><summary>Configuration{escaped(which)}</summary>{_pairs('about', _how(report))}</details>"
@@ -58,7 +48,7 @@ def _pairs(kind: str, pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _how(report: Report) -> list[tuple[str, str]]:
-    """How examples were read, and what is counted of them, in the words of the arguments."""
+    """The configuration in the words of the arguments."""
     config = report.views.config
     pairs = [
         ("metrics", ", ".join(spec.key for spec in report.specs) or "none"),
@@ -102,21 +92,14 @@ def headline_section(report: Report) -> Section | None:
     items = report.single()
     if not items:
         return None
-    cards = "".join(_card(report, item) for item in items)
+    cards = ""
+    for item in items:
+        name, number, direction, bounds = _parts(report, item)
+        below = f'<p class="bounds">{bounds}</p>' if bounds else ""
+        cards += f'<li><h3>{name}</h3>{number}<p class="better">{direction}</p>{below}<p>{item.averaged}</p></li>'
     wide = min((5, 4, 3), key=lambda wide: -len(items) % wide) if len(items) > 5 else max(3, len(items))
-    meanings = "".join(
-        f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>"
-        for name, text in {item.spec.name: item.entry.summary for item in items}.items()
-    )
-    html = f'<ul class="cards" style="--wide:{wide}">{cards}</ul><dl class="meanings">{meanings}</dl>'
-    return Section("metrics", "Metrics", html)
-
-
-def _card(report: Report, item: MetricValue) -> str:
-    name, number, direction, bounds = _parts(report, item)
-    below = f'<p class="bounds">{bounds}</p>' if bounds else ""
-    average = AVERAGES.get(item.spec.average or "", "") if len(item.entry.averages) > 1 else ""
-    return f'<li><h3>{name}</h3>{number}<p class="better">{direction}</p>{below}<p>{average}</p></li>'
+    meanings = _pairs("meanings", {item.spec.name: item.entry.summary for item in items}.items())
+    return Section("metrics", "Metrics", f'<ul class="cards" style="--wide:{wide}">{cards}</ul>{meanings}')
 
 
 def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
@@ -124,7 +107,7 @@ def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
     name = f"<code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code>"
     direction = f'<span aria-hidden="true">{_ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}'
     if item.error is not None:
-        return name, f'<span class="value">{NOTHING}</span>', direction, escaped(str(item.error))
+        return name, f'<span class="value">{number_text(math.nan)}</span>', direction, escaped(str(item.error))
     number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
     bounds = report.bounds(item)
     return name, number, direction, "" if bounds is None else bounds_text(bounds)
@@ -136,8 +119,7 @@ def bounds_text(bounds: Bounds) -> str:
         return "not defined"
     if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.4f}" == f"{bounds.high:.4f}":
         return ""
-    low, high = math.floor(bounds.low * 1e4) / 1e4, math.ceil(bounds.high * 1e4) / 1e4
-    return f"between {low:.4f} and {high:.4f} (guaranteed)"
+    return "between {} and {} (guaranteed)".format(*outwards(bounds.low, bounds.high, 4))
 
 
 def metric_list(report: Report, state: str) -> str:
@@ -146,8 +128,9 @@ def metric_list(report: Report, state: str) -> str:
     for item in report.reported(state):
         if item.error is None:
             name, number, direction, bounds = _parts(report, item)
-            more = f" <em>{bounds[0].upper()}{bounds[1:]}.</em>" if bounds else ""
-            text = f'<span class="better">{direction}.</span> {escaped(item.meaning)}{more}'
+            meaning = f"{item.entry.summary} {item.averaged.capitalize()}." if item.averaged else item.entry.summary
+            more = f" <em>{bounds.capitalize()}.</em>" if bounds else ""
+            text = f'<span class="better">{direction}.</span> {escaped(meaning)}{more}'
             rows += f"<li>{name} {number} <p>{text}</p></li>"
     return f'<div><h3>Metrics read from {state}</h3><ul class="list">{rows}</ul></div>' if rows else ""
 
@@ -159,5 +142,5 @@ def averages_section(report: Report) -> Section | None:
     columns = [Column("average", "label", [f"{name}: {meaning}" for name, meaning in AVERAGES.items()])]
     for name, values in zip(PER_LABEL, zip(*report.averages().values(), strict=True), strict=True):
         columns.append(Column("F1" if name == "f1" else name, "bar", values))
-    table = Table("averages", f"True labels: {count_text(report.total_support)}", columns)
-    return Section("averages", "Averages", table_html(table), table)
+    caption = f"True labels: {count_text(report.total_support)}"
+    return table_section("Averages", Table("averages", caption, columns))

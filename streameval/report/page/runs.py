@@ -9,7 +9,7 @@ from typing import Any
 from streameval.metrics.catalogue import build_spec
 from streameval.report.model import Column, Report, Table, rows_of
 from streameval.report.page.charts import Chart, fraction_axis
-from streameval.report.page.markup import LONGEST, Section, filter_form, label_strings, table_html
+from streameval.report.page.markup import LONGEST, Section, filter_form, label_strings, table_html, table_section
 from streameval.report.page.metrics import facts
 from streameval.report.parts import Number, Numbers, changes, part_of
 from streameval.schema.text import cut, cut_distinct, number_of
@@ -55,9 +55,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
         Column("change", "change", values[2], "F1 minus that of all", full=max(map(abs, values[2])) or 1.0),
     ]
     caption = f"F1 of each label in each slice, the furthest below that of all examples first{few}"
-    table = Table("slice_labels", caption, columns, first=_FIRST)
-    html = filter_form(table.name, "label or slice", "row") + table_html(table)
-    return Section(table.name, "Labels of slices", html, table)
+    return table_section("Labels of slices", Table("slice_labels", caption, columns, first=_FIRST), row="row")
 
 
 def _of_labels(report: Report) -> Numbers:
@@ -69,8 +67,7 @@ def _overview(runs: Runs) -> Section:
     heads = dict.fromkeys(name for facts_of in each for name in facts_of)
     columns = [Column("run", "label", [cut(name, LONGEST) for name, _ in runs])]
     columns += [Column(head, "text", [facts_of.get(head, "") for facts_of in each]) for head in heads]
-    table = Table("runs", "What was evaluated", columns)
-    return Section("runs", "Runs", table_html(table), table)
+    return table_section("Runs", Table("runs", "What was evaluated", columns))
 
 
 def _side_by_side(runs: Runs, numbers: Sequence[Mapping[Any, Number]]) -> tuple[list[Any], list[Column], list[int]]:

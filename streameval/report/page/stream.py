@@ -11,7 +11,7 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.charts import TONES, Chart, nice_axis
-from streameval.report.page.markup import LONGEST, Section, label_string, number_text, table_html
+from streameval.report.page.markup import LONGEST, Section, label_string, number_text, table_section
 from streameval.report.page.runs import FEW
 from streameval.schema.text import cut, number_of
 
@@ -54,8 +54,7 @@ def _parts(name: str, title: str, what: str, caption: str, parts: Sequence[tuple
                 by, rising = items[0].spec.key, entry.bigger_is_better
     caption += f", the worst {by} first" if by else ""
     caption += f"; * has fewer than {FEW} examples" if columns[1].few and min(sizes) < FEW else ""
-    table = Table(name, caption, columns, by, rising=rising)
-    return Section(name, title, table_html(table), table)
+    return table_section(title, Table(name, caption, columns, by, rising=rising))
 
 
 def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
