@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Never, TypeAlias, overload
+from typing import Any, Never, TypeAlias, overload
 
 from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator
@@ -14,14 +14,12 @@ from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import certified
+from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.model import PER_LABEL
 from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.keywords import checked, forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
-
-if TYPE_CHECKING:
-    from streameval.report.frames import PandasFrame, PolarsFrame
 
 MetricLike: TypeAlias = str | MetricSpec | Metric
 
@@ -191,14 +189,10 @@ class Evaluator(Accumulator):
         1   cat   1   0   0   0        1          1  1.0      1.0
         2   dog   0   1   0   0        0          1  0.0      0.0
         """
-        from streameval.report.frames import to_pandas
-
         return to_pandas(self._columns(specs_of(metrics)))
 
     def to_polars(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
-        from streameval.report.frames import to_polars
-
         return to_polars(self._columns(specs_of(metrics)))
 
     @reads

@@ -19,7 +19,7 @@ from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.holder import Holder
 from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores, values_of
-from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
+from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.model import Table
 from streameval.schema.labels import Label, ascending
 from streameval.schema.text import check_number, number_of, quoted

@@ -1,19 +1,25 @@
-"""Per-label outcomes as plain columns, for users."""
+"""Per-label outcomes as plain columns, and columns as data frames of the libraries that users have."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import public
+from streameval.errors import imported, public
 from streameval.metrics.averaging import as_float
-from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
 from streameval.states.views import Integers, Tables
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
 Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+PandasFrame: TypeAlias = "pandas.DataFrame"
+PolarsFrame: TypeAlias = "polars.DataFrame"
 
 
 @public
@@ -70,3 +76,26 @@ class LabelTable:
     def to_polars(self) -> PolarsFrame:
         """The columns of `to_dict` as a polars data frame; labels are strings where not all of them are integers."""
         return to_polars(self.to_dict())
+
+
+def to_pandas(columns: Mapping[str, Sequence[object]]) -> PandasFrame:
+    """The columns, of equal length, as a pandas data frame."""
+    frame: PandasFrame = imported("pandas", "to_pandas").DataFrame(dict(columns))
+    return frame
+
+
+def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
+    """The columns, of equal length, as a polars data frame.
+
+    A column of polars has one type: integers with strings, and integers beyond 64 bits, become strings.
+    """
+    typed = {name: _of_one_type(values) for name, values in columns.items()}
+    frame: PolarsFrame = imported("polars", "to_polars").DataFrame(typed, strict=False)
+    return frame
+
+
+def _of_one_type(values: Sequence[object]) -> Sequence[object]:
+    strings = any(isinstance(value, str) for value in values)
+    if strings or any(type(value) is int and not -(2**63) <= value < 2**63 for value in values):
+        return [str(value) for value in values]
+    return values

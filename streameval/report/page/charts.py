@@ -15,9 +15,7 @@ from streameval.report.page.markup import MINUS, escaped
 
 Numbers: TypeAlias = Sequence[float] | FloatArray
 
-TONES = "abcdefgh"
-"""The colours of lines, which the style sheet has."""
-
+TONES = "abcdefgh"  # the colours of lines, which the style sheet has
 _SIZE = 1000  # units of the picture in each direction
 _FINEST = 1e-300  # of which a quarter still has a logarithm and a reciprocal
 _FINE = 500  # curves are drawn to this part of an axis
@@ -134,17 +132,16 @@ class Chart:
         defined = np.isfinite(np.asarray(x, np.float64)) & np.isfinite(np.asarray(y, np.float64))
         across, up = self.x.at(x)[defined], self.y.at(y)[defined]
         visible = thinned(across, up) if thin else np.arange(len(across))
-        places = list(zip(_units(across[visible]), _units(1 - up[visible]), strict=True))
-        if not places:
+        first, *rest = _points(across[visible], up[visible]) or [""]
+        if not first:
             return
-        link = "H{0}V{1}" if steps else "L{0} {1}"
-        drawn = "".join((link if number else "M{0} {1}").format(*place) for number, place in enumerate(places))
+        drawn = "".join("H" + point.replace(" ", "V") if steps else f"L{point}" for point in rest)
         data = f' data-name="{escaped(name)}"'
         if marks is not None:
             data += f' data-marks="{" ".join(f"{mark:.4g}" for mark in np.asarray(marks)[defined][visible].tolist())}"'
-        self._path(f"line {tone}", drawn, data)
+        self._path(f"line {tone}", f"M{first}{drawn}", data)
         if points:
-            self._path(f"dots {tone}", "".join(f"M{a} {b}h0" for a, b in places))
+            self._path(f"dots {tone}", "".join(f"M{point}h0" for point in (first, *rest)))
         if legend != "":
             self._legend.append(f'<li class="{tone}"><bdi>{escaped(name if legend is None else legend)}</bdi></li>')
 
@@ -162,8 +159,7 @@ class Chart:
         starts = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
         # Within a cell the least and the most, so that what is drawn holds all that is certified.
         bottom, top = np.minimum.reduceat(bottom[order], starts), np.maximum.reduceat(top[order], starts)
-        places = _units(cells[starts] / _FINE)
-        upper, lower = ([f"{a} {b}" for a, b in zip(places, _units(1 - y), strict=True)] for y in (top, bottom))
+        upper, lower = (_points(cells[starts] / _FINE, side) for side in (top, bottom))
         self._path(f"band {tone}", f"M{'L'.join([*upper, *reversed(lower)])}Z")
         return True
 
@@ -171,7 +167,7 @@ class Chart:
         """A dot for each of some rows of a table."""
         across, up = self.x.at(x), self.y.at(y)
         self._dots += zip(across.tolist(), up.tolist(), strict=True)
-        drawn = "".join(f"M{a} {b}h0" for a, b in zip(_units(across), _units(1 - up), strict=True))
+        drawn = "".join(f"M{point}h0" for point in _points(across, up))
         self._path("dots a", drawn, f' data-of="{of}" data-rows="{" ".join(map(str, rows))}"')
 
     def bars(self, left: FloatArray, right: FloatArray, height: FloatArray) -> None:
@@ -179,18 +175,14 @@ class Chart:
         ends = zip(_units(self.x.at(left)), _units(self.x.at(right)), _units(1 - self.y.at(height)), strict=True)
         self._path("bars a", "".join(f"M{a + 2} {_SIZE}V{top}H{b - 2}V{_SIZE}Z" for a, b, top in ends))
 
-    def diagonal(self) -> None:
-        """From the lower left to the upper right corner."""
-        self._path("guide", f"M0 {_SIZE}L{_SIZE} 0")
-
-    def level(self, y: float) -> None:
-        """A line across the picture at a value."""
-        self._path("guide", f"M0 {_units(1 - self.y.at([y]))[0]}H{_SIZE}")
+    def guide(self, x: Numbers, y: Numbers) -> None:
+        """A dotted line between points."""
+        self._path("guide", f"M{'L'.join(_points(self.x.at(x), self.y.at(y)))}")
 
     def mark(self, x: float, word: str) -> None:
         """A line up the picture at a value, with a word next to it."""
+        self.guide([x, x], [self.y.high, self.y.low])
         place = _units(self.x.at([x]))[0]
-        self._path("guide", f"M{place} 0V{_SIZE}")
         side = f"left:{place / 10:g}%" if place < _SIZE / 2 else f"right:{100 - place / 10:g}%"
         self._words.append(f'<span class="word" style="{side};top:0">{escaped(word)}</span>')
 
@@ -227,29 +219,30 @@ class Chart:
     def plot(self) -> str:
         """The picture with its axes, without caption."""
         grid = "".join(f"M0 {place}H{_SIZE}" for place in _units(1 - self.y.at([tick for tick, _ in self.y.ticks])))
+        (across, x), (up, y) = _written(self.x, "x", "left"), _written(self.y, "y", "bottom")
         at = f' data-at="{" ".join(f"{value:g}" for value in self.at)}"' if len(self.at) else ""
         return (
             f'<div class="plot {self.shape}" role="img" aria-label="{escaped(self.description)}">'
             f'<div class="up-title" aria-hidden="true">{escaped(self.y.title)}</div>'
-            f'<div class="up" aria-hidden="true">{_ticks(self.y, "bottom")}</div>'
-            f'<div class="area" {_axis_data("x", self.x)} {_axis_data("y", self.y)}{at}>'
+            f'<div class="up" aria-hidden="true">{up}</div><div class="area" {x} {y}{at}>'
             f'<svg viewBox="0 0 {_SIZE} {_SIZE}" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
             f'<path class="grid" d="{grid}"/>{"".join(self._parts)}</svg>{"".join(self._words)}</div>'
-            f'<div class="across" aria-hidden="true">{_ticks(self.x, "left")}</div>'
+            f'<div class="across" aria-hidden="true">{across}</div>'
             f'<div class="across-title" aria-hidden="true">{escaped(self.x.title)}</div></div>'
         )
 
 
-def _ticks(axis: Axis, side: str) -> str:
-    places = axis.at([value for value, _ in axis.ticks]).tolist()
-    ticks = zip(places, axis.ticks, strict=True)
-    return "".join(f'<span style="{side}:{100 * place:.4g}%">{text}</span>' for place, (_, text) in ticks)
-
-
-def _axis_data(side: str, axis: Axis) -> str:
-    low, high = float(axis.low), float(axis.high)
+def _written(axis: Axis, side: str, edge: str) -> tuple[str, str]:
+    """The ticks of an axis along an edge, and what the script reads of it."""
+    ticks = zip(axis.at([value for value, _ in axis.ticks]).tolist(), axis.ticks, strict=True)
     log = f" data-{side}-log" if axis.log else ""
-    return f'data-{side}="{escaped(axis.title)}" data-{side}-low="{low!r}" data-{side}-high="{high!r}"{log}'
+    ends = f'data-{side}-low="{float(axis.low)!r}" data-{side}-high="{float(axis.high)!r}"{log}'
+    spans = "".join(f'<span style="{edge}:{100 * place:.4g}%">{text}</span>' for place, (_, text) in ticks)
+    return spans, f'data-{side}="{escaped(axis.title)}" {ends}'
+
+
+def _points(across: FloatArray, up: FloatArray) -> list[str]:
+    return [f"{x} {y}" for x, y in zip(_units(across), _units(1 - up), strict=True)]
 
 
 def _units(places: FloatArray) -> list[int]:

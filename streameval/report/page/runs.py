@@ -136,7 +136,7 @@ def _scatter(runs: Runs, columns: Sequence[Column], word: str) -> str:
     first, second = (fraction_axis(cut(name, _NAME), [*across, *up]) for name, _ in runs)
     chart = Chart(f"{word} of each label", f"{word} of {number_of(len(rows), 'label')} in both runs.", first, second)
     chart.note = f"Each dot is a label. Above the line {second.title} is greater."
-    chart.diagonal()
+    chart.guide([0, 1], [0, 1])
     chart.dots(across, up, "labels", rows)
     texts = cut_distinct([str(names[row]) for row in rows[:_NAMED]], 20)
     chart.names(across[:_NAMED], up[:_NAMED], texts, 0.018)

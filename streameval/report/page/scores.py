@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +25,8 @@ from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_ax
 from streameval.report.page.markup import Section, escaped, label_strings, number_text
 from streameval.report.page.metrics import bounds_text, metric_list
 
+_Run: TypeAlias = tuple[str, Any]  # its name and the view of its curves
+
 _DRAWN = 40  # labels whose curves stand behind that of all labels
 _MEANING = (
     "<p>Scores are binned. The exact value is guaranteed to lie within the bounds; without bounds it has the digits "
@@ -39,76 +40,66 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
 
     Of a single run there are single labels behind, bands, bounds and the metrics.
     """
-    report = runs[0][1]
-    lines = [_Run(name if len(runs) > 1 else _ALL, each.view("curves"), each) for name, each in runs[: len(TONES)]]
-    if any(run.tables is None for run in lines):
+    lines = [(name if len(runs) > 1 else _ALL, report.view("curves")) for name, report in runs[: len(TONES)]]
+    if any(tables is None for _, tables in lines):
         return None
-    if len(runs) > 1:
-        intro, metrics, labels = "<p>Of all labels together.</p>", "", list[tuple[str, int]]()
-    else:
-        tables = lines[0].tables
+    intro, metrics, labels = "<p>Of all labels together.</p>", "", list[tuple[str, int]]()
+    if len(runs) == 1:
+        tables = lines[0][1]
         positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
         names = label_strings(tables.labels)
         labels = [(names[place], place) for place in sorted(largest_first(positives)[:_DRAWN]) if positives[place]]
         options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in labels)
         few = "" if len(labels) == tables.size else f" (the {len(labels)} most frequent)"
-        intro = (
-            f'{_MEANING}<p class="choice" hidden><label>Label{few} <select data-curves><option value="">{_ALL}</option>'
-            f"{options}</select></label></p>"
-        )
-        metrics = metric_list(report, "curves")
-    charts = "".join(
-        [*(_curves(lines, labels, roc=roc) for roc in (True, False)), _thresholds(lines), _reliability(lines)]
-    )
+        choice = f'<select data-curves><option value="">{_ALL}</option>{options}</select>'
+        intro = f'{_MEANING}<p class="choice" hidden><label>Label{few} {choice}</label></p>'
+        metrics = metric_list(runs[0][1], "curves")
+    reports = [report for _, report in runs]
+    curves = (_curves(lines, reports, labels, roc=roc) for roc in (True, False))
+    charts = "".join([*curves, _thresholds(lines), _reliability(lines)])
     return Section("curves", "Curves", f'{intro}<div class="charts four">{charts}</div>{metrics}')
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    name: str
-    tables: Any  # the view of its curves
-    report: Report
-
-
-def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
+def _curves(runs: Sequence[_Run], reports: Sequence[Report], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
     """The curves of all labels together, with the area under each; of a single run those of single labels behind."""
     read: Callable[..., RocCurve | PrecisionRecallCurve] = roc_curve if roc else precision_recall_curve
     if roc:
         area, metric = "area", "roc_auc"
         chart = Chart("ROC", "ROC curve", unit_axis("false positive rate"), unit_axis("true positive rate"))
-        chart.diagonal()
+        chart.guide([0, 1], [0, 1])
     else:
         area, metric = "average precision", "average_precision"
         chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
-    first, report, single = runs[0].tables, runs[0].report, len(runs) == 1
+    single = len(runs) == 1
     if single:
+        first, report = runs[0][1], reports[0]
         bounds, value = report.bounds(report.value(f"{metric}_micro")), "not defined"
         if bounds is not None and not math.isnan(bounds.value):
             value = f"{number_text(bounds.value, 'fraction')}, {bounds_text(bounds)}".removesuffix(", ")
         chart.note = f"{area.capitalize()} of {_ALL} {value}."
-        positives, negatives = int(first.pooled.of(0).tp[-1]), int(first.pooled.of(0).fp[-1])
         if not roc:
             chart.note += " Dotted: predicting at random."
-        if not roc and positives:
-            chart.level(positives / (positives + negatives))
+            positives, negatives = int(first.pooled.of(0).tp[-1]), int(first.pooled.of(0).fp[-1])
+            if positives:
+                chart.guide([0, 1], [positives / (positives + negatives)] * 2)
         areas = report.per_label(build_spec(metric, average=None))
         for name, place in labels:
             line = curve_line(read(first, first.labels[place]))
             name = f"{name}, {area} {number_text(areas[place], 'fraction')}"
             chart.line(name, line.x, line.y, f"faint of{place}", steps=not roc, legend="")
-    for run, tone in zip(runs, TONES, strict=False):
-        line, number = curve_line(read(run.tables)), run.report.value(f"{metric}_micro").number
+    for (name, tables), report, tone in zip(runs, reports, TONES, strict=False):
+        line, number = curve_line(read(tables)), report.value(f"{metric}_micro").number
         if single and line.band is not None:
             chart.band(*line.band)
-        legend = f"{run.name}: area {number_text(math.nan if number is None else number, 'fraction')}"
-        chart.line(run.name, line.x, line.y, tone, steps=not roc, marks=line.thresholds, legend=legend)
+        legend = f"{name}: area {number_text(math.nan if number is None else number, 'fraction')}"
+        chart.line(name, line.x, line.y, tone, steps=not roc, marks=line.thresholds, legend=legend)
     chart.description += f" of {_ALL}. {chart.note}"
     return chart.html()
 
 
 def _thresholds(runs: Sequence[_Run]) -> str:
     """Precision, recall and F1 over the threshold; of several runs only F1."""
-    lines = [threshold_lines(precision_recall_curve(run.tables)) for run in runs]
+    lines = [threshold_lines(precision_recall_curve(tables)) for _, tables in runs]
     ends = [end for at, _ in lines if len(at) for end in at[[0, -1]].tolist()]
     if not ends:
         return ""
@@ -117,36 +108,35 @@ def _thresholds(runs: Sequence[_Run]) -> str:
     what = "Precision, recall and F1" if single else "Micro F1"
     chart = Chart("Thresholds", f"{what} over the threshold.", axis, unit_axis("" if single else "micro F1"))
     if single:
-        best = best_threshold(runs[0].tables)
+        best = best_threshold(runs[0][1])
         bound = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'fraction')}"
-        chart.note = (
-            f"Best micro F1: {number_text(best.value, 'fraction')} at threshold {number_text(best.threshold)}{bound}."
-        )
+        value = number_text(best.value, "fraction")
+        chart.note = f"Best micro F1: {value} at threshold {number_text(best.threshold)}{bound}."
         if math.isfinite(best.threshold):
             chart.mark(best.threshold, "best")
     tones = iter(TONES)
-    for run, (at, sides) in zip(runs, lines, strict=True):
+    for (run, _), (at, sides) in zip(runs, lines, strict=True):
         # From one threshold up to and with the next, predictions are those of the next. At the least all is predicted.
         first = min(1, len(at) - 1)
         across = np.stack([np.append(at[:1], at[:-1]), at], axis=1)[first:].reshape(-1)
-        for name, side in zip(("precision", "recall", "F1"), sides, strict=True) if single else [(run.name, sides[2])]:
+        for name, side in zip(("precision", "recall", "F1"), sides, strict=True) if single else [(run, sides[2])]:
             chart.line(name, across, np.repeat(side[first:], 2), next(tones))
     return chart.html()
 
 
 def _reliability(runs: Sequence[_Run]) -> str:
-    """How often labels are true over their score; nothing where there are no scores, or no probabilities."""
+    """How often labels are true over their score; nothing where there are none, or scores are no probabilities."""
     try:
-        curves = [calibration_curve(run.tables) for run in runs]
+        curves = [calibration_curve(tables) for _, tables in runs]
     except MetricError:
         return ""
     if not all(len(curve.weight) for curve in curves):
         return ""
     description = "Fraction of labels that are true, by their mean score."
     chart = Chart("Reliability", description, unit_axis("mean score"), unit_axis("fraction that is true"))
-    chart.diagonal()
-    for run, bins, tone in zip(runs, curves, TONES, strict=False):
-        chart.line(run.name, bins.mean_score, bins.frequency, tone, points=True)
+    chart.guide([0, 1], [0, 1])
+    for (name, _), bins, tone in zip(runs, curves, TONES, strict=False):
+        chart.line(name, bins.mean_score, bins.frequency, tone, points=True)
     if len(runs) > 1:
         return chart.html()
     bins, top = curves[0], float(curves[0].weight.max())
