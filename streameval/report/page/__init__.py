@@ -21,7 +21,7 @@ from streameval.report.page.metrics import about, averages_section, heading, hea
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.runs import change_sections, slice_label_section
 from streameval.report.page.scores import curve_section, ranking_section
-from streameval.report.page.stream import slice_section, stream_section, window_section
+from streameval.report.page.stream import part_section, stream_section
 from streameval.schema.text import VERSION, check_number, cut, printable, quoted
 
 _LINE = 400
@@ -52,8 +52,12 @@ def html_page(
     if trace is not None and not callable(getattr(trace, "columns", None)):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
     course = stream_section(trace.columns()) if trace is not None else None
-    parted = slice_section(slices), slice_label_section(report, slices)
-    middle = *parted, window_section(windows and [("all examples", report), *windows]), course
+    middle = (
+        part_section("slices", "The metrics of each part of the data", slices),
+        slice_label_section(report, slices),
+        part_section("windows", "The metrics of recent examples", windows and [("all examples", report), *windows]),
+        course,
+    )
     if len(runs) > 1:
         parts = [*change_sections(runs, max_labels), *middle, curve_section(runs)]
     else:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from streameval.metrics.catalogue import build_spec
-from streameval.report.model import Column, Report, Table, rows_of
+from streameval.metrics.spec import MetricSpec
+from streameval.report.model import Column, Report, Table, largest_first, rows_of
 from streameval.report.page.charts import Chart, fraction_axis
 from streameval.report.page.markup import LONGEST, Section, filter_form, label_strings, table_html, table_section
 from streameval.report.page.metrics import facts
-from streameval.report.parts import Number, Numbers, changes, part_of
 from streameval.schema.text import cut, cut_distinct, number_of
 
 Runs = Sequence[tuple[str, Report]]
 
-FEW = 30
-"""Examples below which the metrics of a slice say little."""
-
+FEW = 30  # examples below which the metrics of a slice say little
 _F1 = build_spec("f1", average=None)
 _NAME = 40
 _NAMED = 12  # labels with their names in the picture
@@ -34,32 +34,34 @@ def change_sections(runs: Runs, max_labels: int) -> list[Section | None]:
 def slice_label_section(whole: Report, slices: Runs) -> Section | None:
     """F1 of each label in each slice, or in the largest slices, against that of all examples."""
     most = max(1, _CELLS // max(1, len(whole.labels)))
+    of_all = _values(whole, _F1)
     rows: list[tuple[Any, ...]] = []
     for name, part in sorted(slices, key=lambda each: -each[1].tables.examples)[:most]:
-        if whole.has_decisions and part.has_decisions:
-            support = dict(zip(part.labels, part.support, strict=True))
-            for label, number in changes(_of_labels(whole), _of_labels(part)).items():
-                if number.sides and number.value is not None and support[label]:
-                    rows.append((name, label, support[label], number.sides[1], number.sides[0], number.value))
+        support = dict(zip(part.labels, part.support, strict=True)) if part.has_decisions else {}
+        for label, f1 in _values(part, _F1).items():
+            if support[label] and label in of_all:
+                rows.append((name, label, support[label], f1, of_all[label], f1 - of_all[label]))
     if not rows:
         return None
     rows.sort(key=lambda row: (row[2] < FEW, row[5]))
-    names, labels, sizes, *values = zip(*rows, strict=True)
+    names, labels, sizes, values, others, changes = zip(*rows, strict=True)
     few = f"; * has fewer than {FEW} true examples" if min(sizes) < FEW else ""
     columns = [
         Column("slice", "label", [cut(name, LONGEST) for name in names]),
         Column("label", "text", label_strings(labels)),
         Column("support", "count", sizes, "examples of the slice in which the label is true", few=FEW),
-        Column("F1", "bar", values[0]),
-        Column("F1 of all", "fraction", values[1], "that of the label in all examples"),
-        Column("change", "change", values[2], "F1 minus that of all", full=max(map(abs, values[2])) or 1.0),
+        Column("F1", "bar", values),
+        Column("F1 of all", "fraction", others, "that of the label in all examples"),
+        Column("change", "change", changes, "F1 minus that of all", full=max(map(abs, changes)) or 1.0),
     ]
     caption = f"F1 of each label in each slice, the furthest below that of all examples first{few}"
     return table_section("Labels of slices", Table("slice_labels", caption, columns, first=_FIRST), row="row")
 
 
-def _of_labels(report: Report) -> Numbers:
-    return part_of(Report(report.views, [_F1])).metrics[_F1.key]
+def _values(report: Report, spec: MetricSpec) -> dict[Any, float]:
+    """The values of a metric, none where there is no example or it cannot be read."""
+    item = report.value(spec)
+    return item.by_label if report.tables.examples and item.error is None else {}
 
 
 def _overview(runs: Runs) -> Section:
@@ -70,33 +72,28 @@ def _overview(runs: Runs) -> Section:
     return table_section("Runs", Table("runs", "What was evaluated", columns))
 
 
-def _side_by_side(runs: Runs, numbers: Sequence[Mapping[Any, Number]]) -> tuple[list[Any], list[Column], list[int]]:
-    """What has values; the values of each run and the change to each later one; the order from the largest change."""
-    later = [changes(numbers[0], each) for each in numbers[1:]]
-    keys = [*dict.fromkeys(key for each in numbers for key in each)]
-
-    def values(of: Mapping[Any, Number]) -> list[float]:
-        every = ((of[key].value if key in of else None) for key in keys)
-        return [math.nan if value is None else value for value in every]
-
-    columns = [Column(name, "fraction", values(each)) for (name, _), each in zip(runs, numbers, strict=True)]
-    changed = [values(each) for each in later]
-    sizes = [max((abs(one) for one in row if not math.isnan(one)), default=-1.0) for row in zip(*changed, strict=True)]
-    heads = ["change"] if len(runs) == 2 else [f"change to {name}" for name, _ in runs[1:]]
-    full = max(sizes, default=0.0)
-    columns += [
-        Column(head, "change", column, f"{name} minus {runs[0][0]}", full=full if full > 0 else 1.0)
-        for head, column, (name, _) in zip(heads, changed, runs[1:], strict=True)
-    ]
-    return keys, columns, sorted(range(len(keys)), key=lambda row: -sizes[row])
+def _side_by_side(runs: Runs, keys: list[Any], read: list[dict[Any, float]]) -> tuple[list[Column], list[int]]:
+    """The values of each run, and the change to each later one; the order from the largest change."""
+    values = np.array([[of.get(key, math.nan) for key in keys] for of in read], np.float64)
+    with np.errstate(invalid="ignore"):
+        changes = values[1:] - values[0]
+    changes[np.isinf(changes)] = math.nan
+    sizes = np.nan_to_num(np.abs(changes), nan=-1.0).max(axis=0)
+    full = max(0.0, *sizes.tolist()) or 1.0
+    columns = [Column(name, "fraction", column) for (name, _), column in zip(runs, values.tolist(), strict=True)]
+    for (name, _), column in zip(runs[1:], changes.tolist(), strict=True):
+        head = "change" if len(runs) == 2 else f"change to {name}"
+        columns.append(Column(head, "change", column, f"{name} minus {runs[0][0]}", full=full))
+    return columns, largest_first(sizes.tolist())
 
 
 def _metrics(runs: Runs) -> Section | None:
     items = {item.spec.key: item for item in runs[0][1].single()}
     if not items:
         return None
-    parts = [part_of(Report(report.views, [item.spec for item in items.values()])) for _, report in runs]
-    keys, columns, rows = _side_by_side(runs, [{key: part.metrics[key][None] for key in items} for part in parts])
+    keys, specs = [*items], [item.spec for item in items.values()]
+    read = [{spec.key: one for spec in specs for one in _values(report, spec).values()} for _, report in runs]
+    columns, rows = _side_by_side(runs, keys, read)
     better = Column("better", "text", [items[key].direction.removesuffix(" is better") for key in keys])
     columns = rows_of([Column("metric", "label", keys), *columns, better], rows)
     table = Table("changes", "Metrics of the runs, the largest change first", columns)
@@ -110,16 +107,15 @@ def _labels(runs: Runs, max_labels: int) -> Section | None:
     if not decided and not all(report.view("curves") for report in reports):
         return None
     spec, word = (_F1, "F1") if decided else (build_spec("roc_auc", average=None), "ROC AUC")
-    numbers = [part_of(Report(report.views, [spec])).metrics[spec.key] for report in reports]
-    every, columns, rows = _side_by_side(runs, numbers)
-    if not every:
+    labels = [*dict.fromkeys(label for report in reports for label in report.labels)]
+    if not labels:
         return None
-    left = f", {max_labels:,} of {len(every):,}" if max_labels < len(every) else ""
-    supports: list[Column] = []
+    columns, rows = _side_by_side(runs, labels, [_values(report, spec) for report in reports])
+    left = f", {max_labels:,} of {len(labels):,}" if max_labels < len(labels) else ""
     if decided:
         support = dict(zip(reports[0].labels, reports[0].support, strict=True))
-        supports = [Column("support", "count", [support.get(label, 0) for label in every], f"in {runs[0][0]}")]
-    columns = rows_of([Column("label", "label", label_strings(every)), *columns, *supports], rows[:max_labels])
+        columns.append(Column("support", "count", [support.get(label, 0) for label in labels], f"in {runs[0][0]}"))
+    columns = rows_of([Column("label", "label", label_strings(labels)), *columns], rows[:max_labels])
     caption = f"{word} of each label, the largest change first{left}"
     table = Table("labels", caption, columns, first=_FIRST if len(runs) == 2 else 100)
     html = filter_form("labels", "label") + table_html(table)

@@ -40,7 +40,7 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
 
     Of a single run there are single labels behind, bands, bounds and the metrics.
     """
-    lines = [(name if len(runs) > 1 else _ALL, report.view("curves")) for name, report in runs[: len(TONES)]]
+    lines: list[_Run] = [(name if len(runs) > 1 else _ALL, part.view("curves")) for name, part in runs[: len(TONES)]]
     if any(tables is None for _, tables in lines):
         return None
     intro, metrics, labels = "<p>Of all labels together.</p>", "", list[tuple[str, int]]()

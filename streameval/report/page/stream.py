@@ -22,39 +22,28 @@ _MANY = 50  # rows from which on the first ones may lie outside a picture
 _SCALE = 6  # how often the change of a line may fit into the height of its picture
 
 
-def slice_section(slices: Sequence[tuple[str, Report]]) -> Section | None:
-    """The chosen metrics of each slice, the worst first."""
-    return _parts("slices", "Slices", "slice", "The metrics of each part of the data", slices)
-
-
-def window_section(windows: Sequence[tuple[str, Report]]) -> Section | None:
-    """The chosen metrics of each window."""
-    return _parts("windows", "Windows", "window", "The metrics of recent examples", windows)
-
-
-def _parts(name: str, title: str, what: str, caption: str, parts: Sequence[tuple[str, Report]]) -> Section | None:
+def part_section(name: str, caption: str, parts: Sequence[tuple[str, Report]]) -> Section | None:
+    """The chosen metrics of each slice, the worst first, or of each window."""
     if not parts:
         return None
-    sizes = [report.tables.examples for _, report in parts]
+    sizes, sliced = [report.tables.examples for _, report in parts], name == "slices"
     columns = [
-        Column(what, "label", [cut(part, LONGEST) for part, _ in parts]),
-        Column("examples", "count", sizes, few=FEW if name == "slices" else 0),
+        Column(name.removesuffix("s"), "label", [cut(part, LONGEST) for part, _ in parts]),
+        Column("examples", "count", sizes, few=FEW if sliced else 0),
     ]
     by, rising = "", False
     for items in zip(*(report.values() for _, report in parts), strict=True):
-        entry = items[0].entry
-        # Of no examples there is no value.
-        values = [
-            math.nan if one.number is None or not size else one.number for one, size in zip(items, sizes, strict=True)
-        ]
+        entry = items[0].entry  # of no examples there is no value
+        numbers = [item.number if size else None for item, size in zip(items, sizes, strict=True)]
+        values = [math.nan if number is None else number for number in numbers]
         if any(not math.isnan(value) for value in values):
             kind: Kind = "bar" if (entry.low, entry.high) == (0, 1) else "fraction"
             columns.append(Column(items[0].spec.key, kind, values, items[0].direction))
-            if name == "slices" and not by and entry.bigger_is_better is not None:
+            if sliced and not by and entry.bigger_is_better is not None:
                 by, rising = items[0].spec.key, entry.bigger_is_better
     caption += f", the worst {by} first" if by else ""
-    caption += f"; * has fewer than {FEW} examples" if columns[1].few and min(sizes) < FEW else ""
-    return table_section(title, Table(name, caption, columns, by, rising=rising))
+    caption += f"; * has fewer than {FEW} examples" if sliced and min(sizes) < FEW else ""
+    return table_section(name.capitalize(), Table(name, caption, columns, by, rising=rising))
 
 
 def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
