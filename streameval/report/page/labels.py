@@ -81,18 +81,16 @@ def _thresholds(values: Sequence[float]) -> Kind:
 
 def _chosen(report: Report) -> list[Column]:
     """Metrics that were chosen with one value per label."""
-    columns = []
     usual = [build_spec(name, average=None) for name in PER_LABEL]
-    for item in report.values(spec for spec in report.specs if spec.average is None and spec not in usual):
-        if item.error is None:
-            values = [item.value[label] for label in report.labels] if isinstance(item.value, dict) else []
-            columns.append(Column(item.column, "fraction", values, item.entry.summary))
-    return columns
+    items = report.values(spec for spec in report.specs if spec.average is None and spec not in usual)
+    return [Column(item.column, "fraction", [item.value[label] for label in report.labels], item.entry.summary)
+            for item in items if item.error is None]  # fmt: skip
 
 
 def _pictures(table: Table) -> str:
     columns: dict[str, Any] = {column.name: column.values for column in table.columns}
     f1, support = columns["F1"], columns["support"]
+    errors = [fp + fn for fp, fn in zip(columns["FP"], columns["FN"], strict=True)]
     rows = [row for row in table.order() if support[row] > 0 and math.isfinite(support[row])]
     chart = ""
     if rows:
@@ -101,22 +99,19 @@ def _pictures(table: Table) -> str:
         never = f" {number_of(left, 'label')} without true examples omitted." if left else ""
         axis = log_axis("examples with the label", min(across), max(across))
         of = f"F1 of {number_of(len(rows), 'label')} by how many examples have them; the table below has the numbers."
-        picture = Chart(
-            "F1 by label frequency", of, axis, fraction_axis("F1", up), "wide", f"Each dot is a label.{never}"
-        )
+        note = f"Each dot is a label.{never}"
+        picture = Chart("F1 by label frequency", of, axis, fraction_axis("F1", up), "wide", note)
         picture.dots(across, up, "labels", rows)
         # Of many labels those that stand out: frequent and badly predicted.
-        errors = [fp + fn for fp, fn in zip(columns["FP"], columns["FN"], strict=True)]
         named = sorted(range(len(rows)), key=lambda at: -errors[rows[at]])[:_NAMED]
         words = cut_distinct([columns["label"][rows[at]] for at in named], 24)
         picture.names([across[at] for at in named], [up[at] for at in named], words)
         chart = picture.html()
-    return f'<div class="side-by-side">{chart}{_worst(columns)}</div>'
+    return f'<div class="side-by-side">{chart}{_worst(columns, errors)}</div>'
 
 
-def _worst(columns: dict[str, Any]) -> str:
+def _worst(columns: dict[str, Any], errors: list[float]) -> str:
     """The labels that most of the errors fall on."""
-    errors = [fp + fn for fp, fn in zip(columns["FP"], columns["FN"], strict=True)]
     total = sum(errors)
     if not total or not math.isfinite(total):
         return ""

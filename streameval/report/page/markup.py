@@ -53,16 +53,11 @@ def filter_form(table: str, row: str) -> str:
     )
 
 
-def label_string(label: Label | None, *, mixed: bool = False) -> str:
-    """A label on one line, cut where it is very long; see `label_text`."""
-    return "no label" if label is None else cut(label_text(label, mixed=mixed), LONGEST)
-
-
 def label_strings(labels: Iterable[Label | None]) -> list[str]:
-    """All labels as strings, no two of which are the same unless they are cut."""
+    """Labels on one line each, cut where they are very long; no two are the same unless they are cut."""
     every = list(labels)
     mixed = any(isinstance(label, int) for label in every)
-    return [label_string(label, mixed=mixed) for label in every]
+    return ["no label" if label is None else cut(label_text(label, mixed=mixed), LONGEST) for label in every]
 
 
 def number_text(value: float, kind: Kind = "number") -> str:
@@ -115,10 +110,7 @@ def table_data(table: Table) -> dict[str, object]:
         "short": [_short(column) for column in table.columns],
         "full": [column.full for column in table.columns],
         "unless": [[names.index(name) for name in column.unless] for column in table.columns],
-        "values": [
-            [str(value) if column.kind in _STRINGS else json_number(value) for value in column.values]
-            for column in table.columns
-        ],
+        "values": [[_json_cell(value, column.kind) for value in column.values] for column in table.columns],
     }
 
 
@@ -146,8 +138,7 @@ def _cell(table: Table, place: int, row: int, text: Any) -> str:
     return f'<td class="{marks}"{style}>{number_text(as_float(value), column.kind)}</td>'
 
 
-def json_number(value: float) -> float | int | str | None:
-    """A number as JSON knows it."""
-    if isinstance(value, int) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else str(value)
+def _json_cell(value: Any, kind: Kind) -> object:
+    if kind in _STRINGS or (isinstance(value, float) and math.isinf(value)):
+        return str(value)
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.charts import TONES, Chart, nice_axis
-from streameval.report.page.markup import LONGEST, Section, label_string, number_text, table_section
+from streameval.report.page.markup import LONGEST, Section, label_strings, number_text, table_section
 from streameval.report.page.runs import FEW
 from streameval.schema.text import cut, number_of
 
@@ -100,11 +100,10 @@ def _pictures(lines: Sequence[_Line]) -> list[list[_Line]]:
         groups.setdefault(line.metric, []).append(line)
     pictures: list[list[_Line]] = []
     for group in groups.values():
-        like = next((each for each in pictures if len(group) == 1 and _comparable([*each, *group])), None)
-        if like is None:
-            pictures.append(group)
-        else:
-            like += group
+        like = next((each for each in pictures if len(group) == 1 and _comparable([*each, *group])), list[_Line]())
+        if not like:
+            pictures.append(like)
+        like += group
     return pictures
 
 
@@ -149,9 +148,8 @@ def _named(column: str) -> tuple[str, str]:
     """The metric of a column, and which of its lines it is: an evaluator, a label, or both."""
     metric, line = column, ""
     if column.endswith("]") and " [" in column:
-        start = column.rindex(" [")
-        metric, line = column[:start], column[start + 2 : -1]
+        metric, line = column[:-1].rsplit(" [", 1)
     if ": " in metric:
         metric, label = metric.split(": ", 1)
-        line = f"{label_string(label)}, {line}" if line else label_string(label)
+        line = ", ".join(filter(None, (*label_strings([label]), line)))
     return metric, line
