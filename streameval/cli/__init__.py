@@ -41,7 +41,7 @@ def main(args: Sequence[str] | None = None) -> int:
         import typer  # only where everything is there
 
         from streameval.cli.app import app
-        from streameval.cli.usage import usage_error
+        from streameval.cli.arguments import usage_error
     except KeyboardInterrupt:  # before anything was counted
         return 130
     # Typer carries its own Click, or uses that which is installed, depending on its version; the class is the same.

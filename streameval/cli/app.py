@@ -14,16 +14,15 @@ from typing import Annotated, Any, Unpack
 import typer
 
 import streameval.cli.arguments as arg
+from streameval.cli.arguments import Group, command
 from streameval.cli.demo import demonstrate, write_sample
 from streameval.cli.options import counting_of, find_truth, names_of, renamed, seconds_of, specs_of, threshold_of
 from streameval.cli.outputs import CATALOGUE, THRESHOLDS, Format, check_outputs, identity, write_output, written_to
 from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
-from streameval.cli.render import json_bytes, show, show_tables, write_line, write_rows
+from streameval.cli.render import Document, json_bytes, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, load_state, merged
 from streameval.cli.settings import note
-from streameval.cli.tables import Document
-from streameval.cli.usage import Group, command
 from streameval.errors import DataWarning
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import to_html

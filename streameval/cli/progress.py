@@ -13,10 +13,9 @@ from rich.live import Live
 from rich.table import Column
 
 from streameval.cli.reading import STDIN, Source, arrives
-from streameval.cli.render import console_of, drawn
+from streameval.cli.render import console_of, drawn, tables_of
 from streameval.cli.results import Result
 from streameval.cli.settings import QUIET
-from streameval.cli.tables import tables_of
 
 Advance: TypeAlias = Callable[[int], None]
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from streameval.cli.outputs import check_outputs, format_of, write_output, written_to
 from streameval.cli.reading import UserError
-from streameval.cli.render import show
+from streameval.cli.render import Document, show
 from streameval.cli.settings import note
-from streameval.cli.tables import Document
 from streameval.delivery.checkpoint import load
 from streameval.errors import MetricError, StreamevalError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator

@@ -197,13 +197,11 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
             patterns = (patterns,)
         labels, own = dict[str, str](), columns.names_for(role, names)
         for pattern in patterns:
-            start, star, end = pattern.partition("*")
-            if "*" in end:
+            if pattern.count("*") > 1:
                 raise InputError(f"{role} {pattern!r} has two stars; the one star stands for the label")
-            rest = len(start) + len(end)
-            fits = [name for name in own if name.startswith(start) and name.endswith(end)]
-            stems = {name: name[len(start) : len(name) - len(end)] for name in fits if len(name) > rest}
-            stems = stems if star else {pattern: pattern}
+            form = re.compile(re.escape(pattern).replace(r"\*", "(.+)"), re.DOTALL)
+            stems = {name: match[1] for name in own if (match := form.fullmatch(name))}
+            stems = stems if "*" in pattern else {pattern: pattern}
             if not stems:
                 raise InputError(f"no column matches {pattern!r} ({role}); the columns are {quoted([*names])}")
             labels |= stems
@@ -221,7 +219,4 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
             f"only some of the columns for actual and predicted labels are of {quoted(single, 300)}; name the columns "
             "of both sides alike, or give unknown='ignore' to drop these"
         )
-    for side in wide.values() if single else ():
-        for name in [name for name, label in side.items() if label in single]:
-            del side[name]
-    return wide
+    return {role: {name: label for name, label in side.items() if label not in single} for role, side in wide.items()}

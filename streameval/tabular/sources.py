@@ -54,25 +54,20 @@ def are_paths(source: object) -> TypeGuard[list[PathLike]]:
 def matches_of(path: PathLike) -> list[Path]:
     """The file or folder of a path; or all that match a pattern such as ``"predictions/*.parquet"``, sorted."""
     text = os.fspath(path)
-    place = Path(text)
-    if place.exists():
-        return [place]
-    if glob.has_magic(text):
-        matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]  # noqa: PTH207  # absolute ones too
-        if not matches:
-            raise InputError(f"no file matches {quoted(text, 300)}")
-        return matches
-    raise no_file(place)
+    if Path(text).exists():
+        return [Path(text)]
+    if not glob.has_magic(text):
+        raise no_file(Path(text))
+    if matches := sorted(glob.glob(text, recursive=True)):  # noqa: PTH207  # absolute ones too
+        return [*map(Path, matches)]
+    raise InputError(f"no file matches {quoted(text, 300)}")
 
 
 def no_file(path: Path) -> InputError:
     """What to raise where there is no such file; equal extensions do not make names near."""
     files = [*path.parent.iterdir()] if path.parent.is_dir() else []
-    same = SequenceMatcher(None, path.stem.casefold())
-    near = []
-    for file in files:
-        same.set_seq2(file.stem.casefold())
-        near += [file.name] if same.ratio() > 0.7 else []
+    stem = path.stem.casefold()
+    near = [file.name for file in files if SequenceMatcher(None, stem, file.stem.casefold()).ratio() > 0.7]
     return InputError(f"there is no file {quoted(str(path), 300)}{suggestion(path.name, near, cutoff=0.0)}")
 
 
