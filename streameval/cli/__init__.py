@@ -19,14 +19,8 @@ __all__ = ["main"]
 
 _NEEDED = ("typer", "rich", "orjson", "pyarrow")
 
-
 _SPELLINGS = {"--y-true": "--actual", "--y-pred": "--predicted", "--y-score": "--scores"}
 """Options by the names that arrays have."""
-
-
-def _spelled(word: str) -> str:
-    name, equals, value = word.partition("=")
-    return _SPELLINGS.get(name, name) + equals + value
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -52,7 +46,8 @@ def main(args: Sequence[str] | None = None) -> int:
         stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
-    words = [_spelled(word) for word in (sys.argv[1:] if args is None else args)]
+    parts = [word.partition("=") for word in (sys.argv[1:] if args is None else args)]
+    words = [_SPELLINGS.get(name, name) + equals + value for name, equals, value in parts]
     words = [*words[1:], "--help"] if words[:1] == ["help"] else words
     try:
         with warnings.catch_warnings():
@@ -68,10 +63,8 @@ def main(args: Sequence[str] | None = None) -> int:
         return 0
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except StreamevalError as error:
+    except (StreamevalError, DataWarning) as error:  # a warning with --strict
         return _failed(str(error))
-    except DataWarning as warning:  # with --strict
-        return _failed(str(warning))
     except OSError as error:
         _forget_output()
         return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))

@@ -53,13 +53,8 @@ def read_table(batch: object, columns: Columns) -> dict[str, Any]:
     return arguments if table.num_rows else {}
 
 
-def without_rows(schema: Any) -> Any:
-    """A table of no rows. Arrow's own ``empty_table`` makes no lists of encoded views, as polars has them."""
-    return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
-
-
 def table_of(batch: object, columns: Columns) -> Any:
-    """The columns that matter of a record batch, a table or a data frame, as Arrow."""
+    """The columns that matter of a record batch, a table or a data frame, as Arrow; of a schema, a table of no rows."""
     table = _table_of(batch, columns)
     for name, role in columns.roles:
         outer, *path = name.split(".")
@@ -71,11 +66,13 @@ def table_of(batch: object, columns: Columns) -> Any:
     return table
 
 
-def _table_of(batch: object, columns: Columns) -> Any:
+def _table_of(batch: Any, columns: Columns) -> Any:
+    if isinstance(batch, pa.Schema):  # its own ``empty_table`` makes no lists of encoded views, as polars has them
+        batch = pa.Table.from_arrays([pa.nulls(0, field.type) for field in batch], schema=batch)
     if isinstance(batch, pa.RecordBatch | pa.Table):
         columns.check_names(batch.schema.names)
         return pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-    frame: Any = batch
+    frame = batch
     if not hasattr(frame, "columns") or not (hasattr(frame, "iloc") or hasattr(frame, "to_arrow")):
         raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {quoted(batch)}")
     names = columns.check_names(frame.columns)
@@ -123,13 +120,13 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
 
 def _wide(table: Any, labels: dict[str, str], sep: str | None) -> Any:
     """Columns of values as a table of theirs, named by labels."""
-    values = [(table.column(name), name) for name in labels]
-    if sep is not None:
-        values = [(numbers_of(*each) if is_string(each[0].type) else each[0], each[1]) for each in values]
-    for column, name in values:
-        if is_string(column.type):
+    columns = []
+    for name in labels:
+        column = table.column(name)
+        if is_string(column.type) and sep is None:
             raise InputError(f"column {name!r} holds strings; it stands for a label: convert them to 0 and 1")
-    return pa.table([column for column, _ in values], [*labels.values()])
+        columns.append(numbers_of(column, name) if is_string(column.type) else column)
+    return pa.table(columns, [*labels.values()])
 
 
 def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:

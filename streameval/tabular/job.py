@@ -158,9 +158,7 @@ class Job:
 
         ``table`` is a schema of Arrow, or a table or data frame without rows.
         """
-        from streameval.tabular.arrow import read_table, without_rows
-
-        read_table(without_rows(table) if hasattr(table, "empty_table") else table, self.columns)
+        self.arguments(table)
 
     def state(self, batches: Iterable[object]) -> bytes:
         """The state of all rows of some batches, as bytes."""
