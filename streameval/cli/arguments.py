@@ -245,7 +245,6 @@ class Group(TyperGroup):
 
 
 def _described(param: Any) -> tuple[str, str]:
-    """The names of a parameter with its metavariable, and its help."""
     names = [", ".join(sorted(param.opts, key=len))] if param.param_type_name == "option" else []
     return " ".join([*names, *filter(None, [param.metavar])]), param.help or ""
 

@@ -6,8 +6,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -99,34 +98,30 @@ def labels_of(options: list[str] | None) -> list[Any] | None:
     return [label for labels in lists for label in labels] or None
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How many rows may be skipped: a number of them, or per cent."""
+def tolerance_of(text: str) -> Callable[..., None]:
+    """What ``--max-bad`` says: raises `UserError` if too many rows are bad.
 
-    most: Fraction
-    is_percent: bool
+    They are judged by the number of all, or of the thousands up to the last bad one.
+    """
+    is_percent = text.endswith("%")
+    try:
+        most = Fraction(text.removesuffix("%"))
+    except (ValueError, ZeroDivisionError):
+        most = Fraction(-1)
+    if most < 0:
+        raise UserError(f"--max-bad must be a number of rows or per cent, such as 10 or 1%, not {text!r}")
 
-    @classmethod
-    def of(cls, text: str) -> Tolerance:
-        """What ``--max-bad`` says."""
-        try:
-            most = Fraction(text.removesuffix("%"))
-        except (ValueError, ZeroDivisionError):
-            most = Fraction(-1)
-        if most < 0:
-            raise UserError(f"--max-bad must be a number of rows or per cent, such as 10 or 1%, not {text!r}")
-        return cls(most, text.endswith("%"))
-
-    def __call__(self, counting: Counting, rows: int, *, is_all: bool = False) -> None:
-        """Raise `UserError` if too many rows are bad: of all, or of the thousands up to the last bad one."""
+    def check(counting: Counting, rows: int, *, is_all: bool = False) -> None:
         bad, of = counting.skipped, rows if is_all else -(-counting.last_skipped // _JUDGED) * _JUDGED
-        if of > rows or bad <= (self.most * of / 100 if self.is_percent else self.most):
+        if of > rows or bad <= (most * of / 100 if is_percent else most):
             return
-        enough = Fraction(-(-bad * 1000 // of), 10) if self.is_percent else bad
-        limits = [f"--max-bad {float(each):g}{'%' * self.is_percent}" for each in (self.most, enough)]
+        enough = Fraction(-(-bad * 1000 // of), 10) if is_percent else bad
+        limits = [f"--max-bad {float(each):g}{'%' * is_percent}" for each in (most, enough)]
         some, far = ("", "") if is_all else ("the first ", " so far")
-        text = f"{bad:,} of {some}{of:,} rows cannot be read, more than {limits[0]} allows"
-        raise UserError(f"{text}; {limits[1]} would pass{far}; first {counting.reasons[0]}")
+        why = f"{bad:,} of {some}{of:,} rows cannot be read, more than {limits[0]} allows"
+        raise UserError(f"{why}; {limits[1]} would pass{far}; first {counting.reasons[0]}")
+
+    return check
 
 
 def find_truth(options: Reading, sources: list[Source]) -> None:
@@ -180,5 +175,5 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
     window = None if size is None else Rolling(of_all, size=size)
     job, truth, join = Job.of(specs, **read), options["truth"], options["join"]
     job = job if truth is None and join is None else with_truth(job, truth, join)
-    skip = Tolerance.of(options["max_bad"] or "1%") if options["skip_bad"] or options["max_bad"] else None
+    skip = tolerance_of(options["max_bad"] or "1%") if options["skip_bad"] or options["max_bad"] else None
     return Counting(job, window=window, skip=skip)

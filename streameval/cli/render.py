@@ -143,7 +143,6 @@ def _arrow(metric: str) -> str:
 
 
 def _single(part: Part) -> dict[str, Number]:
-    """The metrics of all labels together."""
     return {metric: numbers[None] for metric, numbers in part.metrics.items() if None in numbers}
 
 
@@ -203,7 +202,6 @@ def _by_support(part: Part, top: int) -> list[Any]:
 
 
 def _omitted_labels(part: Part, top: int) -> str:
-    """What to say where only so many labels are shown."""
     omitted = len(part.labels) - top
     return f"{omitted:,} more labels; --top {len(part.labels)} shows all" if omitted > 0 else ""
 
@@ -309,7 +307,6 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
 
 
 def _cells(column: Column, text_of: Callable[[object], str] = printable) -> list[str]:
-    """The name of a column and its cells, as strings."""
     text = text_of if column.kind == "label" else partial(cell_text, kind=column.kind, digits=DIGITS.get())
     return [printable(column.name), *map(text, column.values)]
 

@@ -89,7 +89,6 @@ class _Keys:
         return [(type(value), value) for value in values]
 
     def example(self) -> str:
-        """One of them, and where it is."""
         (_, value), (_, place) = next(iter(self.rows.items()))
         return f"{quoted(value)} ({place()})"
 

@@ -141,7 +141,6 @@ def _place(name: str, first: int, row: int) -> str:
 
 
 def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """The rows of batches in batches of no more than so many."""
     for batch in batches:
         for start in range(0, batch.num_rows, size):
             yield batch.slice(start, size)
@@ -201,7 +200,6 @@ def _intact(file: str) -> Iterator[None]:
 
 
 def _scanned(fragment: Any, schema: Any, columns: Columns, size: int) -> Iterator[Block]:
-    """The rows of a file of a dataset."""
     with _intact(fragment.path):
         if fragment.format.default_extname == "parquet":
             batches = _parquet_batches(fragment, schema, columns, size)

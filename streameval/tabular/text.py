@@ -244,7 +244,6 @@ class _Json:
         return arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
 
     def _row(self, line: bytes) -> Any:
-        """The object on a line, or what is wrong with it."""
         try:
             text = line.decode()
             self.orjson.loads(line)
@@ -340,7 +339,6 @@ class _Csv:
         return read.rename_columns([*self.places])
 
     def line(self, first: int, data: bytes, row: int) -> int:
-        """The line of a row."""
         records = self.records(data, self.delimiter)
         return first + next(islice(records, row + (first == 1), None))[0]
 
