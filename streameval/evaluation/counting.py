@@ -24,7 +24,7 @@ from streameval.metrics.catalogue import MetricInfo, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.report.model import Table
-from streameval.schema.config import NULLS, Config, Nan, Null, Rows, StateOptions, Ties, Unknown
+from streameval.schema.config import NULLS, Config, Null, StateOptions, Ties
 from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, number_of, quoted
@@ -51,18 +51,14 @@ class Accumulator(Details, Mergeable):
     def _start(
         self,
         specs: tuple[MetricSpec, ...],
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
         keep: Iterable[str] = (),
-        nan: Nan = "error",
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
-        label_limit: int | None = None,
-        rows: Rows | None = None,
+        **reading: Any,
     ) -> Self:
+        """Count nothing yet, for metrics; ``reading`` is what `Config.checked` takes."""
         options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
-        config = Config.checked(labels, unknown, threshold, nan, options, label_limit, rows)
+        config = Config.checked(**reading, options=options)
         check_threshold(specs, config)
         return self._set(specs, config, Core.fresh(config))
 

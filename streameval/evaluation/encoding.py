@@ -120,7 +120,7 @@ def _take_head(source: Source) -> tuple[Config, tuple[str, ...]]:
         values[holder][option.name] = option.take(source)
     metrics = tuple(source.string() for _ in range(source.count()))
     chosen: tuple[StateOptions, ...] = tuple(kind.options(**values[kind.name]) for kind in kinds)
-    config = Config.checked(**{"labels": None, "unknown": "error", "threshold": None, **values[""]}, options=chosen)
+    config = Config.checked(**values[""], options=chosen)
     sink = Sink()
     _put_head(sink, config, metrics)
     if b"".join(sink.pieces()) != source.since(start):

@@ -91,8 +91,10 @@ class Evaluator(Accumulator):
         label_limit: int | None = None,
         rows: Rows | None = None,
     ) -> None:
-        specs = specs_of(metrics)
-        self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities, label_limit, rows)
+        self._start(
+            specs_of(metrics), keep, ties, inverse_propensities, labels=labels, unknown=unknown, threshold=threshold,
+            nan=nan, label_limit=label_limit, rows=rows,
+        )  # fmt: skip
 
     @property
     def metrics(self) -> tuple[MetricSpec, ...]:

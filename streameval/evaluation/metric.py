@@ -129,14 +129,16 @@ def metric(
     'fbeta_micro(beta=2)'
     """
     spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
-    choices = (labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit, rows)
-    return metric_of(spec, *choices)
+    return metric_of(
+        spec, labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
+        inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
+    )  # fmt: skip
 
 
-def metric_of(spec: MetricSpec, *choices: Any) -> Metric:
+def metric_of(spec: MetricSpec, **choices: Any) -> Metric:
     """A fresh metric of the class that a spec names."""
     kind = class_of(entry_of(spec.name))
-    return kind.__new__(kind)._start((spec,), *choices)
+    return kind.__new__(kind)._start((spec,), **choices)
 
 
 _CLASSES: dict[str, type[Metric]] = {}

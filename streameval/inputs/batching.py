@@ -233,7 +233,7 @@ def _ragged(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> 
 
 def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader) -> list[Lists]:
     """The labels scoring at or above the threshold."""
-    state = reader.config.needs_numbers
+    state = next((options.kind for options in reader.config.options if options.needs_numbers), None)
     if piece.numeric is not None and state is not None and not piece.numeric.all():
         needed = f"but {state} need scores; give {{label: score}}, or TopK with scores"
         raise InputError(f"y_pred holds ranked lists, {needed}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,39 +17,18 @@ _NO_COLUMNS.flags.writeable = False
 
 @dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
 class Dense:
-    """Matrices, one row an example, whose columns are all mentioned.
+    """Matrices, one row an example, whose columns are all mentioned."""
 
-    Attributes
-    ----------
-    columns
-        The column of each cell of a row; distinct.
-    true
-        1 where the label is true.
-    pred
-        1 where it is predicted; None where that is for the scores to say.
-    scores, threshold
-        The scores, and for each column, in the type of the scores, the score from which the label is predicted; without
-        a threshold nothing is.
-    ranked
-        1 where there is a score; None if everywhere. A label without one is not predicted and ranks last.
-    mask
-        1 where the truth is unknown; None if nowhere.
-    weights
-        None when all are 1.
-    refusal
-        Makes the error about a byte above 1 or a score that is not finite, which only the kernel looks for. Batches
-        with scores for other states than decisions are checked.
-    """
-
-    columns: IntArray
-    true: UInt8Array
-    pred: UInt8Array | None = None
+    columns: IntArray  # of the cells of a row; distinct
+    true: UInt8Array  # 1 where the label is true
+    pred: UInt8Array | None = None  # 1 where it is predicted; None where that is for the scores to say
     scores: ScoreArray | None = None
-    threshold: ScoreArray | None = None
-    ranked: UInt8Array | None = None
-    mask: UInt8Array | None = None
-    weights: FloatArray | None = None
+    threshold: ScoreArray | None = None  # of each column, in the type of the scores; without it nothing is predicted
+    ranked: UInt8Array | None = None  # 1 where there is a score: a label without one is not predicted and ranks last
+    mask: UInt8Array | None = None  # 1 where the truth is unknown
+    weights: FloatArray | None = None  # None when all are 1
     refusal: Callable[[], Exception] = AssertionError
+    """Makes the error about a byte above 1 or a score that is not finite, which only the kernel looks for."""
 
     @property
     def examples(self) -> int:
@@ -58,12 +37,9 @@ class Dense:
 
     def take(self, rows: slice | IntArray) -> Dense:
         """These rows, in this order."""
-        pred, scores, ranked, mask, weights = (
-            None if values is None else values[rows]
-            for values in (self.pred, self.scores, self.ranked, self.mask, self.weights)
-        )
-        columns, true = self.columns, self.true[rows]
-        return Dense(columns, true, pred, scores, self.threshold, ranked, mask, weights, self.refusal)  # type: ignore[arg-type]  # each of its own type
+        cells = ((name, getattr(self, name)) for name in ("pred", "scores", "ranked", "mask", "weights"))
+        some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in cells}
+        return replace(self, true=self.true[rows], **some)
 
     @property
     def comparable(self) -> bool:
@@ -86,31 +62,17 @@ class Dense:
 class Ragged:
     """For each example lists of columns; a column may stand in several, or more than once in one of them.
 
-    Attributes
-    ----------
-    examples
-        How many there are.
-    true, pred, mask
-        The labels that are true, predicted, and of unknown truth; None if there are none.
-    mentioned
-        Labels that an example mentions otherwise; None if there are none.
-    mentioned_by_all
-        Columns that every example mentions.
-    weights
-        None when all are 1.
-    ranked, scores
-        The labels that have a score, no column twice in an example, and these scores; None where there are none. With
-        scores, no list has ``columns``, and ``mentioned`` holds what is ranked.
+    With scores, no list has ``columns``, and ``mentioned`` holds what is ranked.
     """
 
     examples: int
     true: Lists | None
     pred: Lists | None = None
-    mask: Lists | None = None
-    mentioned: Lists | None = None
+    mask: Lists | None = None  # of unknown truth
+    mentioned: Lists | None = None  # otherwise
     mentioned_by_all: IntArray = field(default_factory=lambda: _NO_COLUMNS)
-    weights: FloatArray | None = None
-    ranked: Lists | None = None
+    weights: FloatArray | None = None  # None when all are 1
+    ranked: Lists | None = None  # what has a score, no column twice in an example
     scores: FloatArray | None = None
 
     @property
@@ -150,21 +112,19 @@ class Example(NamedTuple):
     @classmethod
     def of(cls, batch: Batch, fixed: int) -> Example:
         """The only example of a batch, where the first ``fixed`` labels are declared."""
-        _, slots = slots_of(batch, fixed)
+        slots = slots_of(batch, fixed)[1]
         weight = 1.0 if batch.weights is None else float(batch.weights[0])
         return cls.at(slots.astype(np.int64), weight, None if batch.scores is None else batch)
 
     def moved(self, columns: IntArray) -> Example:
         """The same example where columns are others."""
         slots = 5 * columns[self.slots // 5] + self.slots % 5
-        return self._replace(slots=slots, scored=None if self.scored is None else _moved(self.scored, columns))
+        return self._replace(slots=slots, scored=self.scored and _moved(self.scored, columns))
 
     def weighing(self, weight: float) -> Example:
         """The same example with another weight."""
         weights = None if weight == 1.0 else np.array([weight])
-        return self._replace(
-            weight=weight, scored=None if self.scored is None else replace(self.scored, weights=weights)
-        )
+        return self._replace(weight=weight, scored=self.scored and replace(self.scored, weights=weights))
 
     @classmethod
     def at(cls, slots: IntArray, weight: float, scored: Batch | None = None) -> Example:
@@ -206,8 +166,7 @@ def concatenate(batches: list[Ragged]) -> Ragged:
     if len(batches) == 1:
         return first
     true, pred, mask, mentioned = map(_concatenated, zip(*(batch.sides for batch in batches), strict=True))
-    factors = [batch.weights for batch in batches if batch.weights is not None]
-    weights = np.concatenate(factors) if factors else None
+    weights = None if first.weights is None else np.concatenate([np.asarray(batch.weights) for batch in batches])
     examples = sum(batch.examples for batch in batches)
     return Ragged(examples, true, pred, mask, mentioned, first.mentioned_by_all, weights)
 
@@ -233,7 +192,7 @@ def _moved(batch: Batch, columns: IntArray) -> Batch:
     if isinstance(batch, Dense):
         return replace(batch, columns=columns[batch.columns])
     true, pred, mask, mentioned, ranked = (
-        None if side is None else Lists(side.offsets, columns[side.flat()], distinct=side.distinct)
+        side and Lists(side.offsets, columns[side.flat()], distinct=side.distinct)
         for side in (*batch.sides, batch.ranked)
     )
     everywhere = columns[batch.mentioned_by_all]

@@ -7,23 +7,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.schema.labels import Label, in_order, key_of, keys_of, normalise
-from streameval.schema.text import check_number, number_or_none, quoted, suggestion
+from streameval.schema.text import check_choice, check_number, number_or_none, quoted
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
 Ties: TypeAlias = Literal["shared", "last"]
 Rows: TypeAlias = Literal["labels", "indicator"]
 Null: TypeAlias = Literal["error", "empty"]
-NULLS = ("error", "empty")
+NULLS = get_args(Null)
 Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
 
-_DIFFERENCES = {
+_DIFFER = {
     "labels": "labels differ",
     "unknown": "unknown differs",
     "threshold": "thresholds differ",
@@ -48,11 +48,7 @@ class StateOptions:
     def of(
         cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
     ) -> Self | None:
-        """The options that metrics and a user require, or None where nobody requires this kind.
-
-        ``needs`` are the options that each metric of this kind cannot do without, ``keep`` the names in ``keep=`` of
-        this kind, and ``arguments`` what a user chose, by name.
-        """
+        """The options that each metric of this kind needs, ``keep=`` names, and a user chose; None if nobody does."""
         del arguments
         return cls() if needs or keep else None
 
@@ -78,54 +74,39 @@ class StateOptions:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How examples are read.
-
-    Attributes
-    ----------
-    labels, unknown
-        The declared labels in column order, or None when the label set grows with the stream; whether a label outside
-        them is refused, dropped, or added.
-    threshold, nan
-        None when predictions are binary; a number, or one per label (sorted by label), when they are scores. Whether a
-        score that is NaN is an error, or missing.
-    label_limit
-        How many labels besides the declared ones may be present. It is no part of equality.
-    rows
-        What lists of integers or strings are; None where each list says it. It is no part of equality.
-    options
-        The states besides decisions, by what each counts; in the order of the registry.
-    """
+    """How examples are read; `Evaluator` says what each choice means."""
 
     labels: tuple[Label, ...] | None = None
     unknown: Unknown = "error"
-    threshold: Threshold | None = None
+    threshold: Threshold | None = None  # pairs are sorted by label
     nan: Nan = "error"
-    options: tuple[StateOptions, ...] = ()
+    options: tuple[StateOptions, ...] = ()  # of the states besides decisions, in the order of the registry
     label_limit: int | None = field(default=None, compare=False)
     rows: Rows | None = field(default=None, compare=False)
 
     @classmethod
     def checked(
         cls,
-        labels: Iterable[object] | None,
-        unknown: object,
-        threshold: float | Mapping[Label, float] | Iterable[float] | None,
-        nan: object = "error",
-        options: tuple[StateOptions, ...] = (),
+        labels: Iterable[object] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
         label_limit: int | None = None,
-        rows: object = None,
+        rows: Rows | None = None,
+        options: tuple[StateOptions, ...] = (),
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
-        policy = cast("Unknown", one_of("unknown", unknown, ("error", "ignore", "add")))
+        check_choice("unknown", unknown, get_args(Unknown))
         names = None if labels is None else _label_tuple(labels)
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
-        bound = None if threshold is None else _threshold(threshold, names, policy)
+        bound = None if threshold is None else _threshold(threshold, names, unknown)
         if label_limit is not None:
             check_number("label_limit", label_limit, 1, 2**62)
-        missing = cast("Nan", one_of("nan", nan, ("error", "missing")))
-        lists = None if rows is None else cast("Rows", one_of("rows", rows, ("labels", "indicator")))
-        return cls(names, policy, bound, missing, options, label_limit, lists)
+        check_choice("nan", nan, get_args(Nan))
+        if rows is not None:
+            check_choice("rows", rows, get_args(Rows))
+        return cls(names, unknown, bound, nan, options, label_limit, rows)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -136,11 +117,6 @@ class Config:
     def scored(self) -> bool:
         """Whether some state reads scores."""
         return any(options.reads == "scores" for options in self.options)
-
-    @property
-    def needs_numbers(self) -> str | None:
-        """The first state that ranked lists without scores do not serve."""
-        return next((options.kind for options in self.options if options.needs_numbers), None)
 
     def options_of(self, state: str) -> StateOptions | None:
         """What a state counts; None if there is no such state."""
@@ -153,9 +129,9 @@ class Config:
 
     def differences(self, other: Config) -> list[str]:
         """What differs from ``other``, in words."""
-        if self is other or self == other:
+        if self == other:
             return []
-        pairs = [(words, getattr(self, name), getattr(other, name)) for name, words in _DIFFERENCES.items()]
+        pairs = [(words, getattr(self, name), getattr(other, name)) for name, words in _DIFFER.items()]
         result = [f"{words} ({quoted(mine)} and {quoted(theirs)})" for words, mine, theirs in pairs if mine != theirs]
         if self.states != other.states:
             names = [" + ".join(("decisions", *each.states)) for each in (self, other)]
@@ -166,21 +142,12 @@ class Config:
         return result
 
 
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """A choice among names, or what is wrong with it."""
-    if not isinstance(value, str) or value not in allowed:
-        names = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
-        raise InputError(f"{name} must be {names}, not {quoted(value)}{suggestion(value, allowed)}")
-    return value
-
-
 def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     if isinstance(labels, str | bytes):
         raise LabelError(f"labels must be a list of labels, not the string {quoted(labels)}; write labels=[{labels!r}]")
     if isinstance(labels, AbstractSet | Mapping):
-        raise LabelError(
-            f"labels must be in order, not a {type(labels).__name__}; give a list, for example sorted(...)"
-        )
+        unordered = f"labels must be in order, not a {type(labels).__name__}"
+        raise LabelError(f"{unordered}; give a list, for example sorted(...)")
     try:
         names = tuple(normalise(label) for label in labels)
     except LabelError as error:
@@ -199,9 +166,7 @@ def _threshold(
         pairs = [(normalise(label), _number(value)) for label, value in threshold.items()]
     elif isinstance(threshold, AbstractSet):
         raise InputError(f"threshold must be a number, a mapping, or numbers in order, not the set {quoted(threshold)}")
-    elif (
-        isinstance(threshold, str | bytes) or not isinstance(threshold, Iterable) or getattr(threshold, "ndim", 1) == 0
-    ):
+    elif not isinstance(threshold, Iterable) or isinstance(threshold, str | bytes) or not getattr(threshold, "ndim", 1):
         return _number(threshold)
     else:
         values = [_number(value) for value in threshold]
@@ -230,7 +195,6 @@ def _number(value: object) -> float:
     if math.isnan(number):
         raise InputError("threshold must be a number, not NaN")
     if number != value:
-        raise InputError(
-            f"threshold {quoted(value)} has no exact float64; round it first, so that it is clear what counts"
-        )
+        inexact = f"threshold {quoted(value)} has no exact float64"
+        raise InputError(f"{inexact}; round it first, so that it is clear what counts")
     return number + 0.0  # -0.0 and 0.0 decide alike, so they must have the same bytes

@@ -36,17 +36,14 @@ def normalise(label: object) -> Label:
     """The plain ``str`` or ``int`` behind a label, or `LabelError`."""
     if isinstance(label, str):
         if not is_unicode(label):
-            raise LabelError(
-                f"label {quoted(label)} holds a lone surrogate, which is not valid Unicode; decode the bytes correctly"
-            )
+            invalid = f"label {quoted(label)} holds a lone surrogate, which is not valid Unicode"
+            raise LabelError(f"{invalid}; decode the bytes correctly")
         return str.__str__(label)
     if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
     if isinstance(label, float | np.floating):
-        raise LabelError(
-            f"a label must be a str or an int, not the float {quoted(label)}; "
-            "if these are binary predictions or scores by position, give a numpy array"
-        )
+        advice = "if these are binary predictions or scores by position, give a numpy array"
+        raise LabelError(f"a label must be a str or an int, not the float {quoted(label)}; {advice}")
     if label is None:
         raise LabelError("a label must be a str or an int, not None; leave it out")
     raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); convert it")

@@ -14,46 +14,32 @@ FIRST, FEW = 100, 20
 
 
 class Record:
-    """What readers met over the life of one object, with its windows and slices, whose guard holds it.
-
-    Attributes
-    ----------
-    width
-        Of the widest row that did not name its labels, where none were declared: it counted as the labels 0, 1, 2 ...
-        0 if only indices did; None if there was neither.
-    strings
-        Whether a label was a string; None if that is for the labels to say, after they were merged.
-    warnings
-        The warnings that were issued, by what they are about. Copies of an object share them.
-    due, is_read
-        From how many examples on it is looked again whether there is something to warn of; and whether it was looked
-        because somebody read a value.
-    room, samples
-        How many further examples are to be noted, and what was noted, by argument.
-    """
+    """What readers met over the life of one object, with its windows and slices, whose guard holds it."""
 
     __slots__ = ("due", "is_read", "room", "samples", "strings", "warnings", "width")
 
-    def __init__(self, warnings: dict[str, str] | None = None) -> None:
-        self.warnings = {} if warnings is None else warnings
+    def __init__(self) -> None:
+        self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
         self.forget()
 
     def forget(self) -> None:
         """Be the record of an object that has counted nothing, but has warned."""
         self.forget_forms()
-        self.due, self.is_read, self.room = FIRST, False, FEW
-        self.samples: dict[str, Any] = {}
+        self.due = FIRST  # from how many examples on it is looked again whether there is something to warn of
+        self.is_read = False  # whether it was looked because somebody read a value
+        self.room = FEW  # how many further examples are to be noted
+        self.samples: dict[str, Any] = {}  # what was noted, by argument
 
     def forget_forms(self) -> None:
         """Remember no rows and no labels, since equal objects accept the same input: of one that is empty again."""
+        # Of the widest row that did not name its labels, where none were declared: it counted as the labels 0, 1, 2 ...
+        # 0 if only indices did; None if there was neither.
         self.width: int | None = None
-        self.strings: bool | None = False
+        self.strings: bool | None = False  # whether a label was one; None if the labels say it, after they were merged
 
     def copy(self) -> Record:
         """The record of a copy of the object."""
-        twin = Record(self.warnings)
-        for name in ("due", "is_read", "room", "strings", "width"):
-            setattr(twin, name, getattr(self, name))
+        twin = copy(self)
         twin.samples = {name: copy(sample) for name, sample in self.samples.items()}
         return twin
 
@@ -91,10 +77,8 @@ class Record:
         """Raise `MergeError` if labels of one object are strings, and those of the other columns without names."""
         for one, two in ((self, other), (other, self)):
             if one.width is not None and two.strings:
-                raise MergeError(
-                    "cannot merge: one has counted columns without names, and labels of the other are strings; "
-                    "construct both with labels=[...]"
-                )
+                differ = "one has counted columns without names, and labels of the other are strings"
+                raise MergeError(f"cannot merge: {differ}; construct both with labels=[...]")
 
     def merge(self, other: Record | None) -> None:
         """Take over what another object remembers, or with None that it remembers nothing of what it has counted."""

@@ -106,13 +106,10 @@ class Examples(NamedTuple):
 
     def taken(self, order: IntArray) -> Self:
         """The examples at these places, in this order."""
-        return type(self)(
-            self.lengths[order],
-            self.slots[_entries(self.lengths, order)],
-            None if self.weights is None else self.weights[order],
-            None if self.stamps is None else self.stamps[order],
-            self.scores and self.scores.taken(order),
-        )
+        weights = None if self.weights is None else self.weights[order]
+        stamps = None if self.stamps is None else self.stamps[order]
+        slots, scores = self.slots[_entries(self.lengths, order)], self.scores and self.scores.taken(order)
+        return type(self)(self.lengths[order], slots, weights, stamps, scores)
 
     def moved(self, columns: IntArray, fixed: int) -> Self:
         """The same in other columns. Labels that are declared there, and were not here, lose their true negatives."""
@@ -245,11 +242,10 @@ def _merged(*sides: Iterator[Examples]) -> Iterator[Examples]:
         for side, block in list(waiting.items()):
             head, rest = block.split(int(np.searchsorted(stamps_of(block), last, "right")))
             heads.append(head)
-            following = rest if rest.size else next(side, None)
-            if following is None:
-                del waiting[side]
-            else:
+            if following := rest if rest.size else next(side, None):
                 waiting[side] = following
+            else:
+                del waiting[side]
         both = Examples.joined(heads)
         yield both.taken(np.argsort(stamps_of(both), kind="stable"))
     yield from waiting.values()

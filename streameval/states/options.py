@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from streameval.errors import InputError, MetricError
-from streameval.schema.config import StateOptions, Ties, one_of
+from streameval.schema.config import StateOptions, Ties
 from streameval.schema.labels import Label, in_order, normalise
-from streameval.schema.text import check_number, number_or_none, quoted
+from streameval.schema.text import check_choice, check_number, number_or_none, quoted
 
 Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
 PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
@@ -50,7 +50,7 @@ class RankingOptions(StateOptions):
     gain_ranks: int = 0
 
     def __post_init__(self) -> None:
-        one_of("ties", self.ties, ("shared", "last"))
+        check_choice("ties", self.ties, get_args(Ties))
         check_number("label_ranks", self.label_ranks, 0)
         check_number("gain_ranks", self.gain_ranks, 0)
         for cutoff in self.hit_cutoffs:
@@ -72,7 +72,8 @@ class RankingOptions(StateOptions):
         cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
     ) -> RankingOptions | None:
         """Up to the greatest rank that some metric needs; ties and propensities are checked in any case."""
-        ties = cast("Ties", one_of("ties", arguments.get("ties", "shared"), ("shared", "last")))
+        ties: Ties = arguments.get("ties", "shared")
+        check_choice("ties", ties, get_args(Ties))
         inverse = {} if arguments.get("inverse_propensities") is None else arguments["inverse_propensities"]
         if not isinstance(inverse, Mapping):
             raise InputError(f"inverse_propensities must be a mapping label -> number, not {quoted(inverse)}")

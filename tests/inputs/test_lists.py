@@ -182,7 +182,7 @@ def test_rows_is_preserved_and_compares_equal():
         assert other.get("recall_micro") == 1.0
     assert ev == se.Evaluator()
     ev.merge(se.Evaluator())
-    with pytest.raises(se.InputError, match="rows must be 'labels' or 'indicator'"):
+    with pytest.raises(se.InputError, match="rows must be one of 'labels', 'indicator'"):
         se.Evaluator(rows="indicators")  # type: ignore[arg-type]
 
 
