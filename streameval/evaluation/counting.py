@@ -73,7 +73,6 @@ class Accumulator(Details, Mergeable):
         return self
 
     def _replace(self, core: Core) -> None:
-        """Count with something else from now on."""
         core.states.belong(self._guard)
         replaced, self._core = self._core, core
         replaced.states.retire()
@@ -134,7 +133,6 @@ class Accumulator(Details, Mergeable):
             self._spend(0)
 
     def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
-        """Count one example of any form, or take it back with sign -1."""
         self._forget_gone()
         reading = self._read(y_true, y_pred, weight, mask)
         make_read((self, reading, sign), reading[0])
@@ -148,7 +146,6 @@ class Accumulator(Details, Mergeable):
         look(self._guard, lambda: self._core)
 
     def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-        """Read one example, which may run code of the user."""
         core = self._core
         pause(self._guard, core)
         known = len(core.labels.labels)
@@ -161,19 +158,16 @@ class Accumulator(Details, Mergeable):
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
     ) -> Change:
-        """Read one example to be counted, or taken back with sign -1."""
         reading = self._read(y_true, y_pred, weight, mask)
         if sign < 0:
             self._spend(1)
         return self, reading, sign
 
     def _prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
-        """Prepare what `_change` read; the guard is held until the commit."""
         resume(self._guard, self._core)
         return self._core.prepare(reading, sign)
 
     def _prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> list[Part]:
-        """Prepare an unweighted example that runs no code of the user, or raise `Declined`; the guard is held."""
         return [self._core.prepare_plain(y_true, y_pred, sign)]
 
     def _spend(self, unused: int, *, guarded: bool = False) -> None:
@@ -184,7 +178,7 @@ class Accumulator(Details, Mergeable):
                 self._compact()
 
     def _merge(self, states: StateSet, reader: Reader | None = None) -> None:
-        """Add all that states have counted, which nobody else changes, as a reader read it; the guard is held."""
+        """Add all that states have counted, which nobody else changes; the guard is held."""
         parts = self._prepare_merge(states)
         if reader is not None:
             reader.confirm()
@@ -193,7 +187,6 @@ class Accumulator(Details, Mergeable):
     _merge_warning_first = changes(_merge)
 
     def _prepare_merge(self, states: StateSet) -> list[Part]:
-        """Prepare that all that states have counted is added, by a commit that follows at once; the guard is held."""
         known = len(self._core.labels)
         try:
             return self._core.states.prepare_merge(states)
@@ -292,10 +285,9 @@ class Accumulator(Details, Mergeable):
         self._core.states.unmerge(other._core.states)
 
     def _differences(self, other: Self) -> list[str]:
-        differences = self._config.differences(other._config)
-        if self._specs != other._specs:
-            differences.append(f"metrics differ ({_names(self._specs)} and {_names(other._specs)})")
-        return differences
+        names = [_names(one._specs) for one in (self, other)]
+        metrics = [f"metrics differ ({names[0]} and {names[1]})"] if self._specs != other._specs else []
+        return self._config.differences(other._config) + metrics
 
     @changes
     def reset(self) -> None:
@@ -349,7 +341,7 @@ class Accumulator(Details, Mergeable):
         return Views(self._config, self._tables(), self._core.states.states, KINDS)
 
     def _described(self, size: str = "") -> str:
-        """What it is, for ``repr``: how much was counted, and the values; before the first example only their names."""
+        """What ``repr`` says: how much was counted, and the values; before the first example only their names."""
         values = ", ".join(spec.key + (f"={self._number(spec)}" if self.examples else "") for spec in self._specs)
         size = number_of(self.examples, "example") + (size if self.examples else "")
         return f"{type(self).__name__}({size}; {values or 'no metrics'})"
@@ -377,7 +369,7 @@ class Accumulator(Details, Mergeable):
         return twin
 
     def _equals(self, other: Self) -> bool:
-        mine, theirs = (self._config, self._specs, self._core.states), (other._config, other._specs, other._core.states)
+        mine, theirs = ((one._config, one._specs, one._core.states) for one in (self, other))
         return mine == theirs
 
     def _pieces(self) -> Iterator[bytes]:
@@ -405,11 +397,11 @@ class Accumulator(Details, Mergeable):
         return cls.__new__(cls)._set(specs, config, core)
 
 
-# -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------
-
-
 for _method in (Accumulator.update, Accumulator.update_many, Accumulator.revert):
     _method.__qualname__ = _method.__name__  # in Python's own errors of arguments, which users see under other classes
+
+
+# -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------
 
 
 def core_of(holder: Accumulator) -> Core:
@@ -454,9 +446,6 @@ def saved_empty(holder: Accumulator, contents: Mapping[str, Any] = MappingProxyT
 def from_contents(like: A, contents: Mapping[str, Any]) -> A:
     """An object that is built as another and holds what bytes say of its states."""
     return with_states(like, restored_states(like._config, contents))
-
-
-# -- what bytes hold --------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)

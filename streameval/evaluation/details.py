@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.guarding import reads
@@ -33,10 +33,6 @@ class Details:
 
     def __dir__(self) -> list[str]:
         return [name for name in object.__dir__(self) if name not in ATTRIBUTES or hasattr(self, name)]
-
-    @abstractmethod
-    def copy(self) -> Self:
-        """An independent object with the same content."""
 
     @abstractmethod
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
@@ -144,9 +140,8 @@ class Details:
         """What a function reads of the curves of one label, of all pooled, or of each label."""
         view = self._view("curves", what)
         if average not in (None, "micro"):
-            raise MetricError(
-                f"average must be 'micro', all labels pooled, or None, one curve per label, not {quoted(average)}"
-            )
+            meanings = "'micro', all labels pooled, or None, one curve per label"
+            raise MetricError(f"average must be {meanings}, not {quoted(average)}")
         if label is not None and average is not None:
             raise InputError(f"give a label or average={average!r}, not both")
         if label is not None or average is not None:
@@ -185,12 +180,8 @@ class Details:
     def best_threshold(self, metric: str | Objective = "f1_micro", *, average: str | None = None) -> Choice:
         """The best single threshold for all labels: of the pooled cells (micro), or on the mean over labels (macro).
 
-        Parameters
-        ----------
-        metric
-            As for `best_thresholds`, with its average: ``"f1_micro"``, ``"fbeta_macro(beta=2)"``.
-        average
-            ``"micro"`` or ``"macro"``, for an objective, which has none; "micro" by default.
+        ``metric`` is as for `best_thresholds`, with its average, such as ``"fbeta_macro(beta=2)"``; ``average`` is
+        ``"micro"``, the default, or ``"macro"``, for an objective, which has none.
         """
         from streameval.metrics import thresholds
 
@@ -270,10 +261,8 @@ class Details:
         """
         from streameval.metrics.pairs import confusion_matrix
 
-        return confusion_matrix(
-            self._view("pairs", "confusion_matrix()", "contributions" if values == "contributions" else "confusions"),
-            values=values,
-        )
+        part = "contributions" if values == "contributions" else "confusions"
+        return confusion_matrix(self._view("pairs", "confusion_matrix()", part), values=values)
 
     @reads
     def cooccurrence(self, *, side: Side = "true") -> Matrix:
@@ -353,7 +342,6 @@ class Details:
         return self._draw(self._kind() if kind is None else kind, **options)
 
     def _kind(self) -> str:
-        """The picture that says most of what was counted."""
         own = getattr(self, "spec", None)
         if own is not None and None not in entry_of(own.name).averages:
             return "metric"
@@ -363,7 +351,6 @@ class Details:
 
     @reads
     def _decides(self, state: str = "decisions") -> bool:
-        """Whether there are binary predictions, or another state."""
         try:
             self._view(state, "plot()")
         except MetricError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Never, TypeAlias, overload
+from typing import Any, Never, TypeAlias, TypeVar, overload
 
-from streameval.errors import MetricError, public
+from streameval.errors import InputError, MetricError, public
 from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
@@ -20,8 +21,11 @@ from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.keywords import checked, forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
+from streameval.wire.envelope import METRIC
 
+A = TypeVar("A", bound=Accumulator)
 MetricLike: TypeAlias = str | MetricSpec | Metric
+Answer: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
 
 DEFAULT_METRICS = (
     "subset_accuracy", "hamming_loss", "jaccard_samples", "precision_micro", "recall_micro", "f1_micro", "f1_macro",
@@ -229,3 +233,33 @@ def _spec_of(metric: object) -> MetricSpec:
     name = getattr(metric, "__name__", "")
     advice = f"; write {name}()" if isinstance(metric, type) and issubclass(metric, Metric) else ""
     raise MetricError(f"a metric must be a name, a spec or a metric object, not {quoted(metric)}{advice}")
+
+
+# -- for windows and slices, which are built from an evaluator or a metric --------------------------------------------
+
+
+def template_of(evaluator: A, name: str) -> A:
+    """A copy of an object, which must have counted nothing, for the class of this ``name``."""
+    if isinstance(evaluator, type):
+        raise InputError(f"{name} takes an object, not the class {evaluator.__name__}; write {evaluator.__name__}()")
+    if not isinstance(evaluator, Evaluator | Metric):
+        raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}")
+    if evaluator.examples:
+        counted = f"this {type(evaluator).__name__} has counted {evaluator.examples} examples"
+        raise InputError(f"{name} starts empty, but {counted}; give one that has counted nothing")
+    return evaluator._fresh()  # type: ignore[return-value]  # of the class that was passed
+
+
+def saved_template(saved: Saved) -> Any:
+    """The object that bytes hold, which has counted nothing."""
+    return (Metric if saved.holder == METRIC else Evaluator)._from_saved(saved)
+
+
+def answer_of(holder: Accumulator, metric: MetricLike | None, what: str) -> Answer:
+    """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not."""
+    whole: object = holder
+    if isinstance(whole, Evaluator):
+        return whole.get() if metric is None else whole.get(metric)
+    if metric is not None or not isinstance(whole, Metric):
+        raise InputError(f"{what} for it only, not for {quoted(metric)}")
+    return whole.get()

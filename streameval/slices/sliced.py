@@ -14,9 +14,8 @@ from streameval.errors import CounterOverflowError, FormatError, InputError, Mer
 from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import Accumulator, core_of, saved_empty
 from streameval.evaluation.encoding import put_empty, take_empty
-from streameval.evaluation.evaluator import MetricLike
+from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, saved_template, template_of
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, make, reads
-from streameval.evaluation.holding import Answer, answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences

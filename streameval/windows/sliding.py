@@ -11,8 +11,8 @@ import numpy as np
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import core_of, with_states
+from streameval.evaluation.evaluator import template_of
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
-from streameval.evaluation.holding import template_of
 from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
