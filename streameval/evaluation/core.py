@@ -10,7 +10,10 @@ import numpy as np
 from streameval.errors import FormatError, StreamevalError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
-from streameval.inputs import Reader, array_within, checked_weight, note_examples, read_many, read_one, undescribed
+from streameval.inputs.batching import read_many, read_one
+from streameval.inputs.columns import Reader
+from streameval.inputs.samples import note_examples, undescribed
+from streameval.inputs.values import array_within, checked_weight
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER, IntArray, ScoreArray
 from streameval.schema.batch import Batch, Dense, Example, Ragged

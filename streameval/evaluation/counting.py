@@ -16,7 +16,7 @@ from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look, pause, resume
 from streameval.evaluation.value import Mergeable
-from streameval.inputs import Reader
+from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.averaging import as_float

@@ -17,7 +17,7 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 Change: TypeAlias = tuple[Any, Any, int]
-"""What was read of the user's, as a change still to be made: the object, what its ``_prepare`` takes, and the sign."""
+"""What was read, as a change still to be made: the object, what its ``_prepare`` takes, and the sign."""
 
 
 class Declined(Exception):  # noqa: N818  # which nobody sees
@@ -103,8 +103,6 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
 
 
 def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:
-    """The guarded form of a method, which warns before it holds guards."""
-
     @wraps(method)
     def change(*args: Q.args, **keywords: Q.kwargs) -> R:
         return warning_first(guarded, *args, **keywords)

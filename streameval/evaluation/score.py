@@ -9,7 +9,7 @@ from streameval.errors import InputError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
-from streameval.inputs import InputSummary
+from streameval.inputs.samples import InputSummary
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Null, Rows, Ties, Unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from streameval.schema.labels import Label
 from streameval.schema.record import FEW, FIRST, Record, record_of
 from streameval.schema.text import quoted
 
-_LABELS = 10_000
-"""Up to so many labels, their names are compared."""
+_LABELS = 10_000  # up to which their names are compared
+_Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
 
 
 def look(guard: commit.Guard, core: Callable[[], Core], *, is_read: bool = True) -> None:
     """Warn of what an object has counted, if it is time to look: its first reading (``is_read``), or a change.
 
-    The guard is not held where warnings are issued. ``core`` is called while it is.
+    ``core`` is called while the guard is held, which it is not where warnings are issued.
     """
     record = record_of(guard)
     if (is_read and record.is_read) or is_silent():
@@ -53,8 +53,7 @@ def resume(guard: commit.Guard, core: Core) -> None:
     core.table.most = record_of(guard).stop
 
 
-def _suspicions(core: Core, record: Record) -> Iterator[tuple[str, str]]:
-    """Each warning, with what it is about."""
+def _suspicions(core: Core, record: Record) -> _Warnings:
     true, pred = (record.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
     if core.config.decides:
         decisions = core.decisions
@@ -69,11 +68,8 @@ def _suspicions(core: Core, record: Record) -> Iterator[tuple[str, str]]:
         if core.config.labels is None and core.config.rows is None and {*names} in ({0, 1}, {"0", "1"}):
             keys = decisions.by_example(None)[0]
             if true.single and pred.single and true.examples and (keys[:, :2] == 1).all():
-                yield (
-                    "single",
-                    "every list in y_true and y_pred has one member, and all are 0 or 1; for indicators give "
-                    "np.asarray(rows) or rows='indicator', for labels sets or rows='labels'",
-                )
+                advice = "for indicators give np.asarray(rows) or rows='indicator', for labels sets or rows='labels'"
+                yield "single", f"every list in y_true and y_pred has one member, and all are 0 or 1; {advice}"
         if core.config.unknown == "ignore":
             declared = {*(core.config.labels or ())}
             for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
@@ -86,19 +82,14 @@ def _suspicions(core: Core, record: Record) -> Iterator[tuple[str, str]]:
             yield from _compared(pred, threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
     if core.config.scored and pred.numbers:
         if pred.permuted:
-            yield (
-                "permutations",
-                "each row of y_pred is a permutation of 0, 1, 2 ..., as argsort gives; for scores give these, "
-                "for a ranking streameval.TopK(rows)",
-            )
+            advice = "for scores give these, for a ranking streameval.TopK(rows)"
+            yield "permutations", f"each row of y_pred is a permutation of 0, 1, 2 ..., as argsort gives; {advice}"
         elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
-            yield (
-                "binary",
-                "all scores in y_pred are 0 or 1, as binary predictions are; give probabilities or other scores",
-            )
+            binary = "all scores in y_pred are 0 or 1, as binary predictions are"
+            yield "binary", f"{binary}; give probabilities or other scores"
 
 
-def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> Iterator[tuple[str, str]]:
+def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:
     """What is wrong with scores and a threshold, which so many cells reach and so many do not."""
     compared = f"scores from {pred.low:.4g} to {pred.high:.4g} are compared with threshold {threshold:g}"
     if threshold == 0.5 and (pred.low < 0 or pred.high > 1):
@@ -110,12 +101,7 @@ def _compared(pred: Sample, threshold: float, examples: int, reached: int, misse
             yield "threshold", f"{compared}, and all of {examples} examples reach it with each label; check threshold="
 
 
-# -- labels that are surely the same ----------------------------------------------------------------------------------
-
-
-def _unshared(
-    names: Sequence[Label], cells: Any, true: Sample, pred: Sample, examples: int
-) -> Iterator[tuple[str, str]]:
+def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, examples: int) -> _Warnings:
     _, fn, fp, tp, _ = cells
     if tp.any() or ((fn > 0) & (fp > 0)).any() or not (fn.any() and fp.any()):
         return
@@ -124,11 +110,8 @@ def _unshared(
     sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
     if examples >= FIRST or _same(*sides):
         first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
-        yield (
-            "labels",
-            f"no label of y_true is in y_pred, and none of y_pred in y_true: such as {first} and {second}; "
-            "name labels alike",
-        )
+        unshared = "no label of y_true is in y_pred, and none of y_pred in y_true"
+        yield "labels", f"{unshared}: such as {first} and {second}; name labels alike"
 
 
 def _same(true: list[Label], pred: list[Label]) -> bool:
@@ -138,7 +121,7 @@ def _same(true: list[Label], pred: list[Label]) -> bool:
     return any(a == b or a < b or b < a for a, b in ((plain[0], plain[1]), (cut[0], plain[1]), (plain[0], cut[1])))
 
 
-def _alike(names: Sequence[Label], cells: Any) -> Iterator[tuple[str, str]]:
+def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
     """Labels that differ in surrounding space alone, or each on one side alone in type, case or Unicode form."""
     _, fn, fp, tp, _ = cells
     groups: dict[Hashable, list[int]] = {}
@@ -157,10 +140,7 @@ def _alike(names: Sequence[Label], cells: Any) -> Iterator[tuple[str, str]]:
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
-            yield (
-                "alike",
-                f"{_differ(true, pred, way)}, one only in y_true, one only in y_pred; use the same names",
-            )
+            yield "alike", f"{_differ(true, pred, way)}, one only in y_true, one only in y_pred; use the same names"
             return
 
 

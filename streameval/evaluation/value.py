@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from streameval.errors import MergeError, silent
 from streameval.evaluation import pages
 from streameval.evaluation.guarding import held
-from streameval.inputs import InputSummary
+from streameval.inputs.samples import InputSummary
 from streameval.kernel.backend import commit
 from streameval.report.model import Table
 from streameval.schema.record import record_of
@@ -35,7 +35,7 @@ class Saveable:
 
     @abstractmethod
     def _pieces(self) -> Iterator[bytes]:
-        """These bytes piece by piece. The object must not be changed before the last."""
+        """The bytes piece by piece. The object must not be changed before the last."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -73,10 +73,9 @@ class Saveable:
 
 
 class Mergeable(Saveable):
-    """An object that can be copied, added and subtracted. What directly inherits from this is a family.
+    """An object that can be copied, added and subtracted.
 
-    Members of one family may stand on both sides of ``+`` and ``-``; whether they fit is for ``merge`` and ``unmerge``
-    to say.
+    What directly inherits from this is a family: its members may stand on both sides of ``+`` and ``-``.
     """
 
     __slots__ = ()
@@ -95,8 +94,7 @@ class Mergeable(Saveable):
         """How the arguments were read: of each the form, where labels come from, how many, and the first examples.
 
         It is in no bytes, and empty where nothing was counted from arguments, as after `load`. Of labels that no column
-        or ``labels=`` names, those of the first examples are counted. Examples are noted as they are read, so it may
-        hold those of a call that has not ended, or that was refused later.
+        or ``labels=`` names, those of the first examples are counted, also of a call that was refused later.
         """
         return InputSummary({name: sample.summary() for name, sample in record_of(self._guard).samples.items()})
 
@@ -113,7 +111,6 @@ class Mergeable(Saveable):
         """An independent object with the same content."""
 
     def _fresh(self) -> Self:
-        """A copy that has counted nothing."""
         fresh: Any = self.copy()
         fresh.reset()
         return fresh  # type: ignore[no-any-return]  # each has reset
@@ -168,7 +165,6 @@ class Mergeable(Saveable):
         return []
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
-        """Raise `MergeError` unless another object has the same configuration."""
         if differing := differences(self, other):
             same = "the same configuration" if type(other) is type(self) else "the same class"
             raise MergeError(f"cannot {verb}: {'; '.join(differing)}; construct both with {same}")

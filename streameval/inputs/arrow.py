@@ -18,8 +18,6 @@ from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 _VIEW = 40
 """To get one view from Arrow takes as long as to have it encode so many."""
 
-_NOTHING = np.zeros(0, np.int64)
-
 
 def arrow_of_polars(frame: Any) -> Any:
     """A data frame or column of polars, or of what is like it, as Arrow; strings of polars as the views they are."""
@@ -50,8 +48,8 @@ def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | None:
 
 def _plain(chunk: Any) -> Any:
     """The lists of a chunk of any list type, nulls as empty ones, as a plain list array."""
-    kind = str(chunk.type)
-    if kind.startswith(("list<", "large_list<")) and not chunk.null_count and chunk.type.value_type != "null":
+    plain = str(chunk.type).startswith(("list<", "large_list<"))
+    if plain and not chunk.null_count and chunk.type.value_type != "null":
         return chunk
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -65,19 +63,18 @@ def _plain(chunk: Any) -> Any:
 def lists_of_arrow(array: Any, argument: Argument) -> Lists:
     """The lists of an array or chunked array of lists; may lead to `IGNORED`."""
     chunks = [_plain(chunk) for chunk in (array.chunks if hasattr(array, "chunks") else [array]) if len(chunk)]
-    starts = accumulate(map(len, chunks), initial=0)
-    read = [_arrow_lists(chunk, argument, start) for chunk, start in zip(chunks, starts, strict=False)]
+    rows = accumulate(map(len, chunks), initial=0)
+    read = [_arrow_lists(chunk, argument, first) for chunk, first in zip(chunks, rows, strict=False)]
     if len(read) == 1:
         return Lists(*read[0])
-    entries, labels = (sum(len(part[position]) for part in read) for position in (1, 2))
+    *starts, entries = accumulate((len(codes) for _, codes, _ in read), initial=0)
+    *firsts, labels = accumulate((len(columns) for _, _, columns in read), initial=0)
     kind = np.int32 if max(entries, labels) < 2**31 else np.int64
-    offsets, places, leads = [np.zeros(1, kind)], [np.zeros(0, kind)], [_NOTHING]
-    entries = labels = 0
-    for bounds, codes, columns in read:
-        offsets.append((bounds[1:] + kind(entries)).astype(kind, copy=False))
-        places.append((codes + kind(labels)).astype(kind, copy=False))
+    offsets, places, leads = [np.zeros(1, kind)], [np.zeros(0, kind)], [np.zeros(0, np.int64)]
+    for (bounds, codes, columns), start, first in zip(read, starts, firsts, strict=True):
+        offsets.append((bounds[1:] + kind(start)).astype(kind, copy=False))
+        places.append((codes + kind(first)).astype(kind, copy=False))
         leads.append(columns)
-        entries, labels = entries + len(codes), labels + len(columns)
     return Lists(np.concatenate(offsets), np.concatenate(places), np.concatenate(leads))
 
 
@@ -156,33 +153,24 @@ def encoded_strings(values: Any, name: str) -> tuple[Any, list[Any]]:
     `InputError` if strings are damaged; `NotImplementedError` if Arrow does not encode this type.
     """
     kind = str(values.type)
-    read: dict[str, tuple[Any, Any, Any]] = {
-        "string": (_strings, strings.string_codes, strings.are_strings),
-        "large_string": (_strings, strings.string_codes, strings.are_strings),
-        "string_view": (_views, strings.view_codes, strings.are_views),
-    }
-    if kind not in read:
-        return _encoded(values, name)
-    arrays_of, codes_of, are_bounded = read[kind]
-    arrays = arrays_of(values, name)
+    if kind not in ("string", "large_string", "string_view"):
+        return _dictionary_codes(values.dictionary_encode(), name)
+    viewed = kind == "string_view"
+    arrays: Any = _views(values, name) if viewed else _strings(values, name)
     if BACKEND == "numpy":  # whose twins take longer than Arrow
-        if not are_bounded(*arrays):
+        if not (strings.are_views if viewed else strings.are_strings)(*arrays):
             raise _damaged(name)
-        return _encoded(values, name)
-    encoded = codes_of(*arrays)
+        return _dictionary_codes(values.dictionary_encode(), name)
+    encoded = (strings.view_codes if viewed else strings.string_codes)(*arrays)
     if encoded is None:
         raise _damaged(name)
     codes, firsts = encoded
     with _decoding(name):
-        if kind != "string_view":
+        if not viewed:
             return codes, values.take(firsts).to_pylist()
         if _VIEW * len(firsts) <= len(values):  # Arrow can take none of these, and to get many one by one takes long
             return codes, [values[first].as_py() for first in firsts.tolist()]
-    return codes, _encoded(values, name)[1]
-
-
-def _encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
-    return _dictionary_codes(values.dictionary_encode(), name)
+    return codes, _dictionary_codes(values.dictionary_encode(), name)[1]
 
 
 def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:

@@ -36,9 +36,9 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
         masks = None if mask is None else [mask]
         (batch,) = read_many([y_true], [y_pred], masks, weights, reader, many=False)
         return Example.of(batch, reader.labels.fixed)
-    arguments, examples = _arguments(reader, mask, many=False), list[Any]()
-    for argument, value in zip(arguments, (y_true, y_pred, mask), strict=False):
-        examples += without_rows([value], argument, 0)
+    arguments = _arguments(reader, mask, many=False)
+    values = zip(arguments, (y_true, y_pred, mask), strict=False)
+    examples = [without_rows([value], argument, 0)[0] for argument, value in values]
     check_pairs(arguments, 1)
     cells: dict[int, int] = {}
     reader.reset()
@@ -58,19 +58,12 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
 
 
 def read_many(
-    y_true: object,
-    y_pred: object,
-    mask: object,
-    weights: object,
-    reader: Reader,
-    threads: int = 1,
-    many: bool = True,
-    null: Null = "error",
-) -> Iterator[Batch]:
+    y_true: object, y_pred: object, mask: object, weights: object, reader: Reader, threads: int = 1,
+    null: Null = "error", many: bool = True,
+) -> Iterator[Batch]:  # fmt: skip
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else.
 
-    ``many`` is False where they are the one of `read_one`, which has no position in messages. ``null`` says
-    what a missing example means: an error, or one without labels.
+    ``many`` is False where they are the one of `read_one`, which has no position in messages.
     """
     factors = None if weights is None else checked_weights(weights)
     weighted = factors is not None and bool((factors != 1.0).any())
@@ -121,7 +114,6 @@ def _arguments(
 
 
 def _finish(arguments: list[Argument], examples: int) -> None:
-    """Note what the arguments of a call held, so many examples."""
     reader = arguments[0].reader
     for argument in arguments[:2] if reader.samples else ():
         argument.sample.close(reader.config, argument.width, is_named=argument.frame is not None)
@@ -134,9 +126,6 @@ def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: in
         known = [(name, length) for name, length in zip(names, lengths, strict=True) if length is not None]
         numbers = " and ".join(f"{name} has {'at least ' * (length == full)}{length}" for name, length in known)
         raise InputError(f"numbers of examples differ: {numbers}; give one of each per example")
-
-
-# -- joining the pieces -----------------------------------------------------------------------------------------------
 
 
 def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> Dense | None:
@@ -232,7 +221,6 @@ def _ragged(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> 
 
 
 def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader) -> list[Lists]:
-    """The labels scoring at or above the threshold."""
     state = next((options.kind for options in reader.config.options if options.needs_numbers), None)
     if piece.numeric is not None and state is not None and not piece.numeric.all():
         needed = f"but {state} need scores; give {{label: score}}, or TopK with scores"

@@ -13,19 +13,8 @@ from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, columns_of, form_of
 from streameval.inputs.lists import EITHER, mapping_of, without_rows
-from streameval.inputs.pieces import Columns, Piece, Source, filtered, matrix_piece, unignored
-from streameval.inputs.values import (
-    array_of,
-    binarize,
-    bit_of,
-    checked_scores,
-    is_missing,
-    no_scores,
-    places_of,
-    plain_array,
-    score_of,
-    without_tensors,
-)  # fmt: skip
+from streameval.inputs.pieces import Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
+from streameval.inputs.values import array_of, bit_of, is_missing, no_scores, plain_array, score_of, without_tensors
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Lists
 from streameval.schema.batch import offsets_of
@@ -76,7 +65,6 @@ def _of_mapping(mapping: Any, argument: Argument) -> Cells:
 
 
 def _of_series(series: Any, argument: Argument) -> Cells:
-    """A Series of pandas: its index names the labels."""
     return _of_mapping(mapping_of(series.items(), argument.place), argument)
 
 
@@ -91,10 +79,8 @@ def _of_frame(frame: Any, argument: Argument) -> Cells:
 
 
 def _refuse_shape(example: Any, argument: Argument) -> Cells:
-    raise InputError(
-        f"{argument.place} has {len(example.shape)} dimensions, shape {example.shape}; update takes one example: "
-        "for many, use update_many"
-    )
+    shape = f"{argument.place} has {len(example.shape)} dimensions, shape {example.shape}"
+    raise InputError(f"{shape}; update takes one example: for many, use update_many")
 
 
 def _refuse(example: object, argument: Argument) -> Cells:
@@ -122,24 +108,19 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
 
 
 def _of_row(example: object, argument: Argument) -> Cells:
-    name, reader = argument.place, argument.reader
-    row = array_of(example, name)
-    if row.ndim == 2 and len(row) == 1:
-        row = np.ma.asarray(row)[0] if isinstance(row, np.ma.MaskedArray) else np.asarray(row)[0]
-    if row.ndim != 1:
-        return _refuse_shape(row, argument)
-    columns = reader.positions(len(row), argument.name)
-    places = places_of(columns, argument.position or 0)
-    if argument.scored:
-        scores, missing = checked_scores(row, argument, places)
-        cells = scores if missing is None else np.where(missing, np.nan, scores)
+    rows: Any = array_of(example, argument.place)
+    rows = rows[None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or len(rows) != 1:
+        return _refuse_shape(rows, argument)
+    columns = argument.reader.positions(rows.shape[1], argument.name)
+    rows = rows if argument.scored else plain_array(rows, argument.place)
+    row = matrix_piece(rows, columns, argument, argument.position or 0)
+    if isinstance(row, Scores):
+        cells: Any = row.scores if row.missing is None else np.where(row.missing, np.nan, row.scores)
     else:
-        thresholds = reader.threshold_row(columns) if argument.compared else 0.0
-        positive, masked = binarize(plain_array(row, name), argument, thresholds, places)
-        cells = positive * np.uint8(argument.role)
-        if masked is not None:
-            cells |= masked * np.uint8(MASK)
-    return zip(columns.tolist(), cells.tolist(), strict=True)
+        positive, masked = row.read()
+        cells = positive * argument.role + (0 if masked is None else masked * MASK)
+    return zip(columns.tolist(), cells[0].tolist(), strict=True)
 
 
 _CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
@@ -180,11 +161,9 @@ def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
             deque(_one_by_one(examples, argument, start), 0)  # which says where
             raise
         return Columns(len(examples), unignored(Lists(_ends(examples), np.array(flat, np.int64))))
-    rows = _stacked(examples, argument, start)
-    if rows is not None:
+    if rows := _stacked(examples, argument, start):
         return rows
-    plain = _plain_mappings(examples, argument) if argument.compared else None
-    if plain is not None:
+    if plain := _plain_mappings(examples, argument) if argument.compared else None:
         mentioned, scores = plain
         above = scores >= argument.reader.threshold_row(mentioned.flat().astype(np.int64))
         return Columns(len(examples), filtered(mentioned, above), mentioned=mentioned)
@@ -197,11 +176,9 @@ def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
 
 
 def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
-    rows = _stacked(examples, argument, start)
-    if rows is not None:
+    if rows := _stacked(examples, argument, start):
         return rows
-    plain = _plain_mappings(examples, argument)
-    if plain is not None:
+    if plain := _plain_mappings(examples, argument):
         lists, scores = plain
         return Columns(len(examples), ranked=lists, scores=scores, numeric=np.ones(len(scores), np.uint8))
     entries = [dict(cells) for cells in _one_by_one(examples, argument, start)]
@@ -209,13 +186,9 @@ def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
     scores = np.fromiter(chain.from_iterable(part.values() for part in entries), np.float64)
     numeric = np.repeat([not isinstance(example, list | tuple) for example in examples], np.diff(lists.offsets))
     scored = ~np.isnan(scores)
-    return Columns(
-        len(examples),
-        mentioned=None if scored.all() else filtered(lists, ~scored),
-        ranked=filtered(lists, scored),
-        scores=scores[scored],
-        numeric=numeric[scored].astype(np.uint8),
-    )
+    mentioned, ranked = None if scored.all() else filtered(lists, ~scored), filtered(lists, scored)
+    bits = numeric[scored].astype(np.uint8)
+    return Columns(len(examples), mentioned=mentioned, ranked=ranked, scores=scores[scored], numeric=bits)
 
 
 def _one_by_one(examples: list[Any], argument: Argument, start: int) -> Iterator[Cells]:
@@ -226,7 +199,6 @@ def _one_by_one(examples: list[Any], argument: Argument, start: int) -> Iterator
 
 
 def _ends(parts: list[Any]) -> Any:
-    """Where the parts begin and end, one after the other."""
     return offsets_of(np.fromiter(map(len, parts), np.int64, len(parts)))
 
 

@@ -88,7 +88,6 @@ def _labels_in(row: np.ndarray[Any, Any]) -> Any:
 
 
 def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
-    """A list of labels as it is, or a row as an array."""
     if not example:
         return example
     kinds = set(map(type, example))
@@ -118,10 +117,9 @@ def _row(values: list[Any], kinds: set[type], argument: Argument, position: int)
         raise InputError(f"{name} is {quoted(values)}, which mixes booleans and integers; give one or the other")
     (first, *more) = values
     if not more and (first in (0, 1) or first != first) and len(argument.reader.config.labels or ()) != 1:
-        raise LabelError(
-            f"{name} is {values}, which may be a row of one label, or hold a label that became a "
-            f"{type(first).__name__}; convert labels with int(), or declare the one label with labels=[...]"
-        )
+        either = f"which may be a row of one label, or hold a label that became a {type(first).__name__}"
+        advice = "convert labels with int(), or declare the one label with labels=[...]"
+        raise LabelError(f"{name} is {values}, {either}; {advice}")
     if len(values) == 2:
         argument.twos.add(position)
     exact = kinds <= {bool} or kinds <= {float}
@@ -129,7 +127,7 @@ def _row(values: list[Any], kinds: set[type], argument: Argument, position: int)
 
 
 def _pairs(values: list[Any]) -> list[Any] | None:
-    """Scores that stand in pairs (label, score), or in mappings with a label and a score; None if these are not."""
+    """Scores in pairs (label, score), or in mappings with a label and a score; None if these are neither."""
     if all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in values):
         return values
     if all(isinstance(pair, dict) and pair.keys() == {"label", "score"} for pair in values):
@@ -149,9 +147,6 @@ def mapping_of(pairs: Iterable[Any], name: str) -> dict[Any, Any]:
         twice = next(label for label in labels if labels.count(label) > 1)
         raise LabelError(f"{name} has two values for label {quoted(twice)}; name each label once")
     return mapping
-
-
-# -- lists that may be either -----------------------------------------------------------------------------------------
 
 
 def note(example: Any, values: list[Any], argument: Argument, position: int) -> None:
@@ -189,7 +184,7 @@ def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
     named = f"label{'s' * (len(labels) > 1)} {' and '.join(map(quoted, labels))}"
     fields = next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(example, method)), None)
     array = "np.asarray(rows)" if argument.many else "np.asarray(row)"
+    either = f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}"
     return InputError(
-        f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}; for indicators "
-        f"give {fields or array} or rows='indicator', for labels sets or rows='labels'"
+        f"{either}; for indicators give {fields or array} or rows='indicator', for labels sets or rows='labels'"
     )

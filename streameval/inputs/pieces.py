@@ -116,7 +116,7 @@ class Columns:
 Piece: TypeAlias = Rows | Scores | Columns
 
 
-def matrix_piece(block: np.ndarray[Any, Any], columns: IntArray, argument: Argument, start: int) -> Piece:
+def matrix_piece(block: np.ndarray[Any, Any], columns: IntArray, argument: Argument, start: int) -> Rows | Scores:
     """Rows of a matrix with these columns, of which the first is the example ``start``."""
     if argument.scored:
         return Scores(columns, *checked_scores(block, argument, places_of(columns, start)))

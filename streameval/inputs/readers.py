@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +64,6 @@ def _array(value: object, argument: Argument) -> Source:
 
 
 def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
-    """The error about an array that has not two dimensions, with what to write instead."""
     kind, advice = str(array.dtype), f"for one example use update, for one label {name}[:, None]"
     if array.dtype.names is not None:
         kind, advice = "record", f"give pd.DataFrame({name})"
@@ -91,7 +90,6 @@ def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument)
 
 
 def _names(columns: IntArray, argument: Argument) -> list[Any]:
-    """The labels of columns."""
     names = argument.reader.labels.labels
     return [names[column] for column in columns.tolist() if column != IGNORED]
 
@@ -129,7 +127,6 @@ def _frame(frame: Any, argument: Argument) -> Source:
 
 
 def _plain(column: Any) -> np.ndarray[Any, Any]:
-    """A column of Arrow as an array, of objects if there are nulls among them."""
     plain = not column.null_count and str(column.type).startswith(("bool", "int", "uint", "float", "double"))
     return column.to_numpy() if plain else np.asarray(column.to_pylist(), object)
 
@@ -256,7 +253,6 @@ def _arrow(array: Any, argument: Argument) -> Source:
 
 
 def _batches(reader: Any, argument: Argument) -> Source:
-    """A reader of record batches of Arrow, batch by batch."""
     return examples_of(chain.from_iterable(batch.to_pylist() for batch in reader), argument)
 
 
@@ -280,33 +276,11 @@ def _polars(series: Any, argument: Argument) -> Source:
 
 
 def _series(series: Any, argument: Argument) -> Source:
-    """A Series of pandas: a column of lists, or of examples of another form."""
     if argument.scored:
         return examples_of(series.to_list(), argument)
     if hasattr(series, "tolist") and (lists := string_lists(series.tolist(), argument)) is not None:
         return _lists(lists, argument)
     return examples_of([value.tolist() if isinstance(value, np.ndarray) else value for value in series], argument)
-
-
-_Reading: TypeAlias = Callable[[Any, Argument], Source]
-
-_SOURCES: dict[Form, _Reading] = {
-    "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
-    "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
-    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "lazy": _refuse_lazy,
-}  # fmt: skip
-"""How an argument of each form is read; any other is refused."""
-
-
-def _reads(form: Form, kind: Any, *marks: str) -> Callable[[_Reading], _Reading]:
-    """Enter a form, known by its class and attributes before any other, with its reader."""
-
-    def entered(reader: _Reading) -> _Reading:
-        enter(form, kind, *marks)
-        _SOURCES[form] = reader
-        return reader
-
-    return entered
 
 
 # -- the best labels --------------------------------------------------------------------------------------------------
@@ -330,7 +304,6 @@ class TopK:
     scores: Any = None
 
 
-@_reads("top_k", TopK)
 def _top_k(best: TopK, argument: Argument) -> Source:
     if not argument.scored:
         return _refuse(best, argument)
@@ -365,7 +338,6 @@ def _top_k(best: TopK, argument: Argument) -> Source:
 
 
 def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
-    """The columns of indices: into the declared labels, into the names of the data frame, or labels."""
     reader, frame = argument.reader, argument.frame
     declared = reader.config.labels
     if declared is None and frame is None:
@@ -377,3 +349,16 @@ def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
         what = f"{count} labels are declared" if declared is not None else f"the data frame has {count} columns"
         raise InputError(f"TopK.indices holds {indices.max()}, but {what}")
     return indices if declared is not None else argument.columns(count)[indices]
+
+
+# -- the forms --------------------------------------------------------------------------------------------------------
+
+
+enter("top_k", TopK)  # known before any other
+
+_SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
+    "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
+    "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
+    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "lazy": _refuse_lazy, "top_k": _top_k,
+}  # fmt: skip
+"""How an argument of each form is read; any other is refused."""

@@ -26,23 +26,7 @@ _FIRST, _EXAMPLES = 3, 12  # examples that are described, and how many labels of
 
 
 class Sample:
-    """What one argument held in the examples that were looked at.
-
-    Attributes
-    ----------
-    labels
-        Those that it mentioned, also as false ones.
-    low, high, numbers
-        Its least and greatest number, and how many numbers there were.
-    binary, permuted
-        Whether all numbers were 0 or 1; whether each example was a permutation of 0, 1, 2 ...
-    single
-        Whether each example was a list of one label.
-    form, width, source
-        What was given; how many columns it has, 0 for examples that name their labels; where labels come from.
-    first, ignored
-        The first examples as they were understood; labels that were ignored.
-    """
+    """What one argument held in the examples that were looked at."""
 
     __slots__ = (
         "binary", "examples", "first", "form", "high", "ignored", "labels", "low", "numbers", "permuted", "single",
@@ -50,12 +34,14 @@ class Sample:
     )  # fmt: skip
 
     def __init__(self, value: object = None, *, many: bool = False) -> None:
-        self.form, self.source, self.width = "" if value is None else _form(value, many), "the examples", 0
-        self.first: list[dict[str, Any]] = []
+        self.form, self.source = "" if value is None else _form(value, many), "the examples"  # of labels
+        self.width = 0  # how many columns there are, 0 for examples that name their labels
+        self.first: list[dict[str, Any]] = []  # examples as they were understood
+        self.labels: set[Any] = set()  # those that were mentioned, also as false ones
         self.ignored: set[Any] = set()
         self.examples = self.numbers = 0
-        self.low, self.high = math.inf, -math.inf
-        self.labels: set[Any] = set()
+        self.low, self.high = math.inf, -math.inf  # the least and the greatest number
+        # Whether all numbers were 0 or 1, each example a permutation of 0, 1, 2 ..., and each a list of one label.
         self.binary = self.permuted = self.single = True
 
     def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, single: bool = False) -> None:
@@ -99,13 +85,9 @@ class Sample:
     def merge(self, other: Sample) -> None:
         """Take over what was noted of further examples."""
         self.examples, self.numbers = self.examples + other.examples, self.numbers + other.numbers
-        self.low, self.high, self.labels = (
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.labels | other.labels,
-        )
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.labels, self.ignored = self.labels | other.labels, self.ignored | other.ignored
         self.first, self.width = (self.first + other.first)[:_FIRST], max(self.width, other.width)
-        self.ignored = self.ignored | other.ignored
         for name in ("binary", "permuted", "single"):
             setattr(self, name, getattr(self, name) and getattr(other, name))
 
@@ -127,7 +109,6 @@ class Sample:
 
 
 def _form(value: Any, many: bool) -> str:
-    """What was given, in a few words."""
     form, shape, kind = form_of(value), getattr(value, "shape", ()), None
     if form in ("array", "arrow", "polars", "series", "sparse"):
         kind = getattr(value, "dtype", None) or getattr(value, "type", None)
@@ -191,8 +172,9 @@ def undescribed(record: Record) -> int:
 
 def note_one(arguments: Sequence[Argument], slots: list[int]) -> None:
     """Note how an example without scores is understood."""
-    if undescribed(arguments[0].reader.record):
-        _note([argument.sample for argument in arguments[:2]], arguments[0].reader.labels.labels, slots)
+    reader = arguments[0].reader
+    if undescribed(reader.record):
+        _note([argument.sample for argument in arguments[:2]], reader.labels.labels, slots)
 
 
 def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
@@ -219,7 +201,6 @@ def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
 
 
 def _note(samples: Sequence[Sample], names: list[Label], slots: list[int]) -> None:
-    """Note an example by the slots of its cells."""
     cells = [(names[slot // 5], slot % 5) for slot in sorted(slots)]
     true, pred, masked = ([label for label, outcome in cells if outcome in one_of] for one_of in ((1, 3), (2, 3), (4,)))
     samples[0].first.append({"labels": true} | ({"masked": masked} if masked else {}))
@@ -246,8 +227,5 @@ def check_row_keys(y_true: Any, y_pred: Any) -> Iterator[tuple[str, str]]:
     if one.equals(other) or any((np.asarray(key) == np.arange(len(key))).all() for key in keys):
         return
     if len(one.symmetric_difference(other)) == 0:
-        yield (
-            "rows",
-            "rows are matched by position, but the indexes of y_true and y_pred hold the same keys in another order; "
-            "write y_pred.loc[y_true.index]",
-        )
+        other_order = "but the indexes of y_true and y_pred hold the same keys in another order"
+        yield "rows", f"rows are matched by position, {other_order}; write y_pred.loc[y_true.index]"

@@ -32,13 +32,13 @@ def checked_weight(weight: object) -> float:
 def checked_weights(weights: object) -> FloatArray:
     """Example weights as a float64 vector, or `InputError`."""
     if isinstance(weights, list | tuple):
-        listed = []
+        checked = np.zeros(len(weights))
         for position, weight in enumerate(weights):
             try:
-                listed.append(checked_weight(weight))
+                checked[position] = checked_weight(weight)
             except InputError as error:
                 raise InputError(f"weights[{position}]: {error}") from None
-        return np.array(listed, np.float64)
+        return checked
     array = np.asarray(array_of(weights, "weights"))
     if array.ndim != 1 or array.dtype.kind not in "iuf" or np.ma.is_masked(weights):
         shape = f"weights has shape {array.shape} and type {array.dtype}"
@@ -82,36 +82,37 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
     value = python_value(value)
     if isinstance(value, bool):
         return value
-    name, role = argument.place, argument.role
-    if role == TRUE and is_nothing(value):
+    role, compared = argument.role, argument.compared
+    if role == TRUE and (is_nothing(value) or (isinstance(value, _NUMBERS) and value != value)):
         return None
     if isinstance(value, _NUMBERS):
         if value != value:
-            if role == TRUE:
-                return None
-            if argument.compared and argument.reader.drops_nan:
+            if compared and argument.reader.drops_nan:
                 return False
-            missing = ', or construct with nan="missing"' if argument.compared else ""
-            raise InputError(f"{name} is NaN for label {quoted(label)}; give a number, or leave the label out{missing}")
-        if argument.compared:
+            raise _wrong("NaN", label, f"give a number, or leave the label out{_MISSING * compared}", argument)
+        if compared:
             if value in (math.inf, -math.inf):
-                raise InputError(f"{name} is infinite for label {quoted(label)}; scores must be finite")
+                raise _wrong("infinite", label, "scores must be finite", argument)
             return bool(value >= (argument.reader.threshold(label) if threshold is None else threshold))
         if value == 0 or value == 1:
             return bool(value)
-    expected = "scores are ints or floats, binary predictions booleans" if argument.compared else _EXPECTED[role]
-    raise InputError(f"{name} is {quoted(value)} for label {quoted(label)}; {expected}{_advice_about(value, role)}")
+    expected = "scores are ints or floats, binary predictions booleans" if compared else _EXPECTED[role]
+    raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, role)}", argument)
+
+
+def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
+    return InputError(f"{argument.place} is {value} for label {quoted(label)}; {advice}")
+
+
+_MISSING = ', or construct with nan="missing"'
 
 
 def _advice_about(value: Any, role: int) -> str:
     """What to write instead of a value that is no indicator."""
     if isinstance(value, str):
-        words = ("0", "1", "0.0", "1.0", "true", "false")
-        return (
-            ": convert strings, with value == '1' or .astype(int)"
-            if value.lower() in words
-            else ": for labels give lists"
-        )
+        if value.lower() in ("0", "1", "0.0", "1.0", "true", "false"):
+            return ": convert strings, with value == '1' or .astype(int)"
+        return ": for labels give lists"
     number = number_or_none(value)
     if number == -1:
         return ": for -1 and 1 give y > 0"
@@ -178,7 +179,7 @@ def refusal(values: Any, wrong: np.ndarray[Any, Any], advice: str, argument: Arg
     position, column = places(index)
     value = values.flat[index]
     label = f" for label {quoted(argument.reader.labels.labels[column])}" if column >= 0 else ""
-    missing = ', or construct with nan="missing"' if argument.role == PRED and value != value else ""
+    missing = _MISSING if argument.role == PRED and value != value else ""
     text = quoted(value) if isinstance(value, str) else value
     return InputError(f"{argument.at(position)} is {text}{label}; {advice}{missing}")
 
@@ -189,17 +190,14 @@ def binarize(
     """1 where the values of an array are positive, and 1 where masked (None if nowhere)."""
     kind = block.dtype.kind
     if kind == "O":
-        bounds = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape).reshape(-1).tolist()
-        cells = zip(block.reshape(-1).tolist(), bounds, strict=True)
-        labels = argument.reader.labels.labels
-        outcomes = list[bool | None]()
-        for value, bound in cells:
-            argument.position, column = places(len(outcomes))
-            outcomes.append(binary(value, labels[column], argument, bound))
+        bounds, labels = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape), argument.reader.labels.labels
+        cells = list[bool | None]()
+        for value, bound in zip(block.reshape(-1).tolist(), bounds.reshape(-1).tolist(), strict=True):
+            argument.position, column = places(len(cells))
+            cells.append(binary(value, labels[column], argument, bound))
         argument.position = None
-        positive, masked = (
-            np.array([cell is outcome for cell in outcomes], np.uint8).reshape(block.shape) for outcome in (True, None)
-        )
+        outcomes = np.array(cells, object).reshape(block.shape)
+        positive, masked = ((outcomes == outcome).astype(np.uint8) for outcome in (True, None))
         return positive, masked if masked.any() else None
     if kind == "b":
         bits = np.ascontiguousarray(block).view(np.uint8)
@@ -243,9 +241,6 @@ def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray
         return np.asarray(np.where(low, np.nextafter(narrow, narrow_type.type(np.inf)), narrow))
 
 
-# -- scores that states read ------------------------------------------------------------------------------------------
-
-
 def score_of(value: object, label: object, argument: Argument) -> float:
     """A score as a float64, NaN where it is missing."""
     value = python_value(value)
@@ -253,19 +248,16 @@ def score_of(value: object, label: object, argument: Argument) -> float:
         raise no_scores({label: value})
     number = number_or_none(value)
     if number is None:
-        raise InputError(f"{argument.place} is {quoted(value)} for label {quoted(label)}; scores are numbers")
+        raise _wrong(quoted(value), label, "scores are numbers", argument)
     if math.isnan(number):
         if argument.reader.drops_nan:
             return number
-        raise InputError(
-            f'{argument.place} is NaN for label {quoted(label)}; give a number, or construct with nan="missing"'
-        )
+        raise _wrong("NaN", label, f"give a number{_MISSING}", argument)
     if math.isinf(number):
-        raise InputError(f"{argument.place} is infinite for label {quoted(label)}; scores must be finite")
+        raise _wrong("infinite", label, "scores must be finite", argument)
     if number != value:
-        raise InputError(
-            f"{argument.place} is {quoted(value)} for label {quoted(label)}, which no float64 equals; round it first"
-        )
+        inexact = f"{argument.place} is {quoted(value)} for label {quoted(label)}, which no float64 equals"
+        raise InputError(f"{inexact}; round it first")
     return number
 
 
@@ -281,9 +273,8 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
             raise no_scores("booleans")
         numbers = [math.nan if value is None else number_or_none(value) for value in flat]
         if None in numbers:
-            raise refusal(
-                array, np.array([number is None for number in numbers]), "scores are numbers", argument, places
-            )
+            wrong = np.array([number is None for number in numbers])
+            raise refusal(array, wrong, "scores are numbers", argument, places)
         array = np.array(numbers, np.float64).reshape(array.shape)
     if kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
         raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")
@@ -299,7 +290,7 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
     if finite.all():
         return scores, None
     missing = np.isnan(scores)
-    wrong = ~(finite | missing) if argument.reader.drops_nan else ~finite
+    wrong = ~finite & ~(missing & argument.reader.drops_nan)
     if wrong.any():
         raise refusal(scores, wrong, "scores must be finite", argument, places)
     return np.where(missing, scores.dtype.type(0), scores), missing.view(np.uint8)
@@ -309,9 +300,6 @@ def no_scores(value: object) -> InputError:
     """The error about binary predictions where scores are needed."""
     binary = f"y_pred holds binary predictions ({quoted(value)})"
     return InputError(f"{binary}, but rankings and curves need scores; give numbers, or ranked lists")
-
-
-# -- tensors, which are known by their methods ------------------------------------------------------------------------
 
 
 def is_tensor(kind: type) -> bool:

@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, Literal, TypeAlias, get_args
 
 from streameval.errors import InputError, StreamevalError
-from streameval.inputs import checked_weight
+from streameval.inputs.values import checked_weight
 from streameval.progressive.model import Predictor, learn_method
 from streameval.progressive.target import Target, check_order
 from streameval.schema.text import check_choice, quoted

@@ -19,7 +19,7 @@ from streameval.evaluation.guarding import Declined, changes, combines, copied, 
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
-from streameval.inputs import Reader
+from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Table
 from streameval.schema.config import Null

@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.counting import core_of, unlimited, with_states
-from streameval.inputs import checked_weight
+from streameval.inputs.values import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.keywords import checked

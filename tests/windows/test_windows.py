@@ -23,7 +23,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval.inputs import Reader, read_one
+from streameval.inputs.batching import read_one
+from streameval.inputs.columns import Reader
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.tape import numpy as _tape
