@@ -42,25 +42,12 @@ def score(
 ) -> Scores: ...  # fmt: skip
 @forgiving
 def score(
-    y_true: object,
-    y_pred: object,
-    metrics: MetricLike | Iterable[MetricLike] | None = None,
-    *,
-    weights: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    mask: object = None,
-    labels: Iterable[Label] | None = None,
-    unknown: Unknown = "error",
-    threshold: Threshold = None,
-    nan: Nan = "error",
-    ties: Ties = "shared",
-    inverse_propensities: Mapping[Label, float] | None = None,
-    label_limit: int | None = None,
-    rows: Rows | None = None,
-    null: Null = "error",
-    threads: int = 1,
-    **mistaken: Never,
-) -> object:
+    y_true: object, y_pred: object, metrics: MetricLike | Iterable[MetricLike] | None = None, *,
+    weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None, mask: object = None,
+    labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error",
+    ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None,
+    rows: Rows | None = None, null: Null = "error", threads: int = 1, **mistaken: Never,
+) -> object:  # fmt: skip
     """Compute metrics of arrays, lists or data frames in one call.
 
     Parameters
@@ -106,12 +93,12 @@ def score(
         cast("Iterable[MetricLike]", chosen), labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
         inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
-    counts.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
-    _warn_of_nothing(counts)
+    _count(counts, y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
     return counts.get(counts.metrics[0]) if single else counts.get()
 
 
-def _warn_of_nothing(counts: Evaluator) -> None:
+def _count(counts: Evaluator, *sides: object, **options: Any) -> None:
+    counts.update_many(*sides, **options)
     if not counts.examples:
         warn("y_true and y_pred have no examples, so each value is that of zero_division=, by default 0")
 
@@ -119,20 +106,8 @@ def _warn_of_nothing(counts: Evaluator) -> None:
 def describe(y_true: object, y_pred: object, **options: Any) -> InputSummary:
     """Describe how `score` reads two arguments: form, labels and first examples of each.
 
-    Parameters
-    ----------
-    y_true, y_pred, **options
-        As for `score`.
-
-    Returns
-    -------
-    InputSummary
-        A dict by argument, which prints itself in lines; ``input_summary`` of whatever counts is the same.
-
-    Raises
-    ------
-    InputError, LabelError
-        If an argument cannot be understood.
+    Arguments and errors are those of `score`. The result is a dict by argument, which prints itself in lines;
+    ``input_summary`` of whatever counts is the same.
 
     Examples
     --------
@@ -166,18 +141,10 @@ def classification_report(
 ) -> dict[str, dict[str, float]]: ...  # fmt: skip
 @forgiving
 def classification_report(
-    y_true: object,
-    y_pred: object,
-    *,
-    weights: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    labels: Iterable[Label] | None = None,
-    threshold: Threshold = None,
-    zero_division: float = 0.0,
-    digits: int = 2,
-    output_dict: bool = False,
-    **mistaken: Never,
-) -> str | dict[str, dict[str, float]]:
+    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2,
+    output_dict: bool = False, **mistaken: Never,
+) -> str | dict[str, dict[str, float]]:  # fmt: skip
     """Precision, recall, F1 and support of every label and average, as text, as in scikit-learn.
 
     Parameters
@@ -221,8 +188,7 @@ def classification_report(
     if type(digits) is not int or not 0 <= digits <= 100:
         raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
     counts = Evaluator([], labels=labels, threshold=threshold)
-    counts.update_many(y_true, y_pred, weights=weights)
-    _warn_of_nothing(counts)
+    _count(counts, y_true, y_pred, weights=weights)
     report = report_of(counts)
     columns = [*report.label_values(zero_division).values(), report.support]
     rows = list(zip(map(printable, report.labels), map(list, zip(*columns, strict=True)), strict=True))
@@ -233,8 +199,7 @@ def classification_report(
     content: dict[str, dict[str, float]] = {}
     for name, values in rows:
         if name in content:
-            raise InputError(
-                f"two rows of the report are named {quoted(name)}; rename a label, or use Evaluator.to_dict"
-            )
+            twice = f"two rows of the report are named {quoted(name)}"
+            raise InputError(f"{twice}; rename a label, or use Evaluator.to_dict")
         content[name] = dict(zip(("precision", "recall", "f1-score", "support"), map(float, values), strict=True))
     return content
