@@ -65,10 +65,7 @@ class Core:
         return cls(config, states_of(config, labels))
 
     def scratch(self, guard: commit.Guard | None = None) -> Core:
-        """An empty core to gather examples in, of the object of ``guard``, by default the one that counts with this.
-
-        Its cost does not depend on how many labels are known.
-        """
+        """An empty core to gather examples in, at a cost that does not depend on how many labels are known."""
         record = record_of(self.labels.guard if guard is None else guard, self.labels)
         if len(self.labels) > FEW and not self.config.options:  # other states need the order of the labels
             core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels, record)
@@ -78,8 +75,6 @@ class Core:
         if core.labels is not self.labels:  # it is looked when they are merged
             core.labels.bound(None)
         return core
-
-    # -- one example --------------------------------------------------------------------------------------------------
 
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
         """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held until the commit."""
@@ -97,7 +92,7 @@ class Core:
         return self.states.taken(example, labels)
 
     def prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> Part:
-        """Prepare an unweighted example straight from what the user gave, if it is of a common form."""
+        """Prepare an unweighted example straight from what the user passed, or raise `Declined`."""
         labels = self.labels
         if not self.fast_path or self.weights.value is not None:
             raise Declined
@@ -107,7 +102,7 @@ class Core:
         raise self.decisions.declined(part) if part > OTHER else Declined
 
     def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
-        """Count one unweighted example straight from what the user gave, if it is right and of a common form."""
+        """Count one unweighted example straight from what the user passed, if it is of a common form."""
         if not self.fast_path:
             return False
         labels = self.labels
@@ -158,10 +153,7 @@ class Core:
 
     @staticmethod
     def _columns_of(matrix: ScoreArray) -> IntArray:
-        """The columns of rows that mention all labels in order."""
         return _COLUMNS[: matrix.shape[1]] if matrix.shape[1] <= FEW else np.arange(matrix.shape[1])
-
-    # -- many examples ------------------------------------------------------------------------------------------------
 
     def read_many(
         self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1, null: Null = "error"
@@ -171,8 +163,7 @@ class Core:
 
     def read_scores(self, y_true: object, y_pred: object) -> list[Batch] | None:
         """Unweighted examples for states that read scores, if they are plain arrays, and not too many for one batch."""
-        labels = self.labels
-        true, scores = array_within(y_true), array_within(y_pred)
+        labels, true, scores = self.labels, array_within(y_true), array_within(y_pred)
         if not self.scored or not self._placed or type(true) is not np.ndarray or true.ndim != 2 or true.size > _PIECE:
             return None
         read = self.table.read_scores(labels.known, labels.fixed, true, scores, self.threshold)
@@ -193,7 +184,6 @@ class Core:
         return False
 
     def _note(self, *sides: list[object] | tuple[object, ...]) -> None:
-        """Note the first of examples that were counted, if some are to be noted."""
         record, labels = self.reader.record, self.labels
         if record.room:
             first = zip(*(side[: undescribed(record)] for side in sides), strict=False)

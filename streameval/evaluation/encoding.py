@@ -60,9 +60,6 @@ def take_empty(source: Source) -> Saved:
     return Saved(holder, *_HEADS.take(source))
 
 
-# -- configuration ----------------------------------------------------------------------------------------------------
-
-
 def _put_threshold(sink: Sink, threshold: Threshold) -> None:
     if isinstance(threshold, float):
         sink.append(struct.pack("<Bd", 0, threshold))
@@ -129,9 +126,6 @@ def _take_head(source: Source) -> tuple[Config, tuple[str, ...]]:
 
 
 _HEADS = Cached(_take_head)
-
-
-# -- states -----------------------------------------------------------------------------------------------------------
 
 
 def put_states(sink: Sink, config: Config, contents: Mapping[str, Any], least: int = 0) -> None:

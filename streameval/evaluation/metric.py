@@ -78,7 +78,6 @@ class Metric(Accumulator):
 
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:
-        """The metric that bytes hold; the base class reads all of them."""
         if cls is Metric and saved.holder == METRIC and len(saved.metrics) == 1:
             return cast("Self", class_of(entry_of(specs_named(saved.metrics)[0].name))._from_saved(saved))
         return super()._from_saved(saved)

@@ -107,7 +107,6 @@ def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:
 
 
 def _counted(named: object, what: str) -> _Named:
-    """Independent evaluators or metrics by name: of a mapping, or of slices."""
     if named is None:
         return []
     if isinstance(named, Mapping):

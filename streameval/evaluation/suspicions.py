@@ -90,7 +90,6 @@ def _suspicions(core: Core, record: Record) -> _Warnings:
 
 
 def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:
-    """What is wrong with scores and a threshold, which so many cells reach and so many do not."""
     compared = f"scores from {pred.low:.4g} to {pred.high:.4g} are compared with threshold {threshold:g}"
     if threshold == 0.5 and (pred.low < 0 or pred.high > 1):
         yield "threshold", f"{compared}, which is for probabilities; for logits say threshold=0"
@@ -115,7 +114,6 @@ def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, ex
 
 
 def _same(true: list[Label], pred: list[Label]) -> bool:
-    """Whether labels differ in type, case, surrounding space or a common prefix alone."""
     plain = [{_folded(label) for label in side} for side in (true, pred)]
     cut = [{name[len(os.path.commonprefix([*side])) :] for name in side} if len(side) > 1 else side for side in plain]  # noqa: RUF071
     return any(a == b or a < b or b < a for a, b in ((plain[0], plain[1]), (cut[0], plain[1]), (plain[0], cut[1])))

@@ -58,7 +58,6 @@ class Saveable:
             write_file(path, self._pieces())
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: tables side by side."""
         from streameval.report.notebook import notebook_html
 
         with held(self), silent():
@@ -140,7 +139,6 @@ class Mergeable(Saveable):
     __hash__ = None  # type: ignore[assignment]
 
     def _equals(self, other: Self) -> bool:
-        """Whether the two, of one class and held, have the same content."""
         return self.to_bytes() == other.to_bytes()
 
     def __add__(self, other: Self) -> Self:

@@ -174,7 +174,6 @@ def encoded_strings(values: Any, name: str) -> tuple[Any, list[Any]]:
 
 
 def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:
-    """Where strings begin and end, and the bytes of all, without a copy."""
     _, bounds, data = values.buffers()
     kind: Any = np.int32 if str(values.type) == "string" else np.int64
     size = np.dtype(kind).itemsize
@@ -187,7 +186,6 @@ def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:
 
 
 def _views(values: Any, name: str) -> tuple[UInt8Array, list[UInt8Array]]:
-    """The views of strings, and the bytes that they are of, without a copy."""
     _, views, *data = values.buffers()
     if not len(values):
         return np.zeros(0, np.uint8), []
@@ -199,7 +197,6 @@ def _views(values: Any, name: str) -> tuple[UInt8Array, list[UInt8Array]]:
 
 @contextmanager
 def _decoding(name: str) -> Iterator[None]:
-    """Refuse bytes that should be a string and are not."""
     try:
         yield
     except UnicodeDecodeError as error:

@@ -129,7 +129,6 @@ def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: in
 
 
 def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> Dense | None:
-    """The pieces as a batch of matrices, if all are."""
     predictions, rows = pieces[1], [piece for piece in (pieces[0], *pieces[2:]) if isinstance(piece, Rows)]
     if isinstance(predictions, Columns) or len(rows) < len(pieces) - 1:
         return None
@@ -234,5 +233,4 @@ def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader
 
 
 def _plain(lists: Lists) -> Lists:
-    """Lists whose places are columns, as states of scores read them."""
     return Lists(np.ascontiguousarray(lists.offsets, np.int64), np.ascontiguousarray(lists.flat(), np.int64))

@@ -36,10 +36,7 @@ class Reader:
     def __init__(
         self, config: Config, labels: LabelIndex, known: LabelIndex | None = None, record: Record | None = None
     ) -> None:
-        """``known`` holds the declared labels if ``labels`` does not: it then registers those that occur.
-
-        ``record`` is that of the object, by default of the one that counts in the columns of ``labels``.
-        """
+        """``known`` holds the declared labels if ``labels`` does not: it then registers those that occur."""
         self._record = record
         self.config, self.labels, self._known = config, labels, labels if known is None else known
         self.reset()
@@ -167,11 +164,10 @@ class Reader:
         self._check_forms(record)
         width = max(self._unnamed.values(), default=0)
         if width < (record.width or 0) and self._unnamed:
-            record.warn(
-                "width",
-                f"{name} has {width} columns without names, but rows before had {record.width}: labels from {width} on "
-                "are not in these examples; construct with labels=[...], so that each row must name or have all",
-            )
+            narrow = f"{name} has {width} columns without names, but rows before had {record.width}"
+            absent = f"labels from {width} on are not in these examples"
+            advice = "construct with labels=[...], so that each row must name or have all"
+            record.warn("width", f"{narrow}: {absent}; {advice}")
 
     def note(self, examples: int) -> None:
         """Refuse what cannot be counted beside what was, and remember what the call held, so many examples."""

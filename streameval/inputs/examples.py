@@ -25,8 +25,6 @@ _COLLECTIONS = {set, frozenset, list, tuple}
 
 Cells: TypeAlias = Iterable[tuple[int, Any]]
 
-# -- one example ------------------------------------------------------------------------------------------------------
-
 
 def cells_in(example: object, argument: Argument) -> Cells:
     """One argument of one example as (column, bits) pairs, possibly repeated; ignored labels have column `IGNORED`.
@@ -69,7 +67,6 @@ def _of_series(series: Any, argument: Argument) -> Cells:
 
 
 def _of_frame(frame: Any, argument: Argument) -> Cells:
-    """A data frame or table of one row."""
     form = form_of(frame)
     if frame.shape[0] != 1:
         return _refuse_shape(frame, argument)
@@ -192,7 +189,6 @@ def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
 
 
 def _one_by_one(examples: list[Any], argument: Argument, start: int) -> Iterator[Cells]:
-    """The cells of each example; errors say which it is."""
     for argument.position, example in enumerate(examples, start):
         yield cells_in(example, argument)
     argument.position = None

@@ -54,7 +54,6 @@ def _refuse_lazy(_: object, argument: Argument) -> Source:
 
 
 def _array(value: object, argument: Argument) -> Source:
-    """An array: a matrix, or a column of examples."""
     array = array_of(value, argument.name)
     if array.ndim == 2:
         return _matrix(array, argument.columns(array.shape[1]), argument)
@@ -228,7 +227,6 @@ _VALUES = ("bool", "halffloat", "float", "double")  # which are no labels, so th
 
 
 def _arrow(array: Any, argument: Argument) -> Source:
-    """An Arrow column of lists, rows or structs; other Arrow types go through Python objects."""
     name, kind, nulls = argument.name, str(array.type), array.null_count
     if nulls and argument.null == "error":
         advice = "drop those rows, or say null='empty', if they are rows without labels"
@@ -349,9 +347,6 @@ def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
         what = f"{count} labels are declared" if declared is not None else f"the data frame has {count} columns"
         raise InputError(f"TopK.indices holds {indices.max()}, but {what}")
     return indices if declared is not None else argument.columns(count)[indices]
-
-
-# -- the forms --------------------------------------------------------------------------------------------------------
 
 
 enter("top_k", TopK)  # known before any other

@@ -108,7 +108,6 @@ _MISSING = ', or construct with nan="missing"'
 
 
 def _advice_about(value: Any, role: int) -> str:
-    """What to write instead of a value that is no indicator."""
     if isinstance(value, str):
         if value.lower() in ("0", "1", "0.0", "1.0", "true", "false"):
             return ": convert strings, with value == '1' or .astype(int)"

@@ -209,7 +209,6 @@ def part_of(lists: Lists, start: int, stop: int) -> tuple[Lists, slice]:
 
 
 def _taken(lists: Lists, rows: slice | IntArray, values: FloatArray | None = None) -> tuple[Lists, FloatArray | None]:
-    """The lists of some examples, and the values that belong to their places."""
     if isinstance(rows, slice):
         lists, span = part_of(lists, rows.start, rows.stop)
         return lists, None if values is None else values[span]

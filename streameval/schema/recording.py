@@ -267,13 +267,11 @@ def rows_of(lengths: Int32Array | IntArray) -> IntArray:
 
 
 def _entries(lengths: Int32Array, order: IntArray) -> Places:
-    """Where the entries of some examples stand among all entries, in this order of the examples."""
     offsets = offsets_of(lengths)
     return backend.lists.taken(offsets, np.arange(offsets[-1]), order)[1]
 
 
 def _split(entries: np.ndarray[Any, Any], lengths: Int32Array) -> list[list[Any]]:
-    """The entries of each example."""
     bounds, listed = offsets_of(lengths).tolist(), entries.tolist()
     return [listed[start:stop] for start, stop in pairwise(bounds)]
 
