@@ -130,9 +130,8 @@ class Evaluator(Accumulator):
     def bounds(self, metric: MetricLike) -> Bounds | dict[Label, Bounds]:
         """The value of a metric with bounds that contain the exact one.
 
-        Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
-        say what the bins leave open. Where that is but the rounding to a float64, ``exact`` is set, and both bounds
-        are the value or the float next to it.
+        Metrics of curves are read from bins of scores, and the bounds say what these leave open. Where that is but the
+        rounding to a float64, ``exact`` is set, and both bounds are the value or the float next to it.
         """
         return certified(_spec_of(metric), self._views())
 

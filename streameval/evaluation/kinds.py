@@ -1,8 +1,4 @@
-"""The registry of state kinds: the one place that joins the states, their bytes and what formulas read.
-
-Decisions are part of every set of states, so they are no entry. The code of a kind is large and seldom needed: it is
-imported once an object has such a state.
-"""
+"""The registry of the kinds of state besides decisions: what joins the states, their bytes and what formulas read."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ from streameval.wire.fields import Option, Sink
 
 
 class Code(NamedTuple):
-    """What a kind is made of: its state, what formulas read of it, how contents are written and read, its options."""
+    """What a kind is made of, imported once an object has such a state."""
 
     state: type[State[Any]]
     view: Callable[[Any, IntArray], Any]  # for the labels in these columns
@@ -106,22 +102,12 @@ def states_of(config: Config, labels: LabelIndex, contents: Mapping[str, Any] | 
 def options_for(
     specs: Iterable[MetricSpec], keep: Iterable[str] = (), arguments: Mapping[str, Any] | None = None
 ) -> tuple[StateOptions, ...]:
-    """The states that metrics and a user require, besides decisions, and what each must count.
-
-    ``arguments`` are those that some kind understands, by name.
-
-    Raises
-    ------
-    MetricError
-        If ``keep`` has an unknown name, or arguments do not go with the metrics.
-    """
+    """The states that metrics, and a user with ``keep`` and arguments, require besides decisions, or `MetricError`."""
     names = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
     known = list(dict.fromkeys([*KINDS, *chain.from_iterable(kind.names for kind in KINDS.values())]))
-    for name in names:
-        if name not in known:
-            raise MetricError(
-                f"keep must hold {', '.join(map(repr, known))}, not {quoted(name)}{suggestion(name, known)}"
-            )
+    if wrong := [name for name in names if name not in known]:
+        hint = suggestion(wrong[0], known)
+        raise MetricError(f"keep must hold {', '.join(map(repr, known))}, not {quoted(wrong[0])}{hint}")
     needs = dict[str, list[Mapping[str, Any]]]()
     for spec in specs:
         entry = entry_of(spec.name)

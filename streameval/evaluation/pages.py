@@ -82,11 +82,10 @@ def to_html(
         [(name, report_of(each, specs)) for name, each in _counted(named, what)]
         for what, named in (("slices", slices), ("windows", windows))
     ]
+    reports, meta = [(name, report_of(each, specs)) for name, each in counts], {} if meta is None else meta
     return html_page(
-        [(name, report_of(each, specs)) for name, each in counts],
-        title=title, meta={} if meta is None else meta, trace=trace, slices=parts[0], windows=parts[1],
-        max_labels=max_labels,
-    )  # fmt: skip
+        reports, title=title, meta=meta, trace=trace, slices=parts[0], windows=parts[1], max_labels=max_labels
+    )
 
 
 def save_html(

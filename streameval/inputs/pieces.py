@@ -16,25 +16,23 @@ from streameval.schema.batch import offsets_of
 _NOTHING = np.zeros(0, np.int64)
 
 
+@dataclass(slots=True, eq=False)
 class Source:
-    """One argument, read piece by piece; ``length`` is None where it is not known before the end."""
+    """One argument, read piece by piece."""
 
-    __slots__ = ("_piece", "_start", "length", "width")
-
-    def __init__(self, length: int | None, width: int, piece: Callable[[int, int], Piece]) -> None:
-        """Of examples of ``width`` cells; ``piece(start, stop)`` reads some of them, fewer at the end."""
-        self.length, self.width, self._piece, self._start = length, width, piece, 0
+    length: int | None  # None where it is not known before the end
+    width: int  # of an example in cells
+    piece: Callable[[int, int], Piece]  # reads the examples from one to before another, fewer at the end
+    start: int = 0
 
     def take(self, size: int) -> Piece:
         """The next ``size`` examples, fewer at the end."""
-        start, self._start = self._start, self._start + size
-        return self._piece(start, self._start)
+        start, self.start = self.start, self.start + size
+        return self.piece(start, self.start)
 
 
 class Rows:
     """Rows of a matrix whose columns are all mentioned; values are looked at when they are needed."""
-
-    __slots__ = ("_argument", "_read", "_start", "block", "columns", "thresholds")
 
     def __init__(self, block: np.ndarray[Any, Any], columns: IntArray, argument: Argument, start: int) -> None:
         self.block, self.columns, self._argument, self._start = block, columns, argument, start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -79,8 +80,7 @@ def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument)
     if not argument.scored:
         values = plain_array(values, argument.name)
     if argument.sample is not None:
-        labels = _names(columns, argument)
-        argument.sample.add_rows(labels, values[:FEW, :_WIDE])
+        argument.sample.add_rows(_names(columns, argument), values[:FEW, :_WIDE])
     if argument.reader.config.unknown == "ignore" and (columns == IGNORED).any():
         values, columns = values[:, columns != IGNORED], columns[columns != IGNORED]
     return Source(
@@ -105,12 +105,10 @@ def _frame(frame: Any, argument: Argument) -> Source:
         raise LabelError(f"{argument.name} has columns named by floats, {quoted(names)}; write .columns.astype(int)")
     argument.frame = names
     columns = np.array(argument.reader.columns_in(names, argument.name), np.int64)
-    seen: set[int] = set()
-    for label, column in zip(names, columns.tolist(), strict=True):
-        if column in seen:
+    for column, times in Counter(columns.tolist()).items():
+        if times > 1 and column != IGNORED:
+            label = names[int(np.flatnonzero(columns == column)[1])]
             raise LabelError(f"{argument.name} has two columns named {quoted(label)}; name each label once")
-        if column != IGNORED:
-            seen.add(column)
     if form == "frame":
         values = np.asarray(frame.to_numpy())
         kinds = {str(kind).lower() for kind in frame.dtypes}

@@ -28,11 +28,6 @@ _FIRST, _EXAMPLES = 3, 12  # examples that are described, and how many labels of
 class Sample:
     """What one argument held in the examples that were looked at."""
 
-    __slots__ = (
-        "binary", "examples", "first", "form", "high", "ignored", "labels", "low", "numbers", "permuted", "single",
-        "source", "width",
-    )  # fmt: skip
-
     def __init__(self, value: object = None, *, many: bool = False) -> None:
         self.form, self.source = "" if value is None else _form(value, many), "the examples"  # of labels
         self.width = 0  # how many columns there are, 0 for examples that name their labels

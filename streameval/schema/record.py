@@ -16,8 +16,6 @@ FIRST, FEW = 100, 20
 class Record:
     """What readers met over the life of one object, with its windows and slices, whose guard holds it."""
 
-    __slots__ = ("due", "is_read", "room", "samples", "strings", "warnings", "width")
-
     def __init__(self) -> None:
         self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
         self.forget()
