@@ -161,13 +161,10 @@ def _shortened(text: str) -> str:
 
 def _broken(line: str) -> str:
     """A line that is longer than 120 characters as several, with as many parameters in each as there is room for."""
-    start, end = "    def __init__(", ") -> None: ..."
     if len(line) <= 120:
         return line
-    parts = re.split(r", (?=\w+:|\*)", line.removeprefix(start).removesuffix(end))
-    filled = ", ".join(part.replace(" ", "\0") for part in parts)
-    inner = textwrap.fill(filled, 120, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
-    return f"{start}\n{inner}\n    {end}".replace("\0", " ")
+    parts = " ".join(part.replace(" ", "\0") for part in re.split(r"(?<=,) (?=\w+:|\*)", line))
+    return textwrap.fill(parts, 120, subsequent_indent=" " * 17, break_on_hyphens=False).replace("\0", " ")
 
 
 def _own(entry: MetricInfo) -> list[str]:
