@@ -175,7 +175,9 @@ class Core:
             return False
         known = -1
         for most in (_FIRST, 2 * _FIRST, None) if len(y_true) > 4 * _FIRST else (None,):
-            before, known = known, self._register(y_true, y_pred, most)
+            self.reader.register(y_true, most)
+            self.reader.register(y_pred, most)
+            before, known = known, len(self.labels)
             # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
             if (most is None or known == before) and self.fast_count_many(y_true, y_pred):
                 self.reader.note(0)
@@ -191,12 +193,6 @@ class Core:
             placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
             slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
             note_examples(record, self.config, sides, slots, labels.labels, many=True)
-
-    def _register(self, y_true: object, y_pred: object, most: int | None) -> int:
-        """How many labels there are, after registering those of the first examples."""
-        self.reader.register(y_true, most)
-        self.reader.register(y_pred, most)
-        return len(self.labels)
 
 
 def restored_states(config: Config, contents: Mapping[str, Any]) -> StateSet:

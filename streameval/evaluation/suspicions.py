@@ -36,10 +36,11 @@ def look(guard: commit.Guard, core: Callable[[], Core], *, is_read: bool = True)
             return
         if is_read:
             record.is_read = True
-        if examples >= record.due:
-            record.postpone(examples)
+        while examples >= record.due:  # to look again at twice as many, after noting some more
+            record.due, record.room = 2 * record.due, FEW
         warnings = [*_suspicions(counted, record)]
-    record.warn_all(warnings)
+    for about, message in warnings:
+        record.warn(about, message)
 
 
 def pause(guard: commit.Guard, core: Core) -> None:
@@ -128,7 +129,7 @@ def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
     known = {*names}
     for label in names:
         if isinstance(label, str) and label != (plain := label.strip()) and plain in known and plain:
-            yield "space", _differ(plain, label, "surrounding space; strip labels")
+            yield "space", f"labels {quoted(plain)} and {quoted(label)} differ in surrounding space; strip labels"
             return
     for group in groups.values():
         mine, theirs = (
@@ -138,12 +139,9 @@ def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
-            yield "alike", f"{_differ(true, pred, way)}, one only in y_true, one only in y_pred; use the same names"
+            differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
+            yield "alike", f"{differ}, one only in y_true, one only in y_pred; use the same names"
             return
-
-
-def _differ(one: Label, other: Label, way: str) -> str:
-    return f"labels {quoted(one)} and {quoted(other)} differ in {way}"
 
 
 def _folded(label: Label) -> str:

@@ -77,7 +77,8 @@ def read_many(
     arguments = _arguments(reader, mask, frame, many, null)
     start_samples(arguments, (y_true, y_pred))
     if "rows" not in reader.record.warnings and {form for _, form in values[:2]} <= {"frame", "series"}:
-        reader.record.warn_all(check_row_keys(y_true, y_pred))
+        for about, message in check_row_keys(y_true, y_pred):
+            reader.record.warn(about, message)
     sources = [source_of(value, form, argument) for (value, form), argument in zip(values, arguments, strict=True)]
     names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]
     if factors is not None:

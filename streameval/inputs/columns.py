@@ -29,8 +29,8 @@ class Reader:
     """Finds the columns and thresholds of labels, as a `Config` says."""
 
     __slots__ = (
-        "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "config", "has_strings", "integers",
-        "keeps_scores", "labels", "reads_scores", "samples",
+        "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "config", "drops_nan", "grows",
+        "has_strings", "integers", "keeps_scores", "labels", "reads_scores", "samples",
     )  # fmt: skip
 
     def __init__(
@@ -42,6 +42,8 @@ class Reader:
         self.reset()
         self.keeps_scores = bool(config.options) and config.scored  # for a state that reads the scores themselves
         self.reads_scores = config.threshold is not None  # to compare numbers in ``y_pred`` with it
+        self.drops_nan = config.nan == "missing"  # scores that are NaN are missing ones
+        self.grows = config.labels is None or config.unknown == "add"  # labels that were not declared are registered
         bound = config.threshold
         of_keys = {key_of(label): value for label, value in bound} if isinstance(bound, tuple) else None
         self._thresholds: dict[Key, float] | None = of_keys
@@ -51,16 +53,6 @@ class Reader:
     def record(self) -> Record:
         """What the object has met."""
         return record_of(self.labels.guard, self.labels) if self._record is None else self._record
-
-    @property
-    def drops_nan(self) -> bool:
-        """Whether a score that is NaN is a missing one."""
-        return self.config.nan == "missing"
-
-    @property
-    def grows(self) -> bool:
-        """Whether labels that were not declared are registered."""
-        return self.config.labels is None or self.config.unknown == "add"
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
@@ -72,7 +64,7 @@ class Reader:
         if known is not None:
             return known
         name, declared = normalise(label), self.config.labels
-        if declared is None or self.config.unknown == "add" or key_of(name) in self._known.columns:
+        if declared is None or self.grows or key_of(name) in self._known.columns:
             self._check_strings(self.record, [name])
             return self.labels.add(name)
         if self.config.unknown == "ignore":

@@ -14,7 +14,7 @@ from streameval.inputs.columns import IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, columns_of, form_of
 from streameval.inputs.lists import EITHER, mapping_of, without_rows
 from streameval.inputs.pieces import Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
-from streameval.inputs.values import array_of, bit_of, is_missing, no_scores, plain_array, score_of, without_tensors
+from streameval.inputs.values import array_of, bit_of, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Lists
 from streameval.schema.batch import offsets_of
@@ -135,7 +135,7 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
     examples, read = iter(column), _ranked if argument.scored else _labelled
 
     def piece(start: int, stop: int) -> Piece:
-        part = without_tensors(list(islice(examples, stop - start)), argument.name)
+        part = list(islice(examples, stop - start))
         if argument.null == "empty":
             part = [() if is_missing(example) else example for example in part]
         part = without_rows(part, argument, start)

@@ -341,10 +341,3 @@ def array_within(value: object) -> object:
         return (tensor.detach() if tensor.requires_grad else tensor).numpy()
     except (RuntimeError, TypeError):  # which `array_of` explains
         return value
-
-
-def without_tensors(examples: list[object], name: str) -> list[object]:
-    """Examples with an array in place of each tensor."""
-    if not any(map(is_tensor, set(map(type, examples)))):
-        return examples
-    return [array_of(example, name) if is_tensor(type(example)) else example for example in examples]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
@@ -54,22 +53,11 @@ class Record:
             if (before := known.setdefault(name, sample)) is not sample:
                 before.merge(sample)
 
-    def postpone(self, examples: int) -> None:
-        """Look again at twice as many examples, after noting some more."""
-        while self.due <= examples:
-            self.due *= 2
-        self.room = FEW
-
     def warn(self, about: str, message: str) -> None:
         """Issue a `DataWarning`, unless there was one about the same."""
         if about not in self.warnings:
             self.warnings[about] = message  # first, so that the same call goes on where warnings are errors
             warn(message)
-
-    def warn_all(self, warnings: Iterable[tuple[str, str]]) -> None:
-        """Issue several of them."""
-        for about, message in warnings:
-            self.warn(about, message)
 
     def check_merge(self, other: Record) -> None:
         """Raise `MergeError` if labels of one object are strings, and those of the other columns without names."""
