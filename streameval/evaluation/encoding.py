@@ -131,8 +131,7 @@ _HEADS = Cached(_take_head)
 def put_states(sink: Sink, config: Config, contents: Mapping[str, Any], least: int = 0) -> None:
     """Write what each state holds; counts of labels take ``least`` bytes at least.
 
-    States count the same examples, so how many these are is written once. The labels of each are some of those of the
-    decisions: declared ones, and further ones, of which the missing ones are listed.
+    The labels of each state are some of those of the decisions, which come first; the missing ones are listed.
     """
     decisions: DecisionContent = contents["decisions"]
     put_content(sink, decisions, least)

@@ -23,8 +23,7 @@ from streameval.schema.text import check_choice
 
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 _CELLS, _SCORES = 2**24, 2**22
-# Weight sums are exact in float64 products below 2**20 examples.
-_EXAMPLES, _SCORED_EXAMPLES = 2**17, 2**16
+_EXAMPLES, _SCORED_EXAMPLES = 2**17, 2**16  # weight sums are exact in float64 products below 2**20
 
 
 def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Example:

@@ -24,11 +24,8 @@ NULLS = get_args(Null)
 Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
 
 _DIFFER = {
-    "labels": "labels differ",
-    "unknown": "unknown differs",
-    "threshold": "thresholds differ",
-    "nan": "nan differs",
-}
+    "labels": "labels differ", "unknown": "unknown differs", "threshold": "thresholds differ", "nan": "nan differs",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +83,10 @@ class Config:
 
     @classmethod
     def checked(
-        cls,
-        labels: Iterable[object] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        label_limit: int | None = None,
-        rows: Rows | None = None,
-        options: tuple[StateOptions, ...] = (),
-    ) -> Config:
+        cls, labels: Iterable[object] | None = None, unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None, nan: Nan = "error",
+        label_limit: int | None = None, rows: Rows | None = None, options: tuple[StateOptions, ...] = (),
+    ) -> Config:  # fmt: skip
         """Build a configuration from what a user wrote, or say what is wrong with it."""
         check_choice("unknown", unknown, get_args(Unknown))
         names = None if labels is None else _label_tuple(labels)

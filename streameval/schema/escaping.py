@@ -1,6 +1,6 @@
 """Values as text of other formats, a function for each: different values have different text, and it can be read back.
 
-Text for a terminal is `text.printable`, HTML `report.page.markup.escaped`.
+With ``mixed``, where some values are no strings, strings that look like another kind of value are marked.
 """
 
 from __future__ import annotations
@@ -31,28 +31,19 @@ def csv_cell(value: object, *, raw: bool = False, typed: bool = False) -> str:
 
 
 def label_text(value: object, *, mixed: bool = False) -> str:
-    """A label on one line, for people: strings that are empty or begin with ``'`` stand within ``'``.
-
-    So do those that look like another kind of value where some labels are no strings (``mixed``). Control characters
-    and backslashes are written as in CSV.
-    """
+    """A label on one line, as in CSV, but strings that are marked, empty, or begin with ``'`` stand within ``'``."""
     text = _visible(value)
     return f"'{text}'" if text[:1] in ("", "'") or (mixed and _is_alike(value)) else text
 
 
 def scope_text(where: Mapping[str, object], *, mixed: bool) -> str:
-    """The values of a slice, such as ``region=us``; strings that could be taken for more stand within ``'``.
-
-    So do those that look like another kind of value where some values of these names are no strings (``mixed``).
-    """
+    """The values of a slice, such as ``region=us``; strings that could be taken for more stand within ``'``."""
 
     def word(value: object) -> str:
         if not isinstance(value, str):
             return printable(value)
-        plain = (
-            value.strip() == value != "" and not re.search("[=,'\\[\\]]", value) and not (mixed and _is_alike(value))
-        )
-        return value if plain else "'" + value.replace("'", "''") + "'"
+        plain = value.strip() == value != "" and not re.search("[=,'\\[\\]]", value)
+        return value if plain and not (mixed and _is_alike(value)) else "'" + value.replace("'", "''") + "'"
 
     return ",".join(f"{word(name)}={word(value)}" for name, value in where.items())
 
@@ -74,10 +65,7 @@ def prometheus_label(value: str | int, *, mixed: bool = False) -> str:
 
 
 def mlflow_label(value: str | int, *, mixed: bool = False) -> str:
-    """A value in characters that MLflow allows in names; others are their code point, such as ``_x3f_``.
-
-    Strings that are empty, or look like an integer where there are integers too (``mixed``), begin with ``_x_``.
-    """
+    """A value in characters that MLflow allows; others are their code point, such as ``_x3f_``. ``_x_`` is a mark."""
     string = value if isinstance(value, str) else printable(value)
     text = re.sub(r"[^A-Za-z0-9_. -]|_(?=x)", lambda mark: f"_x{ord(mark[0]):x}_", string)
     if not text or (mixed and _is_alike(value)):

@@ -28,7 +28,6 @@ ADVICE = {
 }
 """By keyword of scikit-learn, torchmetrics or River."""
 
-
 ATTRIBUTES = {
     **dict.fromkeys(("compute", "result", "forward"), "call get()"),
     "works_with": "for a loop of River wrap it: RiverMetric(...) of streameval.adapters.river",

@@ -82,13 +82,12 @@ def distinct(labels: Sequence[Label]) -> list[Label]:
 
 
 class LabelIndex:
-    """Which column each label, by its key, is counted in.
+    """Which column each label, by its key, is counted in; a label keeps its column.
 
-    The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest occurred in the
-    stream: they are present only while some example mentions them, so registering one changes no result. A label keeps
-    its column. ``guard`` is that of the object that counts in these columns. At most ``limit`` labels that were not
-    declared may be present. Once more than ``look`` labels are registered, a change looks which are present and how
-    often; ``known`` are those that may be mentioned without looking.
+    The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest, at most
+    ``limit``, are present only while some example mentions them, so registering one changes no result. Once more than
+    ``look`` labels are registered, a change looks which are present and how often; ``known`` are those that may be
+    mentioned without looking. ``guard`` is that of the object that counts in these columns.
     """
 
     __slots__ = ("_made", "_order", "columns", "fixed", "guard", "known", "labels", "limit", "look")

@@ -13,8 +13,7 @@ from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, Pla
 from streameval.schema.batch import Batch, Dense, Ragged, offsets_of, slots_of
 from streameval.schema.labels import Label, LabelIndex
 
-BLOCK = 2**10
-"""How many examples are checked, counted or copied at once where memory matters."""
+BLOCK = 2**10  # examples that are checked, counted or copied at once where memory matters
 
 
 class ExampleScores(NamedTuple):

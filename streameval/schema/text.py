@@ -10,8 +10,7 @@ import numpy as np
 
 from streameval.errors import InputError
 
-VERSION = "0.1.0"
-"""Of the package."""
+VERSION = "0.1.0"  # of the package
 
 
 def number_or_none(value: object) -> float | None:
