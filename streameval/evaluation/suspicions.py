@@ -115,6 +115,7 @@ def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, ex
 
 
 def _same(true: list[Label], pred: list[Label]) -> bool:
+    """Whether labels differ in type, case, surrounding space or a common prefix alone."""
     plain = [{_folded(label) for label in side} for side in (true, pred)]
     cut = [{name[len(os.path.commonprefix([*side])) :] for name in side} if len(side) > 1 else side for side in plain]  # noqa: RUF071
     return any(a == b or a < b or b < a for a, b in ((plain[0], plain[1]), (cut[0], plain[1]), (plain[0], cut[1])))
