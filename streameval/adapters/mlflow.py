@@ -11,8 +11,7 @@ from streameval.adapters.engine import Monitored, frequent_labels, require, samp
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import report_of
-from streameval.schema.escaping import mlflow_label, shortened
-from streameval.schema.text import check_number, quoted
+from streameval.schema.text import check_number, mlflow_label, quoted, shortened
 
 with require("mlflow"):
     import mlflow

@@ -14,8 +14,7 @@ from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.model import Report
-from streameval.schema.escaping import prometheus_label
-from streameval.schema.text import check_number, quoted
+from streameval.schema.text import check_number, prometheus_label, quoted
 
 with require("prometheus"):
     from prometheus_client import Metric as Family

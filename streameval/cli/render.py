@@ -25,9 +25,8 @@ from streameval.cli.settings import COLOR, DIGITS, Color, note
 from streameval.metrics.catalogue import entry_of, parse_spec
 from streameval.report.model import Column, Kind, Table, cell_text, largest_first, listed, outwards, worst_first
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
-from streameval.schema.escaping import csv_cell, label_text, markdown_cell, visible_json
 from streameval.schema.labels import Label
-from streameval.schema.text import VERSION, printable
+from streameval.schema.text import VERSION, csv_cell, label_text, markdown_cell, printable, visible_json
 from streameval.slices.values import OTHER
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}

@@ -31,9 +31,8 @@ from streameval.progressive.trace import Trace
 from streameval.report.model import MetricValue, Report
 from streameval.report.parts import Number, Part, differences, part_of
 from streameval.schema.cached import cached_property
-from streameval.schema.escaping import scope_text
 from streameval.schema.labels import Label
-from streameval.schema.text import printable
+from streameval.schema.text import printable, scope_text
 from streameval.slices import Sliced
 from streameval.states.views import Counts, Tables
 from streameval.tabular.sources import no_file

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from streameval.errors import InputError
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Report
-from streameval.schema.escaping import label_text
-from streameval.schema.text import quoted
+from streameval.schema.text import label_text, quoted
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:

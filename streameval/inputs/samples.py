@@ -16,10 +16,9 @@ from streameval.inputs.forms import form_of
 from streameval.kernel.types import IntArray, Lists
 from streameval.schema.batch import Batch, Dense, cells_of, part_of
 from streameval.schema.config import Config
-from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
 from streameval.schema.record import Record
-from streameval.schema.text import number_of, quoted
+from streameval.schema.text import label_text, number_of, quoted
 
 _LABELS = 10_000  # of one argument that are noted
 _FIRST, _EXAMPLES = 3, 12  # examples that are described, and how many labels of each

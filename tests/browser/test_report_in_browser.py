@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import streameval as se
-from streameval.schema.escaping import label_text
+from streameval.schema.text import label_text
 from tests.support.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
 
 CASES = {

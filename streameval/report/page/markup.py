@@ -12,9 +12,8 @@ from typing import Any
 
 from streameval.metrics.averaging import as_float
 from streameval.report.model import Column, Kind, Table, cell_text
-from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
-from streameval.schema.text import cut, cut_distinct, number_of
+from streameval.schema.text import cut, cut_distinct, label_text, number_of
 
 MINUS = "\N{MINUS SIGN}"
 LONGEST = 200  # characters of names

@@ -12,8 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from streameval.schema.escaping import (
+from streameval.schema.text import (
     csv_cell,
+    cut_distinct,
     label_text,
     markdown_cell,
     mlflow_label,
@@ -21,7 +22,6 @@ from streameval.schema.escaping import (
     shortened,
     visible_json,
 )
-from streameval.schema.text import cut_distinct
 from tests.support.effort import cases
 
 HARD = "\\'=+-@\t\r\n\x1b\x9b\u2028\u202ex7nu_.#0 é|<&*`[~"
