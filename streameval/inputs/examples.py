@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Set as AbstractSet
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
@@ -37,13 +38,9 @@ def cells_in(example: object, argument: Argument) -> Cells:
         raise named(error, argument.place) from None
 
 
-def _of_set(labels: Any, argument: Argument) -> Cells:
-    if argument.scored:
+def _of_labels(labels: Any, argument: Argument) -> Cells:
+    if argument.scored and isinstance(labels, AbstractSet):
         raise no_scores(labels)
-    return _of_list(labels, argument)
-
-
-def _of_list(labels: Any, argument: Argument) -> Cells:
     columns = argument.reader.columns_in(labels, argument.place)
     if not argument.scored:
         return [(column, argument.role) for column in columns]
@@ -121,7 +118,7 @@ def _of_row(example: object, argument: Argument) -> Cells:
 
 
 _CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
-    "list": _of_list, "set": _of_set, "mapping": _of_mapping, "series": _of_series, "array": _of_row,
+    "list": _of_labels, "set": _of_labels, "mapping": _of_mapping, "series": _of_series, "array": _of_row,
     "frame": _of_frame, "table": _of_frame,
 }  # fmt: skip
 """How an example of each form is read; any other is refused."""
@@ -139,7 +136,7 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
         if argument.null == "empty":
             part = [() if is_missing(example) else example for example in part]
         part = without_rows(part, argument, start)
-        cells = read(part, argument, start)  # which refuses what cannot be noted
+        cells = _stacked(part, argument, start) or read(part, argument, start)  # which refuses what cannot be noted
         for example in part[:FEW] if argument.sample is not None and not start else ():
             argument.sample.add_example(example)
         return cells
@@ -158,8 +155,6 @@ def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
             deque(_one_by_one(examples, argument, start), 0)  # which says where
             raise
         return Columns(len(examples), unignored(Lists(_ends(examples), np.array(flat, np.int64))))
-    if rows := _stacked(examples, argument, start):
-        return rows
     if plain := _plain_mappings(examples, argument) if argument.compared else None:
         mentioned, scores = plain
         above = scores >= argument.reader.threshold_row(mentioned.flat().astype(np.int64))
@@ -173,8 +168,6 @@ def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
 
 
 def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
-    if rows := _stacked(examples, argument, start):
-        return rows
     if plain := _plain_mappings(examples, argument):
         lists, scores = plain
         return Columns(len(examples), ranked=lists, scores=scores, numeric=np.ones(len(scores), np.uint8))

@@ -29,13 +29,8 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     """Examples with an array in place of each list that is a row, and lists in place of what libraries made of lists.
 
     A list of booleans, or of numbers of which one is a float, is a row, for labels are neither. A list of integers or
-    strings is a list of labels. ``start`` is the position of the first example.
-
-    Raises
-    ------
-    InputError
-        If a list of integers or strings may be a row as well: all members are in `EITHER`, and one is repeated.
-        `check_pairs` looks at those of two.
+    strings is a list of labels, or refused if it may be a row as well: all members are in `EITHER`, and one is
+    repeated. `check_pairs` looks at those of two. ``start`` is the position of the first example.
     """
     kinds = set(map(type, examples))
     if not kinds <= _COMMON:

@@ -35,14 +35,10 @@ class Rows:
     """Rows of a matrix whose columns are all mentioned; values are looked at when they are needed."""
 
     def __init__(self, block: np.ndarray[Any, Any], columns: IntArray, argument: Argument, start: int) -> None:
-        self.block, self.columns, self._argument, self._start = block, columns, argument, start
+        self.block, self.columns, self.examples = block, columns, len(block)
+        self._argument, self._start = argument, start
         self.thresholds = argument.reader.threshold_row(columns) if argument.compared else 0.0
         self._read: tuple[UInt8Array, UInt8Array | None] | None = None
-
-    @property
-    def examples(self) -> int:
-        """How many rows there are."""
-        return len(self.block)
 
     def read(self) -> tuple[UInt8Array, UInt8Array | None]:
         """1 where positive, and 1 where masked (None if nowhere); checked."""
