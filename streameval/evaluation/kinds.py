@@ -60,24 +60,21 @@ class Kind:
 
 
 def _rankings() -> Code:
-    from streameval.states.ranking_view import RankingTables
-    from streameval.states.rankings import Rankings
+    from streameval.states.rankings import Rankings, RankingTables
     from streameval.wire.rankings import OPTIONS, put_rankings, take_rankings
 
     return Code(Rankings, RankingTables, put_rankings, take_rankings, OPTIONS)
 
 
 def _curves() -> Code:
-    from streameval.states.curve_view import CurveTables
-    from streameval.states.curves import Curves
+    from streameval.states.curves import Curves, CurveTables
     from streameval.wire.curves import OPTIONS, put_curves, take_curves
 
     return Code(Curves, CurveTables, put_curves, take_curves, OPTIONS)
 
 
 def _pairs() -> Code:
-    from streameval.states.pair_view import PairTables
-    from streameval.states.pairs import Pairs
+    from streameval.states.pairs import Pairs, PairTables
     from streameval.wire.pairs import OPTIONS, put_pairs, take_pairs
 
     return Code(Pairs, PairTables, put_pairs, take_pairs, OPTIONS)

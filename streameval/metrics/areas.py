@@ -16,7 +16,7 @@ from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import Reading, metric
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
-from streameval.states.curve_view import CurveTables, Path, Steps
+from streameval.states.curves import CurveTables, Path, Steps
 from streameval.states.views import Integers
 
 _DIGITS = 3

@@ -27,8 +27,7 @@ from streameval.metrics.logarithms import UNIT, minus_log
 from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.curve_view import CurveTables
-from streameval.states.curves import moments_of
+from streameval.states.curves import CurveTables, moments_of
 from streameval.states.views import Integers, total
 
 __all__ = ["CalibrationCurve"]

@@ -20,7 +20,7 @@ from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.curve_view import CurveTables, Path
+from streameval.states.curves import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
 __all__ = ["PrecisionRecallCurve", "RocCurve"]

@@ -12,7 +12,7 @@ from streameval.kernel.pairs import pairing
 from streameval.metrics.averaging import Value, as_float, root_of
 from streameval.metrics.pairs import of_examples, of_pairs
 from streameval.schema.labels import Label
-from streameval.states.pair_view import Counted, PairTables, content_of
+from streameval.states.pairs import Counted, PairTables, content_of
 
 __all__ = ["Concurrence"]
 

@@ -23,7 +23,7 @@ from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
 from streameval.metrics.catalogue import Formula, Reading, metric
 from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
-from streameval.states.pair_view import Counted, PairTables, content_of
+from streameval.states.pairs import Counted, PairTables, content_of
 from streameval.states.views import Counts, Integers, total
 
 __all__ = [

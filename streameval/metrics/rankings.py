@@ -21,7 +21,7 @@ from streameval.metrics.averaging import Value, sum_of
 from streameval.metrics.catalogue import Reading
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.metrics.ties import DEGENERATE, all_groups, judged, nothing_true, one_sided, ranking
-from streameval.states.ranking_view import RankingTables, Rows
+from streameval.states.rankings import RankingTables, Rows
 from streameval.states.views import Integers, total
 
 __all__: list[str] = []

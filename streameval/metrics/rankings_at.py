@@ -35,7 +35,7 @@ from streameval.metrics.ties import (
     reciprocal_rank,
 )
 from streameval.schema.text import quoted
-from streameval.states.ranking_view import Groups, RankingTables
+from streameval.states.rankings import Groups, RankingTables
 from streameval.states.views import total
 
 __all__: list[str] = []

@@ -25,7 +25,7 @@ from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.curves import Terms, greatest, path_of, reaches, rough_ratios
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted
-from streameval.states.curve_view import CurveTables, Path
+from streameval.states.curves import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
 __all__ = [

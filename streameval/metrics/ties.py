@@ -15,7 +15,7 @@ from streameval.metrics.averaging import Ratios, Value, mean, sum_of
 from streameval.metrics.catalogue import metric
 from streameval.metrics.logarithms import BITS, reciprocals
 from streameval.metrics.spec import Parameter
-from streameval.states.ranking_view import First, Groups, RankingTables, Rows
+from streameval.states.rankings import First, Groups, RankingTables, Rows
 from streameval.states.views import total
 
 Unranked: TypeAlias = Literal["never", "last"]

@@ -37,8 +37,31 @@ class Part(NamedTuple):
     scale: int = 0
 
 
-def main_parts(records: Records) -> list[Part]:
-    """What examples add to the tables that are always present."""
+_FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays
+
+
+def sums_of(
+    records: Records, options: RankingOptions, inverse_of: Callable[[int], float], weights: FloatArray | None
+) -> tuple[ExactSums[Key], ExactSums[Key] | None]:
+    """What examples add to the tables of options, and to all where they have weights.
+
+    ``inverse_of`` gives the inverse propensity of a column.
+    """
+    if len(records.labels) + len(records.rows) <= _FEW:
+        optional = list(_few_optional(records, options, inverse_of))
+        sums = _collected(optional, None)
+        if weights is None:
+            return sums, None
+        return sums, _collected([*_few_main(records), *optional], [units_of(weight) for weight in weights.tolist()])
+    inverse = np.ones(1 + int(records.labels[:, 1].max(initial=0)), np.float64)
+    if options.gain_ranks:
+        for column in np.unique(records.labels[:, 1]).tolist():
+            inverse[column] = inverse_of(column)
+    parts = _optional_parts(records, options, inverse)
+    return _summed(parts, None), None if weights is None else _summed([*_main_parts(records), *parts], weights)
+
+
+def _main_parts(records: Records) -> list[Part]:
     rows, groups, _ = records
     row, a, g, t, upto = groups.T
     every, best = np.arange(len(rows)), np.flatnonzero(np.diff(row, prepend=-1))
@@ -50,8 +73,7 @@ def main_parts(records: Records) -> list[Part]:
     return parts
 
 
-def optional_parts(records: Records, options: RankingOptions, inverse: FloatArray) -> list[Part]:
-    """What examples add to the other tables. ``inverse``: inverse propensities of columns."""
+def _optional_parts(records: Records, options: RankingOptions, inverse: FloatArray) -> list[Part]:
     parts = []
     row, column, a, g = records.labels.T
     if options.label_ranks:
@@ -99,9 +121,7 @@ def _gains(records: Records, ranks: int, inverse: FloatArray) -> list[Part]:
     return [*parts, Part(IDEALS, 0, keys, row[order], whole[column[order]], scale)]
 
 
-def summed(parts: Iterable[Part], weights: FloatArray | None) -> ExactSums[Key]:
-    """The exact sums of all parts, each example weighing what ``weights`` say (None: 1)."""
-    parts = list(parts)
+def _summed(parts: list[Part], weights: FloatArray | None) -> ExactSums[Key]:
     finest, weighed = 0, None
     if weights is not None:
         finest, digits = backend.decisions.limbs(weights)
@@ -150,17 +170,6 @@ def _tabled(packed: IntArray, room: int, spans: list[int], digits: IntArray) -> 
     sums = [np.bincount(packed, weights=column, minlength=room)[present] for column in digits.T]
     distinct = np.stack(np.unravel_index(present, spans), axis=1)
     return distinct, exact_integers(np.stack(sums, axis=1).astype(np.int64))
-
-
-def summed_few(
-    records: Records, options: RankingOptions, inverse: Callable[[int], float], weights: FloatArray | None
-) -> tuple[ExactSums[Key], ExactSums[Key] | None]:
-    """The sums of optional tables, and all weighted ones, of a few examples: the same by plain loops, much sooner."""
-    optional = list(_few_optional(records, options, inverse))
-    sums = _collected(optional, None)
-    if weights is None:
-        return sums, None
-    return sums, _collected([*_few_main(records), *optional], [units_of(weight) for weight in weights.tolist()])
 
 
 def _collected(entries: Iterable[tuple[Key, int, int, int]], weights: list[tuple[int, int]] | None) -> ExactSums[Key]:

@@ -15,8 +15,7 @@ from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import rankings
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_view import RankingTables
-from streameval.states.rankings import Table
+from streameval.states.rankings import RankingTables, Table
 from streameval.wire.rankings import is_possible
 from tests.support.effort import cases
 from tests.support.entries import reading

@@ -21,7 +21,7 @@ from streameval.metrics.propensities import jain_propensities
 from streameval.schema.batch import Dense
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_view import RankingTables
+from streameval.states.rankings import RankingTables
 from tests.support.effort import cases
 from tests.support.entries import reading
 from tests.support.ranking_cases import CASES, RankingCase

@@ -24,7 +24,7 @@ from streameval.metrics.thresholds import (
     rcut,
     rcut_size,
 )
-from streameval.states.curve_view import CurveTables
+from streameval.states.curves import CurveTables
 from tests.support import curve_oracle as oracle
 from tests.support.curve_oracle import counted, nasty_scores, rows_of
 from tests.support.effort import cases

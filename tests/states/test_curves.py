@@ -18,7 +18,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED
 from streameval.metrics import areas, calibration, curves
 from streameval.schema.batch import Batch, Dense, Ragged
 from streameval.schema.labels import LabelIndex
-from streameval.states.curve_view import CurveTables
+from streameval.states.curves import CurveTables
 from tests.support import curve_oracle as oracle
 from tests.support.curve_oracle import counted, lists_of, nasty_scores, rows_of, state_of
 from tests.support.effort import cases

@@ -22,7 +22,7 @@ from streameval.kernel.types import Lists
 from streameval.schema.batch import Dense, Example, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
-from streameval.states.pair_view import PairTables
+from streameval.states.pairs import PairTables
 from tests.support.effort import cases
 from tests.support.pair_oracle import NONE, heydarian, krstinic, shares_of
 from tests.support.states import Counted, only_pairs

@@ -13,7 +13,7 @@ import numpy as np
 from streameval.kernel.types import Lists
 from streameval.schema.batch import Batch, Dense, Ragged
 from streameval.schema.labels import LabelIndex
-from streameval.states.curve_view import CurveTables
+from streameval.states.curves import CurveTables
 from tests.support.states import Counted, only_curves
 
 Cell = tuple[float, int, Fraction]

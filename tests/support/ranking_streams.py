@@ -11,7 +11,7 @@ from streameval.kernel.types import Lists
 from streameval.schema.batch import Dense, Ragged
 from streameval.schema.labels import LabelIndex, in_order
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_view import RankingTables
+from streameval.states.rankings import RankingTables
 from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
 from tests.support.states import Counted, only_rankings
