@@ -60,7 +60,7 @@ def _suspicions(core: Core, record: Record) -> _Warnings:
         decisions = core.decisions
         columns, examples = decisions.columns(), decisions.examples
         names = decisions.labels_of(columns)
-        cells = np.asarray(decisions.by_label(columns, None)[0])
+        cells = decisions.by_label(columns, None)
         tn, fn, fp, tp, masked = cells
         if not cells[:4].any() and masked.any() and (masked >= examples)[: core.labels.fixed].all():
             yield "truth", "every truth in y_true is unknown; mark only what is unknown, so: is mask= inverted?"

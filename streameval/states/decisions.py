@@ -120,44 +120,38 @@ class Decisions(State[Key]):
 
     def _by_column(self, sums: dict[Key, int]) -> tuple[dict[int, int], int]:
         columns: dict[int, int] = {}
-        total = 0
         for key, value in sums.items():
-            if isinstance(key, tuple):
-                total += value
-            else:
-                columns[key // 5] = columns.get(key // 5, 0) + value
-        return columns, total
+            column = key // 5 if isinstance(key, int) else -1
+            columns[column] = columns.get(column, 0) + value
+        return columns, columns.pop(-1, 0)
 
-    def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, Integers | None]:
-        """The counts of the five outcomes of each column and, where `canonical_scale` is not None, the weight sums."""
-        self._reserve()
-        cells = self.table.outcomes(columns)
+    def by_label(self, columns: IntArray, scale: int | None) -> Integers:
+        """The counts of the five outcomes of each column or, where `canonical_scale` is not None, the weight sums."""
         if scale is None:
-            return cells, None
+            self._reserve()
+            return self.table.outcomes(columns)  # type: ignore[no-any-return]
         slots = (5 * columns + np.arange(5)[:, None]).reshape(-1).tolist()
-        return cells, self._weights_at(scale).read(slots, scale).reshape(5, -1)
+        return self._weights_at(scale).read(slots, scale).reshape(5, -1)
 
-    def by_example(self, scale: int | None) -> tuple[IntArray, IntArray, Integers | None]:
-        """The row keys that occur, in no particular order, the count of each, and its weight sum."""
+    def by_example(self, scale: int | None) -> tuple[IntArray, Integers]:
+        """The row keys that occur, in no particular order, and likewise the count of each or its weight sum."""
         keys, times = self.table.row_keys()
-        return keys, times, None if scale is None else self._weights_at(0).read(_tuples(keys), scale)
+        return keys, times if scale is None else self._weights_at(0).read(_tuples(keys), scale)
 
     def mentions(self) -> IntArray:
         """In how many examples each label has a cell."""
-        self._reserve()
-        return np.asarray(self.table.outcomes(np.arange(len(self.labels))).sum(axis=0))
+        return np.asarray(self.by_label(np.arange(len(self.labels)), None).sum(axis=0))
 
     def content(self) -> DecisionContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
-        self._reserve()
         if len(columns) <= BLOCK:
-            cells = self.table.outcomes(columns)
+            cells = self.by_label(columns, None)
         else:  # in no more bytes than they take
-            top = max(int(self.table.outcomes(part).max()) for part in _blocks(columns))
+            top = max(int(self.by_label(part, None).max()) for part in _blocks(columns))
             cells = np.empty((5, len(columns)), np.min_scalar_type(top))
             for at, part in enumerate(_blocks(columns)):
-                cells[:, BLOCK * at : BLOCK * (at + 1)] = self.table.outcomes(part)
+                cells[:, BLOCK * at : BLOCK * (at + 1)] = self.by_label(part, None)
         keys, times = self.table.row_keys()
         order = np.lexsort(keys.T[::-1])
         keys, times = keys[order], times[order]

@@ -106,7 +106,7 @@ class Pairs(State[Key]):
         """As in `State`, and no pair may be left in more examples than its labels."""
         parts = super().prepare_merges(merges, known=known)
         if not known and any(sign < 0 for *_, sign in merges):
-            cells = [(other._cell_state, columns, sign) for other, columns, sign in merges]
+            cells = [(other.cell_state, columns, sign) for other, columns, sign in merges]
             self._check_left(
                 lambda state, weighted: state._merged(merges if state is self else cells, weighted=weighted)
             )
@@ -114,7 +114,7 @@ class Pairs(State[Key]):
 
     def _check_left(self, added: Callable[[State[Any], bool], list[Added[Any]]]) -> None:
         """Refuse what contradicts the decisions; ``added``: what is added to the sums of a state, weighted or not."""
-        decisions, width = self._cell_state, len(self.labels)
+        decisions, width = self.cell_state, len(self.labels)
         units = added(self, False), added(decisions, False)
         touched = np.zeros(width + 1, np.bool_)
         touched[-1] = True  # of pairs with no label, which is at -1
@@ -180,24 +180,20 @@ class Pairs(State[Key]):
         return {_moved(key, place): value for key, value in sums.items()}
 
     @property
-    def _cell_state(self) -> Decisions:
+    def cell_state(self) -> Decisions:
+        """The decisions of the same examples."""
         assert isinstance(self.decisions, Decisions)  # noqa: S101  # a state that is read belongs to a set
         return self.decisions
 
     def canonical_scale(self) -> int | None:
         """The smallest scale at which its weight sums, and those of the cells, are integers."""
-        if self.weights.value is None and self._cell_state.weights.value is None:
+        if self.weights.value is None and self.cell_state.weights.value is None:
             return None
-        cells = self._cell_state
+        cells = self.cell_state
         own, theirs = self._weights_at(0), _cell_sums(cells._weights_at(0))
         if self._equals_counts(own) and theirs.nonzero() == _cell_sums(cells._unit_sums()).at(theirs.scale).sums:
             return None
         return max(own.smallest_scale(), theirs.smallest_scale())
-
-    def cells(self, columns: IntArray, scale: int | None) -> Integers:
-        """What the decisions count for each outcome and column: the weight sums, unless there is no scale."""
-        counts, weights = self._cell_state.by_label(columns, scale)
-        return counts if weights is None else weights
 
     def weight(self, scale: int | None) -> int:
         """Of all examples."""
@@ -397,7 +393,7 @@ class PairTables(View[Pairs]):
     @cached_property
     def counts(self) -> dict[str, Integers]:
         """How often each label is true, predicted, and both, weighted, in units."""
-        _, missed, wrong, both, _ = self._state.cells(self.columns, self.scale)
+        _, missed, wrong, both, _ = self._state.cell_state.by_label(self.columns, self.scale)
         return {"true": missed + both, "pred": wrong + both, "both": both}
 
     def of_kind(self, kind: int) -> tuple[IntArray, Integers]:

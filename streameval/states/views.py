@@ -103,8 +103,7 @@ class Tables(View[Decisions]):
     @cached_property
     def _cells(self) -> Integers:
         """Shape (5, labels)."""
-        cells, weights = self._state.by_label(self.columns, self.scale)
-        return _safe(cells, self.examples) if weights is None else weights
+        return _safe(self._state.by_label(self.columns, self.scale), self.examples)
 
     @cached_property
     def by_label(self) -> Counts:
@@ -121,14 +120,13 @@ class Tables(View[Decisions]):
         return Counts(*(np.array([part], object) for part in (tp, fp, fn, self.weight * self.size - masked)))
 
     @cached_property
-    def _rows(self) -> tuple[IntArray, IntArray, Integers | None]:
+    def _rows(self) -> tuple[IntArray, Integers]:
         return self._state.by_example(self.scale)
 
     @cached_property
     def times(self) -> Integers:
         """How often each row key occurs, weighted, in units."""
-        _, times, weights = self._rows
-        return _safe(times, self.examples) if weights is None else weights
+        return _safe(self._rows[1], self.examples)
 
     @cached_property
     def by_example(self) -> Counts:
@@ -144,7 +142,7 @@ class Tables(View[Decisions]):
 
 
 def _safe(array: Integers, examples: int) -> Integers:
-    return array if examples < _SAFE else array.astype(object)
+    return array if examples < _SAFE else array.astype(object, copy=False)
 
 
 def total(array: Integers) -> int:

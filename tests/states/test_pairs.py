@@ -191,7 +191,9 @@ def held(content: PairTables) -> dict[str, Counter]:
         value = content.set_weights[position]
         tables["sets"][frozenset(names[column] for column in true)] += value * unit
         tables["times"][frozenset(names[column] for column in true)] += content.set_times[position]
-    for label, row in zip(content.labels, content._state.cells(content.columns, None).T.tolist(), strict=True):
+    for label, row in zip(
+        content.labels, content._state.cell_state.by_label(content.columns, None).T.tolist(), strict=True
+    ):
         for outcome, count in enumerate(row):
             tables["cells"][label, outcome] += count
     return tables
