@@ -202,19 +202,15 @@ class Pairs(State[Key]):
     def content(self) -> PairContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
-        sums = None if scale is None else self._weights_at(scale)
+        weight, sums = (None, None) if scale is None else (self.weight(scale), self._weights_at(scale))
         place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself
         place[columns] = np.arange(len(columns))
         pairs: Any = partial(_PairsInOrder, self.table, place, sums, scale or 0)
         if self.table.entries() <= BLOCK:
             pairs = partial(_few_in_order, self.table, *_ordered(*self.table.items(place)), sums, scale or 0)
-        return PairContent(
-            *self._head(columns, scale),
-            self.parts,
-            None if scale is None else self.weight(scale),
-            {kind: partial(pairs, kind) for kind in _KINDS},
-            lambda: _SetsInOrder(self._extra.sums, place, sums, scale or 0),
-        )
+        sets = partial(_SetsInOrder, self._extra.sums, place, sums, scale or 0)
+        of_kinds = {kind: partial(pairs, kind) for kind in _KINDS}
+        return PairContent(*self._head(columns, scale), self.parts, weight, of_kinds, sets)
 
     def _fill(self, content: PairContent) -> None:
         extra = dict[Key, int]()
