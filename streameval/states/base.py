@@ -192,8 +192,6 @@ class State(ABC, Generic[K]):
 
     def _sums_of_one(self, example: Example) -> ExactSums[K]:
         """The same of one example that weighs 1."""
-        if example.scored is not None and self.reads == "scores":
-            return self._sums_of(example.scored, np.ones(1))
         return ExactSums(0, dict.fromkeys(self._keys([slot for slot in example.slots.tolist() if slot % 5]), 1))
 
     def _unit_sums(self) -> ExactSums[K]:

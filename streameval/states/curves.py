@@ -13,7 +13,7 @@ import numpy as np
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, Flags, FloatArray, IntArray, Integers, WordArray
-from streameval.schema.batch import Batch, Dense
+from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.cached import cached_property
 from streameval.schema.recording import ExampleScores, rows_of
 from streameval.states.base import COUNT_MAX, Content, State
@@ -116,12 +116,18 @@ class Curves(State[Place]):
         return joined(self._unit_blocks(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
+        return self._summed(batch, batch, *exact_weights(weights))
+
+    def _sums_of_one(self, example: Example) -> ExactSums[Place]:
+        return self._summed(example, example.scored, 0, [1])
+
+    def _summed(self, source: Batch | Example, batch: Batch | None, scale: int, values: list[int]) -> ExactSums[Place]:
+        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         scores, width = ExampleScores.of(batch), len(self.labels)
-        assert scores is not None  # noqa: S101  # where a state reads scores, every batch has them
-        rows, slots, _ = self._cells(batch)
+        assert scores is not None  # noqa: S101  # likewise
+        rows, slots, _ = self._cells(source)
         cells, outcomes = rows * width + slots // 5, slots % 5
         scored, true = rows_of(scores.lengths) * width + scores.columns, cells[outcomes % 2 == 1]
-        scale, values = exact_weights(weights)
         sums: ExactSums[Place] = ExactSums(scale, {_ALL: sum(values)} if values else {})
         for what, bare in ((_POSITIVE, np.setdiff1d(true, scored)), (_MASKED, cells[outcomes == 4])):
             rows, columns = np.divmod(bare, width)
@@ -177,11 +183,11 @@ class Curves(State[Place]):
         weight, *sums = self._weights_at(0).each(chain([_ALL], sides), scale)
         return weight, list(zip(sums[::2], sums[1::2], strict=True))
 
-    def bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int) -> Integers:
+    def bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int) -> Any:
         """The weight sums of bins as in `CurveBlock`."""
         firsts = np.repeat(columns * _STRIDE, np.diff(offsets)) + (_FIRST + 6 * bins)
         places = (place for first in firsts.tolist() for place in range(first, first + 6))
-        return self._weights_at(0).read(places, scale).reshape(-1, 2, 3)
+        return self._weights_at(0).read(places, scale).reshape(-1, 2, 3).tolist()
 
     def _blocks(self, columns: IntArray, scale: int | None = None) -> Iterator[CurveBlock]:
         first, low = 0, 0
@@ -348,7 +354,9 @@ class CurveTables(View[Curves]):
     @cached_property
     def moments(self) -> Integers | None:
         """The weight sums of each bin of each label and each class, shape (bins, 2, 3); None if unweighted."""
-        return None if self.scale is None else self._state.bin_weights(self.columns, *self.read[:2], self.scale)
+        if self.scale is None:
+            return None
+        return np.array(self._state.bin_weights(self.columns, *self.read[:2], self.scale), object).reshape(-1, 2, 3)
 
     @cached_property
     def _weights(self) -> tuple[int, list[tuple[int, int]]]:
