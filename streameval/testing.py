@@ -136,8 +136,7 @@ def check_mergeable(
     update = update or _method("update")
     checks = _Laws(factory, has, update, merge, revert, update_many, key, refused, ordered, rounds, seed)
     for law in names:
-        reason = checks.broken(law, listed)
-        if reason is not None:
+        if reason := checks.broken(law, listed):
             least = checks.smallest(law, listed)
             raise BrokenLawError(law, checks.broken(law, least) or reason, least)
 
@@ -164,15 +163,11 @@ class _Laws(Generic[S]):
     passes: dict[tuple[int, ...], S] = field(default_factory=dict)
     looks: dict[int, dict[str, Any]] = field(default_factory=dict)
 
-    # -- what a state does --------------------------------------------------------------------------------------------
-
-    def update_all(self, state: S, examples: Iterable[Any]) -> S:
+    def fed(self, examples: Iterable[Any], state: S | None = None) -> S:
+        state = self.factory() if state is None else state
         for example in examples:
             self.update(state, example)
         return state
-
-    def fed(self, examples: Iterable[Any]) -> S:
-        return self.update_all(self.factory(), examples)
 
     def whole(self, examples: Sequence[Any]) -> S:
         """What one pass gives, made once for the same examples: it is only compared with."""
@@ -215,8 +210,6 @@ class _Laws(Generic[S]):
             return _differ(self.look(one, "get"), self.look(other, "get"), "get() gives ")
         return None if compared or "to_bytes" in self.has else _differ(vars(one), vars(other))
 
-    # -- finding ------------------------------------------------------------------------------------------------------
-
     def broken(self, law: str, examples: list[Any]) -> str | None:
         check: Callable[[list[Any], random.Random], Iterator[Seen]] = getattr(self, "law_" + law.replace(" ", "_"))
         drawn = random.Random(f"{self.seed} {law}")  # noqa: S311  # no secret
@@ -233,21 +226,16 @@ class _Laws(Generic[S]):
 
     def smallest(self, law: str, examples: list[Any]) -> list[Any]:
         """Leave out what is not needed to show it: halves first, then single examples."""
-        size = len(examples)
-        while size:
-            size = size // 2 if size > 1 else 1
-            start, before = 0, len(examples)
+        size, before = len(examples), 0
+        while size > 1 or len(examples) != before:
+            size, start, before = max(1, size // 2), 0, len(examples)
             while start < len(examples):
                 fewer = examples[:start] + examples[start + size :]
-                if self.broken(law, fewer) is not None:
+                if self.broken(law, fewer):
                     examples = fewer
                 else:
                     start += size
-            if size == 1 and len(examples) == before:
-                break
         return examples
-
-    # -- the laws -----------------------------------------------------------------------------------------------------
 
     def law_fresh(self, _: list[Any], __: random.Random) -> Iterator[Seen]:
         yield "", self.factory(), self.factory()
@@ -260,7 +248,7 @@ class _Laws(Generic[S]):
         for _ in range(3):
             self.read(state)
         yield "after reading, ", state, other
-        yield "after reading, ", self.update_all(state, examples[-1:]), self.update_all(other, examples[-1:])
+        yield "after reading, ", self.fed(examples[-1:], state), self.fed(examples[-1:], other)
 
     def law_zero(self, examples: list[Any], _: random.Random) -> Iterator[Seen]:
         whole = self.whole(examples)
@@ -300,10 +288,10 @@ class _Laws(Generic[S]):
         merged = self.merged(self.fed(first), other)
         yield "the argument of merge was changed: ", other, self.whole(second)
         before = copy.deepcopy(merged)
-        self.update_all(other, more)
+        self.fed(more, other)
         yield "updating what was merged changed the result of merging: ", merged, before
         other = self.fed(second)
-        self.update_all(self.merged(self.fed(first), other), more)
+        self.fed(more, self.merged(self.fed(first), other))
         yield "updating the result of merging changed what was merged: ", other, self.whole(second)
 
     def law_self(self, examples: list[Any], _: random.Random) -> Iterator[Seen]:
@@ -318,7 +306,7 @@ class _Laws(Generic[S]):
         data = state.to_bytes()
         back: Any = type(state).from_bytes(data)
         yield "what was read back: ", back, state
-        self.update_all(back, second)
+        self.fed(second, back)
         if back.to_bytes() != self.look(self.whole(examples), "to_bytes"):
             yield "what was read back does not count on like the original"
         merged: Any = self.merged(type(state).from_bytes(data), self.fed(second))
@@ -332,7 +320,7 @@ class _Laws(Generic[S]):
             state: Any = self.fed(first)
             twin = state.copy()
             yield "", state, twin
-            self.update_all(twin, second)
+            self.fed(second, twin)
             yield "", state, self.whole(first)
             yield "", twin, self.whole(examples)
 
