@@ -1,7 +1,4 @@
-"""Ratios of counts, means of ratios, and the only rule for 0/0: every average of a formula of decisions.
-
-Sums are of integers, with at least 30 guard bits, so that the one rounding to float64 is within 1 ulp.
-"""
+"""Ratios of counts, their means within 1 ulp (sums have 30 guard bits), and the only rule for 0/0."""
 
 from __future__ import annotations
 
@@ -70,10 +67,9 @@ def each(ratios: Ratios, zero_division: float) -> list[Value]:
 
 
 def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain: bool = False) -> Fraction | None:
-    """The mean of ratios, each counted ``times`` times (once if None).
+    """The mean of ratios, each counted ``times`` times; ``zero_division`` stands for 0/0, and NaN leaves it out.
 
-    Where 0/0 occurs, ``zero_division`` stands for it; NaN leaves it out. If what is left has no weight, the mean is
-    itself 0/0, or with ``plain`` the mean without weights.
+    If what is left has no weight, the mean is itself 0/0, or with ``plain`` the mean without weights.
     """
     if np.count_nonzero(ratios.den) < len(ratios.den):
         undefined = ratios.den == 0

@@ -1,7 +1,4 @@
-"""How far scores are probabilities: the Brier score, the log loss, and reliability, of cells that have a score.
-
-Sums of scores and of their squares are exact, since bins keep what they drop.
-"""
+"""How far scores are probabilities: the Brier score, the log loss, and reliability, of cells that have a score."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from streameval.errors import MetricError
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.areas import Unrounded, by_part, curve
-from streameval.metrics.curves import shares
+from streameval.metrics.curves import place_of, shares
 from streameval.metrics.logarithms import UNIT, minus_log
 from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
@@ -86,10 +83,7 @@ class _Bins:
         return np.asarray(np.ldexp(np.rint(halves.astype(np.float64) / 2), self._exponent[:, None] - 1075))
 
     def sums(self, group: IntArray) -> Iterator[tuple[int, int, bool, int, int, int]]:
-        """Class, group and side of scores, and their exact weight, sum of magnitudes, and of the squares of these.
-
-        ``group`` is that of each bin and class; one may come more than once.
-        """
+        """Class, ``group`` and side of scores, which may come again, with their weight and sums of powers, exactly."""
         unit = np.where(self.upper, -self._exponent, self._exponent)
         for side, of in enumerate(group.T):
             starts = np.flatnonzero(np.diff(of, prepend=of[:1]) | np.diff(unit, prepend=0))
@@ -271,10 +265,8 @@ def calibration_curve(
 
     Source: Guo, Pleiss, Sun & Weinberger 2017, On calibration of modern neural networks, ICML.
     """
-    if label is not None and label not in tables.labels:
-        raise MetricError(f"label {quoted(label)} is not among the {tables.size} labels counted; give one of labels")
-    parts = list(_each(tables, pooled=label is None))
-    held = parts[0 if label is None else tables.labels.index(label)]
+    place = 0 if label is None else place_of(tables, label)
+    held = list(_each(tables, pooled=label is None))[place]
     order, sums, moved = _buckets(held, buckets, strategy)
     weights, hits, scores = sums
     if strategy == "uniform":

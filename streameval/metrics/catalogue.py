@@ -39,9 +39,7 @@ Reading: TypeAlias = Callable[[Any, MetricSpec], Any]
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 
-_AVERAGES: dict[str, Average] = {
-    "micro": "micro", "macro": "macro", "weighted": "weighted", "samples": "samples", "per_label": None,
-}  # fmt: skip
+_AVERAGES: dict[str, Average] = {average or "per_label": average for average in AVERAGES}
 _TEXT = re.compile(r"(?P<name>\w[\w\s.@-]*)(\((?P<choices>[^()]*)\))?")
 _NUMBERED = (
     ("k", re.compile(r"(.+?)(?:@|_at_)(\d+)"), ("{}_at", "{}")),
@@ -139,10 +137,9 @@ def metric(
     certify: Callable[[Any], Reading] | None = None,
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
-    """Enter a formula into the catalogue: the fields of its `MetricInfo`; its docstring becomes the notes.
+    """Enter a formula into the catalogue, with its docstring as notes and its name, in capitals, for its class.
 
-    ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to `Bounds`. The class has the
-    name of the metric in capitals unless ``class_name`` is another.
+    ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to `Bounds`.
     """
     kind = class_name or "".join(map(str.capitalize, name.split("_")))
 
@@ -248,10 +245,7 @@ def build_spec(
     empty: str = "zero_division",
     parameters: Mapping[str, object] | None = None,
 ) -> MetricSpec:
-    """Check every choice and make the spec, or raise `MetricError` with the nearest name.
-
-    A name may say choices itself, as in `parse_spec`; of two averages it is not known which is meant.
-    """
+    """Check every choice, those that the name says too, and make the spec, or raise `MetricError`."""
     return MetricSpec(name, average, zero_division, empty, parameters or ())  # type: ignore[arg-type]  # each is checked
 
 
@@ -353,10 +347,6 @@ def _said(parameter: Parameter | None, key: str, value: str, text: str) -> Choic
         return value == "true"
     if parameter is not None and parameter.default is None and value == "none":
         return None
-    return _number(key, value, text)
-
-
-def _number(key: str, value: str, text: str) -> float:
     try:
         return float(value)
     except ValueError:

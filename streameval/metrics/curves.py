@@ -1,7 +1,4 @@
-"""Curves of binned scores, and what is read off at one of their points.
-
-Inside a mixed bin a curve runs somewhere in the rectangle between two exact points, which gives the bounds of metrics.
-"""
+"""Curves of binned scores, the lines that pictures draw of them, and what is read off at one of their points."""
 
 from __future__ import annotations
 
@@ -93,11 +90,14 @@ def _staircase(x: FloatArray, y: FloatArray, mixed: Flags, least: FloatArray, mo
 
 def path_of(tables: CurveTables, label: Label | None) -> Path:
     """The steps of one label, or of all together for None; steps without weight left out."""
-    if label is None:
-        return tables.pooled.of(0).trimmed()
+    return (tables.pooled.of(0) if label is None else tables.steps.of(place_of(tables, label))).trimmed()
+
+
+def place_of(tables: CurveTables, label: Label) -> int:
+    """The position of a label, or `MetricError`."""
     if label not in tables.labels:
         raise MetricError(f"label {quoted(label)} is not among the {tables.size} labels counted; give one of labels")
-    return tables.steps.of(tables.labels.index(label)).trimmed()
+    return tables.labels.index(label)
 
 
 def roc_curve(tables: CurveTables, label: Label | None = None) -> RocCurve:
@@ -140,11 +140,7 @@ class Line:
 
 
 def curve_line(curve: RocCurve | PrecisionRecallCurve) -> Line:
-    """True over false positive rate, or precision over recall.
-
-    Down to recall 0 precision is that of the least recall above it: at 0 itself it is 1 by convention, or 0, and says
-    nothing.
-    """
+    """True over false positive rate, or precision over recall, whose value at 0, a convention, says nothing."""
     band = curve.band() if curve.mixed.any() else None
     if isinstance(curve, RocCurve):
         return Line(curve.fpr, curve.tpr, curve.thresholds, band)
@@ -183,6 +179,18 @@ def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fractio
     return at, values[at]
 
 
+def best_point(path: Path, terms: Callable[[Integers, Integers], Terms]) -> tuple[int, Fraction, Fraction] | None:
+    """The best exact point of a path, its value, and what none passes, of ``terms`` that grow with tp and fall with fp.
+
+    The corner of a mixed bin has all its positives and none of its negatives; no order of its scores does better.
+    """
+    tp, fp = path.tp.astype(object), path.fp.astype(object)
+    if (exact := greatest(*terms(tp, fp))) is None:
+        return None
+    corner = greatest(*terms(tp[1:][path.mixed], fp[:-1][path.mixed]))
+    return *exact, exact[1] if corner is None else max(exact[1], corner[1])
+
+
 def reaches(part: Integers, whole: Integers | int, least: Fraction) -> Flags:
     """Where a part is at least so large a fraction."""
     return np.asarray(part * least.denominator >= whole * least.numerator, np.bool_)
@@ -200,23 +208,13 @@ def rough_ratios(num: Integers, den: Integers) -> FloatArray:
 
 
 def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:
-    """The greatest value of allowed points: at least that of the exact points, at most that with the corners.
-
-    The corner of a mixed bin has all its positives and none of its negatives; no order of its scores does better, and
-    all values and conditions grow with positives and fall with negatives. Undefined where no point is allowed.
-    """
+    """The greatest value of allowed points, undefined where none is."""
 
     def best(path: Path, **parameters: float) -> Unrounded | None:
-        tp, fp, (least,) = path.tp.astype(object), path.fp.astype(object), map(Fraction, parameters.values())
-
-        def of(tp_at: Integers, fp_at: Integers) -> tuple[int, Fraction] | None:
-            return greatest(*terms(Counts(tp_at, fp_at, tp[-1] - tp_at, tp[-1] + fp[-1]), least))
-
-        if (exact := of(tp, fp)) is None:
-            return None
-        low, corner = exact[1], of(tp[1:][path.mixed], fp[:-1][path.mixed])
-        high = low if corner is None else max(low, corner[1])
-        return Unrounded(low, low, high, low == high)
+        pos, neg = path.tp.astype(object)[-1], path.fp.astype(object)[-1]
+        (least,) = map(Fraction, parameters.values())
+        point = best_point(path, lambda tp, fp: terms(Counts(tp, fp, pos - tp, pos + neg), least))
+        return point and Unrounded(point[1], point[1], point[2], point[1] == point[2])
 
     return by_path(best)
 

@@ -1,7 +1,4 @@
-"""Formulas of decision metrics. Each is written once, over the four outcomes, and serves every average.
-
-A formula takes `Counts` (of labels, of examples, or pooled; wide where it multiplies them) and returns `Ratios`.
-"""
+"""Formulas of decision metrics, each written once: from `Counts` (of labels, of examples, or pooled) to `Ratios`."""
 
 from __future__ import annotations
 

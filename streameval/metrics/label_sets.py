@@ -113,8 +113,7 @@ def _ln(count: int, digits: int) -> Decimal:
 def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
     """For each rare label, in how many of its examples each frequent label is true as well, the most first.
 
-    Rare labels have an imbalance ratio above the mean of all labels that occur, frequent ones do not. mldr counts
-    labels that never occur in that mean, as 0.
+    Rare: with an imbalance ratio above the mean of all labels that occur (in mldr of all, 0 for those that never do).
     """
     content = content_of(pairs, "cooccurrence")
     own = content.counts["true"].tolist()

@@ -1,7 +1,4 @@
-"""Discounts by rank, in integers: the same on every machine, with enough digits for one correct rounding at the end.
-
-No logarithm of a C library is used: they differ in the last bit from one machine to the next.
-"""
+"""Logarithms and discounts by rank, in integers, since those of C libraries differ from one machine to the next."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Confusion matrices, co-occurrence and association of labels.
-
-Sums are exact and rounded once. A label whose truth is masked counts as neither true nor predicted.
-"""
+"""Confusion matrices, co-occurrence and association of labels; a masked one is neither true nor predicted."""
 
 from __future__ import annotations
 

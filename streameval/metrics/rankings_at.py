@@ -1,7 +1,4 @@
-"""Metrics of the first k labels of a ranking: formulas give what values add up to over all examples with a true label.
-
-Symbols and parameters are those of `streameval.metrics.rankings`; an example without true labels usually counts 0.
-"""
+"""Metrics of the first k labels: what values add up to over examples with a true label, as in `rankings`."""
 
 from __future__ import annotations
 

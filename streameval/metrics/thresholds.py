@@ -1,9 +1,7 @@
-"""Thresholds chosen, and judged, after the fact: from a state of scores.
+"""Thresholds chosen, and judged, after the fact; names as in Yang 2001, A study of thresholding strategies, SIGIR.
 
-Counts are exact at thresholds between bins, and inside a bin whose scores are known; every choice falls on one of
-these. Inside a mixed bin counts are certain only between two bounds, and a choice says how much better a threshold
-there could be. Strategies have the names of Yang 2001, A study of thresholding strategies for text categorization,
-SIGIR: SCut (`Evaluator.best_thresholds`), PCut (`Evaluator.pcut`) and RCut (`rcut`).
+A choice falls where counts are exact: between bins, or inside a bin whose scores are known. Inside a mixed bin counts
+are certain only between two bounds, and a choice says how much better a threshold there could be.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -22,7 +21,7 @@ from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
 from streameval.metrics.bounds import Choice, Choices
 from streameval.metrics.catalogue import parse_spec
-from streameval.metrics.curves import Terms, greatest, path_of, reaches, rough_ratios
+from streameval.metrics.curves import Terms, best_point, path_of, reaches, rough_ratios
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.curves import CurveTables, Path
@@ -139,10 +138,7 @@ def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> 
 
 
 def best_threshold(tables: CurveTables, objective: Objective | None = None, *, average: str = "micro") -> Choice:
-    """The best single threshold for all labels: of the pooled cells (micro), or on the mean over labels (macro).
-
-    For ``"macro"`` the threshold lies between bins.
-    """
+    """The best single threshold for all labels: of pooled cells (micro), or, between bins, on the mean (macro)."""
     goal = objective or FScore()
     if average == "micro":
         return _best(path_of(tables, None), goal, _unit(tables, goal))
@@ -161,12 +157,9 @@ def _unit(tables: CurveTables, goal: Objective) -> Fraction:
 
 
 def _best(path: Path, goal: Objective, unit: Fraction) -> Choice:
-    tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1])
-    if (best := greatest(*goal.terms(tp, fp, pos))) is None:
+    if (best := best_point(path, partial(goal.terms, pos=int(path.tp[-1])))) is None:
         return Choice(math.inf, math.nan, math.nan)
-    at, value = best
-    corner = greatest(*goal.terms(tp[1:][path.mixed], fp[:-1][path.mixed], pos))
-    bound = value if corner is None else max(value, corner[1])
+    at, value, bound = best
     return Choice(_threshold(path, at), float(value * unit), float(bound * unit))
 
 
@@ -335,10 +328,7 @@ class DecisionsAt:
 
 
 def decisions_at(tables: CurveTables, thresholds: Thresholds) -> DecisionsAt:
-    """The outcomes of each label if scores at or above a threshold had been predictions.
-
-    Examples without a score are predictions at minus infinity only.
-    """
+    """The outcomes of each label at thresholds; examples without a score are predictions at minus infinity only."""
     bounds = _bounds(thresholds, tables.labels, tables.size)
     rows = [_at(tables.steps.of(position), bound) for position, bound in enumerate(bounds.tolist())]
     columns = np.array([row[:4] for row in rows], object).reshape(-1, 4).T

@@ -61,10 +61,7 @@ def groups_to(tables: RankingTables, k: int, unranked: Unranked) -> Groups:
 
 
 def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
-    """For each entry (``a < k``) the chance that a true label is among the first k, or none, times its examples.
-
-    Ratios of whole numbers, since either chance can be so small that it drowns in the other.
-    """
+    """For each entry (``a < k``) the chance, either of which can be tiny, of a hit among the first k, or none."""
     num, den = [], []
     for a, g, t, times in first.tolist():
         places = min(k - a, g)
@@ -103,10 +100,7 @@ def average_precision_of(groups: Groups, divisors: IntArray, k: int) -> Fraction
 
 
 def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: int) -> Fraction:
-    """The sum over examples of expected average precision at k, divided by the number of true labels up to k.
-
-    Given how many true labels of the group that straddles k rank before it, all else is as in `average_precision_of`.
-    """
+    """The same over the true labels up to k, for each number of them in the group that straddles k."""
     units = 0
     for (cutoff, sure, places, size, true, a, g), (t, upto, square) in hits:
         if cutoff != k:

@@ -46,10 +46,7 @@ class StateKind(Protocol):
 
 
 class Views:
-    """What metrics read, by state; each part is made when it is first asked for.
-
-    ``tables`` are those of decisions, present even if nothing is binarised; ``states`` and ``kinds`` the others.
-    """
+    """What metrics read, by state, each made when it is first asked for; decisions even if nothing is binarised."""
 
     def __init__(
         self, config: Config, decisions: Tables, states: Mapping[str, Any], kinds: Mapping[str, StateKind]
@@ -65,12 +62,10 @@ class Views:
     def of(self, spec: MetricSpec) -> Any:
         """The tables of a metric, or `MetricError` if their state is not part of the configuration."""
         entry = entry_of(spec.name)
-        name = entry.state
-        if name == "decisions":
-            return self.named(name, spec.key)
-        options, required = self.config.options_of(name), self._kinds[name].required(entry.needs(spec))
-        if options is None or required not in options.keep():
-            raise MetricError(_required(spec.key, required))
+        if (name := entry.state) != "decisions":
+            options, required = self.config.options_of(name), self._kinds[name].required(entry.needs(spec))
+            if options is None or required not in options.keep():
+                raise MetricError(_required(spec.key, required))
         return self.named(name, spec.key)
 
     def named(self, name: str, what: str, keep: str | None = None) -> Any:
