@@ -126,11 +126,8 @@ def warning_first(change: Callable[P, R], /, *args: P.args, **keywords: P.kwargs
     finally:
         _deferring.warns = None
     warn(message)
-    _deferring.warns = False
-    try:
+    with silent():
         return change(*args, **keywords)
-    finally:
-        _deferring.warns = None
 
 
 @contextmanager

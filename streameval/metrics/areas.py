@@ -262,13 +262,9 @@ def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> tuple[li
         sums = np.insert(np.cumsum(part), 0, 0)
         return list(np.diff(sums[bounds]).tolist())
 
-    if num.dtype == object:
-        whole = np.array([n * _UNIT // d for n, d in zip(num.tolist(), den.tolist(), strict=True)], object)
-        rests = np.array([n * _UNIT % d != 0 for n, d in zip(num.tolist(), den.tolist(), strict=True)], np.int64)
-        return by_owner(whole), by_owner(rests)
-    digit, rest = np.divmod(num, den)
-    totals = by_owner(digit)
-    for _ in range(_DIGITS):  # denominators below 2**31
-        digit, rest = np.divmod(rest << 32, den)
+    totals = [0] * count
+    for _ in range(_DIGITS + 1):  # denominators of int64 are below 2**31
+        digit = num // den
+        num = num - digit * den << 32
         totals = [(total << 32) + more for total, more in zip(totals, by_owner(digit), strict=True)]
-    return totals, by_owner((rest != 0).astype(np.int64))
+    return totals, by_owner((num != 0).astype(np.int64))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -32,26 +34,23 @@ _harmonics: list[int] = [0]
 def discounts(ranks: int) -> list[int]:
     """For each number of ranks up to ``ranks`` the sum of ``1 / log2(rank + 1)`` over the first so many; maybe more."""
     global _discounts
-    sums = _discounts
-    if len(sums) <= ranks:
-        logs, sums = _logs_to(ranks + 1), sums.copy()
+    if len(sums := _discounts) <= ranks:
+        logs = _logs_to(ranks + 1)
         one = logs[2] << BITS
-        for rank in range(len(sums), ranks + 1):
-            sums.append(sums[-1] + one // logs[rank + 1])
-        _discounts = sums
+        _discounts = sums = _extended(sums, (one // log for log in logs[len(sums) + 1 : ranks + 2]))
     return sums
 
 
 def reciprocals(first: int, stop: int) -> int:
     """The sum of ``1 / rank`` from rank ``first + 1`` to rank ``stop``."""
     global _harmonics
-    sums = _harmonics
-    if len(sums) <= stop:
-        sums = sums.copy()
-        for rank in range(len(sums), stop + 1):
-            sums.append(sums[-1] + (1 << BITS) // rank)
-        _harmonics = sums
+    if len(sums := _harmonics) <= stop:
+        _harmonics = sums = _extended(sums, ((1 << BITS) // rank for rank in range(len(sums), stop + 1)))
     return sums[stop] - sums[first]
+
+
+def _extended(sums: list[int], terms: Iterable[int]) -> list[int]:
+    return [*sums[:-1], *accumulate(terms, initial=sums[-1])]
 
 
 def _logs_to(most: int) -> list[int]:

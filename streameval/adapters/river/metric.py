@@ -92,22 +92,14 @@ class Combinable(MultiLabelMetric):
     def merge(self, other: Self) -> None:
         """Add all that another object of this class has counted. It stays as it is.
 
-        Raises
-        ------
-        MergeError
-            If the other is of another class, was built differently, or has a metric of River. Nothing has changed then.
+        `MergeError` if it is of another class or configuration, or has a metric of River; nothing has changed then.
         """
         self._combine(other, "merge")
 
     def unmerge(self, other: Self) -> None:
         """Take out all that another object of this class has counted: the exact inverse of `merge`. It stays as it is.
 
-        Raises
-        ------
-        MergeError
-            Where `merge` raises it. Nothing has changed then.
-        RevertError
-            If the counts show that it was not merged. Nothing has changed then.
+        `MergeError` as there, `RevertError` if the counts show that it was not merged; nothing has changed then.
         """
         self._combine(other, "unmerge")
 
@@ -324,10 +316,7 @@ class MetricCollection(Combinable, Metrics):
                 getattr(member, undo)(y_true, y_pred, w)
 
     def _count_plain(self, parts: _Parts, y_true: Row, y_pred: Row, sign: int) -> bool:
-        """Count an example that runs no code of the user, or take it back, as `Accumulator.update` does; whether it is.
-
-        ``parts`` has no members that count on their own.
-        """
+        """Count, or take back, an example that runs no code of the user, where all members are ours; whether it is."""
         counts = parts[0]
         try:
             with commit.Guards([self._sharing.guard, *[one._guard for one in counts]]):
@@ -346,10 +335,7 @@ class MetricCollection(Combinable, Metrics):
         return self._sharing.is_complete and parts is self._parts and parts[2] == self.data
 
     def _complete(self) -> _Parts:
-        """List what counts: each shared count once, and every metric that counts on its own; and the members.
-
-        Members that have left, and those that came with the counts of another collection, go on by themselves.
-        """
+        """List what counts, once; members that have left or came from another collection go on by themselves."""
         parts = self._parts
         if self._is_complete(parts):
             return parts
