@@ -51,7 +51,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     "Slices": ("slices",),
     "Loops": ("progressive",),
     "Reliability": ("delivery", "testing"),
-    "Catalogue": ("metrics.catalogue", "metrics.spec", "metrics.propensities"),
+    "Catalogue": ("metrics.catalogue", "metrics.spec", "metrics.rankings_at"),
     "Curves and thresholds": ("metrics.curves", "metrics.calibration", "metrics.thresholds"),
     "Pairs of labels": ("metrics.pairs",),
     "Plots": ("plots",),

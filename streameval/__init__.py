@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from streameval.evaluation.score import classification_report as classification_report
     from streameval.evaluation.score import describe as describe
     from streameval.evaluation.score import score as score
-    from streameval.metrics.propensities import jain_propensities as jain_propensities
+    from streameval.metrics.rankings_at import jain_propensities as jain_propensities
     from streameval.progressive import Snapshot as Snapshot
     from streameval.progressive import iter_progressive_evaluate as iter_progressive_evaluate
     from streameval.progressive import progressive_evaluate as progressive_evaluate
@@ -53,7 +53,7 @@ _LATER = {
     "delivery.checkpoint": {"Checkpoint", "Checkpointer", "load"},
     "delivery.ledger": {"Ledger"},
     "evaluation.score": {"classification_report", "describe", "score"},
-    "metrics.propensities": {"jain_propensities"},
+    "metrics.rankings_at": {"jain_propensities"},
     "progressive": {"Snapshot", "iter_progressive_evaluate", "progressive_evaluate"},
     "progressive.pending": {"Pending"},
     "progressive.trace": {"Trace"},

@@ -17,7 +17,7 @@ from streameval.errors import InputError, LabelError, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics import logarithms
 from streameval.metrics.averaging import as_float
-from streameval.metrics.propensities import jain_propensities
+from streameval.metrics.rankings_at import jain_propensities
 from streameval.schema.batch import Dense
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import RankingOptions
