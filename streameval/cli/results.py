@@ -266,13 +266,6 @@ def checks_of(texts: list[str] | None, *, change: bool = False) -> list[Check]:
     return checks
 
 
-def status_of(checks: Sequence[Check], parts: Sequence[Part]) -> int:
-    """The status that a command ends with: 1 if a check failed, which a line says."""
-    failed = [(check.text, how) for check in checks if (how := check.failed(parts))]
-    sys.stderr.writelines(f"failed: {text} ({how})\n" for text, how in failed)
-    return 1 if failed else 0
-
-
 class Output:
     """Where a command writes and in which format: checked before its work, as are the checks of metrics."""
 
@@ -298,4 +291,7 @@ class Output:
                 show(document, self.format, top=self.options.get("top", 20), raw=self.options.get("raw", False))
         if stopped:
             sys.stderr.write("interrupted: this is what was counted until then\n")
-        return 130 if stopped else status_of(self.checks, document.parts)
+            return 130
+        failed = [(check.text, how) for check in self.checks if (how := check.failed(document.parts))]
+        sys.stderr.writelines(f"failed: {text} ({how})\n" for text, how in failed)
+        return 1 if failed else 0
