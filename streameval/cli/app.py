@@ -92,13 +92,9 @@ def evaluate(files: list[str], **options: Unpack[arg.Everything]) -> int:
 
 @command(app)
 def watch(
-    file: str,
-    every: str = "1s",
-    top: int = 20,
-    save: Path | None = None,
-    force: bool = False,
+    file: str, every: str = "1s", top: int = 20, save: Path | None = None, force: bool = False,
     **options: Unpack[arg.Evaluating],
-) -> None:
+) -> None:  # fmt: skip
     """Follow a file that grows until Ctrl-C: a live table in a terminal, in a pipe lines of JSON.
 
     streameval watch demo/photos.jsonl --actual true --predicted predicted
@@ -218,14 +214,9 @@ def report(
 
 @command(app)
 def compare(
-    first: Path,
-    second: Path,
-    metrics: list[str] | None = None,
-    raw: bool = False,
-    top: int = 10,
-    changes: list[str] | None = None,
-    **options: Unpack[arg.Printing],
-) -> int:
+    first: Path, second: Path, metrics: list[str] | None = None, raw: bool = False, top: int = 10,
+    changes: list[str] | None = None, **options: Unpack[arg.Printing],
+) -> int:  # fmt: skip
     """Compare two saved states: how much metrics changed, and which labels most.
 
     streameval compare old.state new.state
@@ -290,12 +281,9 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
 
 @command(app)
 def thresholds(
-    files_or_state: list[str],
-    beta_to_maximise: float = 1.0,
-    raw: bool = False,
-    thresholds_file: Path | None = None,
+    files_or_state: list[str], beta_to_maximise: float = 1.0, raw: bool = False, thresholds_file: Path | None = None,
     **options: Unpack[arg.Thresholding],
-) -> int:
+) -> int:  # fmt: skip
     """Find the threshold of each label that maximises its F1, from scores.
 
     streameval thresholds demo/photos.jsonl --actual true --scores scores

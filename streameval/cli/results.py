@@ -216,11 +216,7 @@ class Check:
 
     def failed(self, parts: Sequence[Part]) -> str:
         """How it failed, or nothing."""
-        chosen = [
-            part
-            for part in parts
-            if self.scope == _tight(part.scope) or (part.where and self.scope == ",".join(part.where))
-        ]
+        chosen = [part for part in parts if self.scope in (_tight(part.scope), ",".join(part.where or ()) or None)]
         if not chosen:
             known = ", ".join(part.scope for part in parts[:10])
             raise UserError(f"--fail-if '{self.text}': there are no rows [{self.scope}]; there are {known}")

@@ -89,8 +89,7 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
     lists: dict[str, Any] = {}
     roles = {name for name, role in columns.roles if role in ("actual", "predicted", "mask")}
     for name in roles.intersection(frame.columns):
-        coded = backend.strings.listed_codes(frame[name].tolist()) if frame[name].dtype == object else None
-        if coded is not None:
+        if frame[name].dtype == object and (coded := backend.strings.listed_codes(frame[name].tolist())) is not None:
             ends, codes, strings = coded
             values = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(strings, pa.large_string()))
             lists[name] = pa.LargeListArray.from_arrays(pa.array(ends), values)
@@ -151,21 +150,15 @@ def _scores(table: Any, columns: Columns) -> Any:
     if is_string(column.type) and columns.sep is not None:
         column = scores_of(column, columns.sep, name, labelled=columns.predicted is None)
     if columns.predicted is not None:
-        lists = [
-            part if isinstance(part, list) else part.to_pylist()
-            for part in (_labels(table, "predicted", columns), column)
-        ]
+        parts = _labels(table, "predicted", columns), column
+        lists = [part if isinstance(part, list) else part.to_pylist() for part in parts]
         return [columns.pair(*row) for row in zip(*lists, strict=True)]
     if isinstance(column, list):
         return column
     kind = column.type
     inner = getattr(kind, "value_type", kind)
-    if (
-        pa.types.is_null(kind)
-        or pa.types.is_map(kind)
-        or pa.types.is_struct(inner)
-        or (pa.types.is_floating(inner) and inner is not kind)
-    ):
+    named = pa.types.is_null(kind) or pa.types.is_map(kind) or pa.types.is_struct(inner)
+    if named or (pa.types.is_floating(inner) and inner is not kind):
         return column
     raise InputError(
         f"column {name!r} holds {kind}; scores are a map label -> number, a list of structs (label, number), a struct "
@@ -257,13 +250,11 @@ def _parts(column: Any, sep: str) -> tuple[Any, Any] | None:
     if pc.any(pc.or_(first, pc.ends_with(text, ")"))).as_py():
         return None
     lists = pc.split_pattern(text, sep)
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(pc.list_value_length(lists).to_numpy(), dtype=np.int64)])
-    parts = pc.utf8_trim_whitespace(lists.flatten())
+    ends, parts = lists.offsets.to_numpy(), pc.utf8_trim_whitespace(lists.flatten())
     some = pc.not_equal(parts, "").to_numpy(zero_copy_only=False)
     if not some.all():
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(some, dtype=np.int64)])[ends]
-        parts = parts.filter(pa.array(some))
-    return pa.array(ends), parts
+        ends, parts = np.concatenate([[0], np.cumsum(some)])[ends], parts.filter(pa.array(some))
+    return pa.array(ends, pa.int64()), parts
 
 
 def _joined(column: Any) -> Any:

@@ -64,9 +64,8 @@ def read_text(
         inner: Any = gzip.GzipFile(fileobj=stream)
         try:
             inner.peek(1)
-            yield from sized(
-                stream, read_text(inner, name, columns, keys, PurePath(name.lower()).with_suffix("").suffix)
-            )
+            suffix = PurePath(name.lower()).with_suffix("").suffix
+            yield from sized(stream, read_text(inner, name, columns, keys, suffix))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(f"{name} cannot be read: {error}; it may be damaged or incomplete") from None
         return
@@ -253,9 +252,8 @@ class _Json:
             return RowError(f"the byte {line[wrong.start]:02x} is not UTF-8; convert the file", column)
         except self.orjson.JSONDecodeError as error:
             word = _CONSTANT.match(line.decode(), max(0, error.colno - 2))
-            return RowError(
-                f"{word[1]} is not valid JSON; write null" if word else f"not JSON: {error.msg}", error.colno
-            )
+            why = f"{word[1]} is not valid JSON; write null" if word else f"not JSON: {error.msg}"
+            return RowError(why, error.colno)
         except InputError as error:
             return RowError(str(error))
 
