@@ -199,9 +199,10 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
         for pattern in patterns:
             if pattern.count("*") > 1:
                 raise InputError(f"{role} {pattern!r} has two stars; the one star stands for the label")
-            form = re.compile(re.escape(pattern).replace(r"\*", "(.+)"), re.DOTALL)
-            stems = {name: match[1] for name in own if (match := form.fullmatch(name))}
-            stems = stems if "*" in pattern else {pattern: pattern}
+            stems = {pattern: pattern}
+            if "*" in pattern:
+                form = re.compile(re.escape(pattern).replace(r"\*", "(.+)"), re.DOTALL)
+                stems = {name: match[1] for name in own if (match := form.fullmatch(name))}
             if not stems:
                 raise InputError(f"no column matches {pattern!r} ({role}); the columns are {quoted([*names])}")
             labels |= stems
