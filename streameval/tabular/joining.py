@@ -112,7 +112,7 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
             whole = _merged(_taken(block.rows, chosen), _taken(truth, [*places.values()]), columns)
             yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep)
         matched += len(places)
-    if not matched and keys.rows:
+    if not matched and keys.rows and known.rows:
         raise InputError(
             f"no row has a truth: column {columns.key!r} has keys such as {keys.example()} and {known.example()}; "
             "keys are compared with their type"

@@ -76,6 +76,8 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
         se.evaluate_table(twice, truth=TRUTH, **options)
     with pytest.raises(se.InputError, match="the table of truths has no rows"):
         se.evaluate_table(GUESS, truth=TRUTH[:0], **options)
+    with pytest.warns(se.DataWarning, match="4 rows have no truth, and 1 truths have no row; 0 rows are counted"):
+        assert se.evaluate_table(GUESS, truth=[{"id": None, "tags": []}], **options).examples == 0
     with pytest.raises(se.InputError, match="truth and join go together"):
         se.evaluate_table(GUESS, actual="tags", predicted="guess", truth=TRUTH)
     with pytest.raises(se.InputError, match=r"no column 'tag' \(truth\); did you mean 'tags'"):
