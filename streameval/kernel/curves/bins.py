@@ -77,7 +77,9 @@ def possible(n: int, total: int, squares: int) -> bool:
     """Whether there may be ``n`` residuals with these sums; all that later reading relies on is certain."""
     if n <= 0:
         return n == total == squares == 0
-    if total < 0 or total > n * _LOWER or (total ^ squares) & 1:  # a number is odd exactly when its square is
+    if (
+        n > SCORE_MAX or total < 0 or total > n * _LOWER or (total ^ squares) & 1
+    ):  # a number is odd exactly when its square is
         return False
     mean, rest = divmod(total, n)
     least = mean * total + rest * (mean + 1)

@@ -7,60 +7,40 @@ counts are numbers of examples. How often a label is true or predicted is known 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable
+from itertools import chain, pairwise
+from typing import Any, Self
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Part, Root, Table
+from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.decisions.rows import list_cells
 from streameval.kernel.pairs.pairing import NONE, Pair, pairs_of, placed
-from streameval.kernel.types import FULL, REFUSED, IntArray, Lists, Ragged, UInt8Array
-
-_COUNT_MAX = 2**63 - 1
-
-
-class _Counted(NamedTuple):
-    """All that is counted. Nothing in it is ever changed: a change is another value."""
-
-    examples: int
-    pairs: dict[Pair, int]
+from streameval.kernel.table import Counted, SumTable
+from streameval.kernel.types import IntArray, Lists, Ragged, UInt8Array
 
 
-class Pairs(Table):
-    """How many examples had each pair, and how many examples there were; ``parts`` says which pairs.
-
-    ``count_*`` are only used on pairs that are thrown away if they raise. ``prepare_*`` answer a part, which changes
-    the pairs when their root commits it; or ``REFUSED`` (it would take back what was never counted) or ``FULL`` (too
-    many examples), and have then changed nothing.
-    """
+class Pairs(SumTable[Pair]):
+    """How many examples had each pair, and how many examples there were; ``parts`` says which pairs."""
 
     __slots__ = ("_parts",)
 
     def __init__(self, root: Root, parts: int) -> None:
         self._parts = parts
-        self._cell = root.cell(_Counted(0, {}))
+        self._start(root, 0)
 
-    def _prepared(self, examples: int, pairs: dict[Pair, int], sign: int) -> Part | int:
-        def change(old: _Counted) -> _Counted:
-            total = dict(old.pairs)
-            for pair, times in pairs.items():
-                total[pair] = total.get(pair, 0) + sign * times
-            return _Counted(old.examples + sign * examples, total)
+    def _placed(self, key: Pair, place: list[int]) -> Pair:
+        return placed(key, place)
 
-        new, part = self._cell.tried(change)
-        if new.examples > _COUNT_MAX:
-            return FULL
-        if sign < 0 and (new.examples < 0 or min((new.pairs[pair] for pair in pairs), default=0) < 0):
-            return REFUSED
-        return part
+    @staticmethod
+    def _possible(*sums: int) -> bool:
+        return sums[0] >= 0
 
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def prepare_example(self, slots: IntArray, sign: int) -> Part | int:
         """Count one example (sign 1) or take it back (sign -1), from the slots of its cells: 5 * column + outcome."""
-        return self._prepared(1, dict.fromkeys(pairs_of(slots.tolist(), self._parts), 1), sign)
+        return self._prepared(_counted(1, pairs_of(slots.tolist(), self._parts)), sign)
 
     def count_dense(self, columns: IntArray, true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> int:
         """Count rows of 0 and 1; returns the union of all bytes: the counts are only good if it is at most 1."""
@@ -85,38 +65,24 @@ class Pairs(Table):
         self._add(examples, rows, slots)
 
     def _add(self, examples: int, rows: IntArray, slots: IntArray) -> None:
-        old = self._cell.value
-        pairs = Counter(old.pairs)
-        for start, stop in pairwise(np.searchsorted(rows, np.arange(examples + 1)).tolist()):
-            pairs.update(pairs_of(slots[start:stop].tolist(), self._parts))
-        self._cell.store(_Counted(old.examples + examples, pairs))
+        bounds = np.searchsorted(rows, np.arange(examples + 1)).tolist()
+        lists = (pairs_of(slots[start:stop].tolist(), self._parts) for start, stop in pairwise(bounds))
+        self._cell.store(self._cell.value.plus(_counted(examples, chain.from_iterable(lists)), 1))
 
-    # -- merging and reading ------------------------------------------------------------------------------------------
-
-    def prepare_merge(self, other: Pairs, columns: IntArray | None, sign: int) -> Part | int:
-        """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
-
-        ``columns`` has the columns of this table (None: the same).
-        """
-        added = other._cell.value
-        pairs = {pair: times for pair, times in added.pairs.items() if times}
-        if columns is not None:
-            place = [*columns.tolist(), NONE]  # so that -1 leads to itself
-            pairs = {placed(pair, place): times for pair, times in pairs.items()}
-        return self._prepared(added.examples, pairs, sign)
+    # -- reading -------------------------------------------------------------------------------------------------------
 
     def times(self, keys: IntArray) -> IntArray:
         """How many examples had each of some pairs, shape (pairs, 5)."""
-        pairs = self._cell.value.pairs
-        return np.array([pairs.get(pair, 0) for pair in _tuples(keys)], np.int64)
+        sums = self._cell.value.sums
+        return np.array([sums.get(tuple(key), (0,))[0] for key in keys.tolist()], np.int64)
 
     def entries(self) -> int:
         """At most so many pairs occur: those that no longer do are entries as well."""
-        return len(self._cell.value.pairs)
+        return len(self._cell.value.sums)
 
     def items(self, place: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The pairs that occur, in any order, as `at` returns them."""
-        return self.at(np.fromiter(self._present(), object), place)
+        return self.at(self._spots(), place)
 
     def by_row(self, place: IntArray, kind: int) -> tuple[IntArray, Any]:
         """Where the pairs of a kind are, row after row for `at`, and where each row ends, that of no label first.
@@ -124,7 +90,8 @@ class Pairs(Table):
         Columns stand at these places, of which the last is that of no label.
         """
         places = place.tolist()
-        spots = np.fromiter((pair for pair in self._present() if pair[0] == kind), object)
+        spots = self._spots()
+        spots = spots[[pair[0] == kind for pair in spots]]
         rows = np.array([placed(pair, places)[1] - NONE for pair in spots], np.int64)
         return np.cumsum(np.bincount(rows, minlength=len(place))), spots[np.argsort(rows, kind="stable")]
 
@@ -133,23 +100,19 @@ class Pairs(Table):
 
         Columns stand at these places (None: their own).
         """
-        pairs, places = self._cell.value.pairs, None if place is None else place.tolist()
+        sums, places = self._cell.value.sums, None if place is None else place.tolist()
         keys = [pair if places is None else placed(pair, places) for pair in spots]
-        return np.array(keys, np.int64).reshape(-1, 5), np.array([pairs[pair] for pair in spots], np.int64)
+        return np.array(keys, np.int64).reshape(-1, 5), np.array([sums[pair][0] for pair in spots], np.int64)
 
-    def _present(self) -> Iterator[Pair]:
-        return (pair for pair, times in self._cell.value.pairs.items() if times)
-
-    def compact(self) -> None:
-        """Drop pairs of which no example is left."""
-        examples, pairs = self._cell.value
-        self._cell.store(_Counted(examples, {pair: times for pair, times in pairs.items() if times}))
+    def _spots(self) -> Any:
+        return np.fromiter((pair for pair, _ in self._cell.value.live()), object)
 
     def restore(self, examples: int, keys: IntArray, times: IntArray, room: int = 0) -> None:
         """Fill counts with pairs that they do not have; there will be ``room`` of them."""
         del room
-        pairs = {**self._cell.value.pairs, **dict(zip(_tuples(keys), times.tolist(), strict=True))}
-        self._cell.store(_Counted(examples, pairs))
+        sums = {tuple(key): (time,) for key, time in zip(keys.tolist(), times.tolist(), strict=True)}
+        old = self._cell.value
+        self._cell.store(old._replace(examples=examples, sums={**old.sums, **sums}))
 
     def copy(self, root: Root) -> Self:
         """An independent copy."""
@@ -158,5 +121,5 @@ class Pairs(Table):
         return twin
 
 
-def _tuples(keys: IntArray) -> Iterable[Pair]:
-    return zip(*keys.T.tolist(), strict=True) if len(keys) else ()
+def _counted(examples: int, pairs: Iterable[Pair]) -> Counted[Pair]:
+    return Counted(examples, np.zeros(0, np.int64), {pair: (times,) for pair, times in Counter(pairs).items()})

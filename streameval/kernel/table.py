@@ -1,0 +1,110 @@
+"""Sums by key, in plain Python: what `table.h` is to compiled tables, and what they do with it in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from streameval.kernel.commit.numpy import Part, Root, Table
+from streameval.kernel.types import FULL, REFUSED, IntArray
+
+K = TypeVar("K", bound=tuple[int, ...])
+
+COUNT_MAX = 2**63 - 1
+
+
+class Counted(NamedTuple, Generic[K]):
+    """All that is counted, or is added to it. Nothing in it is ever changed: a change is another value.
+
+    ``columns`` has numbers of each column; a key with 0 as its first sum has no example.
+    """
+
+    examples: int
+    columns: IntArray
+    sums: dict[K, tuple[int, ...]]
+
+    def plus(self, added: Counted[K], sign: int) -> Counted[K]:
+        """What is counted once something else is added (sign 1) or taken back (sign -1)."""
+        columns, sums = self.columns.copy(), dict(self.sums)
+        columns[: len(added.columns)] += sign * added.columns
+        for key, values in added.sums.items():
+            enter(sums, key, values, sign)
+        return Counted(self.examples + sign * added.examples, columns, sums)
+
+    def live(self) -> list[tuple[K, tuple[int, ...]]]:
+        """The keys that have an example, and their sums."""
+        return [(key, sums) for key, sums in self.sums.items() if sums[0]]
+
+
+def enter(sums: dict[K, tuple[int, ...]], key: K, values: Iterable[int], sign: int = 1) -> None:
+    """Add to the sums of a key, or take from them."""
+    pairs = zip_longest(sums.get(key, ()), values, fillvalue=0)
+    sums[key] = tuple(before + sign * more for before, more in pairs)
+
+
+class SumTable(Table, Generic[K]):
+    """A table of which all is `Counted`.
+
+    ``count_*`` are only used on tables that are thrown away if they raise. ``prepare_*`` answer a part, which changes
+    the table when its root commits it; or ``REFUSED`` (it would take back what was never counted) or ``FULL`` (a number
+    would be too large), and have then changed nothing.
+    """
+
+    __slots__ = ()
+    _possible: ClassVar[Callable[..., bool]]  # whether examples can have these sums, which are not too large
+
+    def _start(self, root: Root, *shape: int) -> None:
+        self._cell = root.cell(Counted(0, np.zeros(shape, np.int64), {}))
+
+    def reserve(self, width: int) -> None:
+        """Make room for columns; what is counted stays the same."""
+        old = self._cell.value
+        if width > len(old.columns):
+            room = np.zeros((width - len(old.columns), *old.columns.shape[1:]), np.int64)
+            self._cell.store(old._replace(columns=np.concatenate([old.columns, room])))
+
+    def compact(self) -> None:
+        """Drop keys of which no example is left."""
+        old = self._cell.value
+        self._cell.store(old._replace(sums=dict(old.live())))
+
+    def prepare_merge(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
+        """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
+
+        ``columns`` has the columns of this table (None: the same).
+        """
+        added = other._cell.value
+        if columns is None:
+            self.reserve(len(added.columns))
+            return self._prepared(added, sign)
+        used = np.unique(np.nonzero(added.columns)[0])
+        sums: dict[K, tuple[int, ...]] = {}
+        place = [*columns.tolist(), -1]  # so that -1, which stands for no label, leads to itself
+        for key, values in added.live():
+            enter(sums, self._placed(key, place), values)
+        return self._prepared(Counted(added.examples, self._by_column(columns[used], added.columns[used]), sums), sign)
+
+    def _by_column(self, columns: IntArray, values: IntArray) -> IntArray:
+        """Values summed by column."""
+        self._check(columns)
+        sums: IntArray = np.zeros_like(self._cell.value.columns)
+        np.add.at(sums, columns, values)
+        return sums
+
+    def _check(self, columns: IntArray) -> None:
+        if len(columns) and not 0 <= int(columns.min()) <= int(columns.max()) < len(self._cell.value.columns):
+            raise IndexError("a column is out of range")
+
+    def _prepared(self, added: Counted[K], sign: int) -> Part | int:
+        new, part = self._cell.tried(lambda old: old.plus(added, sign))
+        fits = 0 <= new.examples <= COUNT_MAX and bool((new.columns >= 0).all())
+        if fits and all(self._possible(*new.sums[key]) for key in added.sums):
+            return part
+        return FULL if sign > 0 else REFUSED
+
+    def _placed(self, key: K, place: list[int]) -> K:
+        """A key whose columns have moved to these places."""
+        raise NotImplementedError
