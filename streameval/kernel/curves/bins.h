@@ -163,12 +163,6 @@ static inline int se_possible(const se_moments *p) {
     return p->square_high < high || (p->square_high == high && p->square <= least);
 }
 
-#define SE_KEY_SHIFT 40
-#define SE_KEY_LOW (((uint64_t)1 << SE_KEY_SHIFT) - 1)
-
-/* A score as a key that sorts by bin; the last bit of the residual is stored apart. */
-static inline uint64_t se_key(uint32_t bin, uint64_t residual) { return (uint64_t)bin << SE_KEY_SHIFT | residual >> 1; }
-
 static inline int se_blank(const se_moments *p) { return !(p->head >> 20); }
 
 /* Whether greater residuals of a bin belong to lower scores. */

@@ -22,8 +22,6 @@ cdef extern from "curves/rows.h" nogil:
         uint64_t sum
         uint64_t square_high
         uint64_t square
-    ctypedef struct se_counter:
-        uint32_t blocks
     ctypedef struct se_table:
         uint64_t* index
         uint32_t used
@@ -33,28 +31,23 @@ cdef extern from "curves/rows.h" nogil:
         int64_t binned
         int64_t side[3]
     ctypedef struct se_mention:
-        int64_t column
         int kind
+    ctypedef struct se_merge:
+        se_label* labels
+        se_label* others
+        const int64_t* place
+        ptrdiff_t width
     int64_t se_common(const se_moments*)
     int se_blank(const se_moments*)
     se_moments* se_moments_at(const se_table*, uint32_t)
     se_moments* se_moments_of(se_table*, uint32_t)
     uint32_t se_lower(const se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
-    int se_settle(se_table*, se_counter*)
-    void se_relieve(se_table*, se_counter*)
-    void se_compact(se_table*, se_counter*)
-    void se_drop_counter(se_counter*)
+    ptrdiff_t se_settle_columns(se_label*, const int64_t*, ptrdiff_t)
+    void se_compact(se_table*)
     void se_discard(se_table*)
     void se_pairs(const se_table*, const se_table*, uint64_t*)
-    int se_admit(se_table*, const se_table*)
-    void se_disown(se_table*, const se_table*)
-    int se_unite(se_table*, const se_table*)
-    int se_can_add(const se_table*, const se_table*)
-    int se_includes(const se_table*, const se_table*)
-    void se_subtract(se_table*, const se_table*)
-    void se_join(se_moments*, const se_moments*)
-    int64_t se_append_rows(se_label*, const se_score_rows*)
+    int se_append_rows(se_label*, const se_score_rows*)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, ptrdiff_t, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
@@ -64,22 +57,16 @@ cdef extern from "curves/rows.h" nogil:
     int se_can_count(se_label*, const se_mention*, ptrdiff_t)
     int se_counted(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int64_t)
     void se_take_back(se_label*, const se_mention*, ptrdiff_t, int64_t)
+    int se_merge_fits(const se_merge*)
+    int se_merge_included(const se_merge*, ptrdiff_t, int64_t)
+    int se_merge_room(const se_merge*)
+    int se_merge_labels(const se_merge*, int)
 
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t NOTHING = 0xFFFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
-
-
-@cython.final
-cdef class Counter:
-    """Room for counting floats, released with this object."""
-
-    cdef se_counter room
-
-    def __dealloc__(self):
-        se_drop_counter(&self.room)
 
 
 cdef class Bins:
@@ -165,16 +152,16 @@ cdef class Bins:
 
     def count_rows(self, scored):
         cdef se_score_rows rows
-        cdef int64_t added
+        cdef int enough
         read_rows(&rows, self.width, scored)
         if rows.rows > SE_MOST - self.n:  # a bin counts an example once
             return FULL
         if rows.rows * rows.width >= RELEASE:
             with nogil:
-                added = se_append_rows(self.labels, &rows)
+                enough = se_append_rows(self.labels, &rows)
         else:
-            added = se_append_rows(self.labels, &rows)
-        if added < 0:
+            enough = se_append_rows(self.labels, &rows)
+        if not enough:
             raise MemoryError
         self.n += rows.rows
         return DONE
@@ -204,25 +191,28 @@ cdef class Bins:
     def prepare_merge(self, Bins other, columns, int sign):
         cdef Merge merge = Merge()
         cdef const int64_t[::1] place
+        cdef int fits = 1
         if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
         if sign < 0 and other.n > self.n:
             return REFUSED
-        merge.bins, merge.other, merge.sign, merge.width = self, other, sign, other.width
+        merge.bins, merge.other, merge.sign, merge.all.width = self, other, sign, other.width
         if columns is None:
             self.reserve(other.width)
         else:
-            merge.columns = np.ascontiguousarray(columns, np.int64)
-            place = merge.columns
+            merge.columns = place = np.ascontiguousarray(columns, np.int64)
             check_columns(place, self.width)
-            merge.width = min(other.width, place.shape[0])
-            merge.place = &place[0] if merge.width else NULL
-        if sign < 0 and not merge.included():
-            return REFUSED
-        if sign > 0:
-            if not merge.fits():
-                return FULL
-            merge.make_room()
+            merge.all.width = min(other.width, place.shape[0])
+            merge.all.place = &place[0] if merge.all.width else NULL
+        merge.all.labels, merge.all.others = self.labels, other.labels
+        if sign < 0:
+            fits = se_merge_included(&merge.all, self.width, self.n - other.n)
+        elif self.n + other.n > SE_MOST:
+            fits = se_merge_fits(&merge.all)
+        if fits < 0 or fits and sign > 0 and not se_merge_room(&merge.all):
+            raise MemoryError
+        if not fits:
+            return REFUSED if sign < 0 else FULL
         return part_of(commit_merge, merge)
 
     def mentioned(self, Py_ssize_t width):
@@ -246,16 +236,11 @@ cdef class Bins:
 
     cdef Py_ssize_t settle(self, const int64_t[::1] place) except -1:
         """Put all scores of columns into bins; how many these are."""
-        cdef Py_ssize_t position, side, bins = 0
-        cdef bint enough = True
-        cdef Counter counter = Counter()
+        cdef Py_ssize_t bins, count = place.shape[0]
         check_columns(place, self.width)
         with nogil:
-            for position in range(place.shape[0]):
-                for side in range(2):
-                    enough = enough and se_settle(&self.labels[place[position]].table[side], &counter.room)
-                    bins += self.labels[place[position]].table[side].used
-        if not enough:
+            bins = se_settle_columns(self.labels, &place[0], count) if count else 0
+        if bins < 0:
             raise MemoryError
         return bins
 
@@ -328,10 +313,9 @@ cdef class Bins:
 
     def compact(self):
         cdef Py_ssize_t column
-        cdef Counter counter = Counter()
         for column in range(self.width):
-            se_compact(&self.labels[column].table[0], &counter.room)
-            se_compact(&self.labels[column].table[1], &counter.room)
+            se_compact(&self.labels[column].table[0])
+            se_compact(&self.labels[column].table[1])
 
     def restore(self, int64_t examples, sides):
         cdef const int64_t[:, ::1] side_ = np.ascontiguousarray(sides, np.int64)
@@ -442,103 +426,13 @@ cdef class Merge:
     cdef Bins bins
     cdef Bins other
     cdef object columns
-    cdef const int64_t* place  # of `columns`; NULL if columns are the same
-    cdef Py_ssize_t width
+    cdef se_merge all
     cdef int sign
-
-    cdef inline Py_ssize_t to(self, Py_ssize_t column) noexcept:
-        return column if self.place == NULL else self.place[column]
-
-    cdef int make_room(self) except -1:
-        cdef Py_ssize_t column, side
-        cdef se_label* to
-        cdef se_label* added
-        cdef Counter counter = Counter()
-        for column in range(self.width):
-            to, added = self.bins.labels + self.to(column), self.other.labels + column
-            for side in range(2):
-                if to != added and added.binned:
-                    se_relieve(&to.table[side], &counter.room)
-                    if not se_admit(&to.table[side], &added.table[side]):
-                        raise MemoryError
-                elif to == added and not se_settle(&to.table[side], &counter.room):
-                    raise MemoryError
-        for column in range(self.width):  # there is room now, also where several columns are one
-            to, added = self.bins.labels + self.to(column), self.other.labels + column
-            for side in range(2 if added.binned and to != added else 0):
-                se_disown(&to.table[side], &added.table[side])
-        return 0
-
-    cdef int fits(self) except -1:
-        """Whether no bin counts too many scores then; where several columns are one, all scores must be few enough."""
-        cdef Py_ssize_t column, side
-        cdef se_table* to
-        cdef se_table* added
-        cdef Counter counter = Counter()
-        if self.bins.n + self.other.n <= SE_MOST:
-            return 1
-        for column in range(self.width):
-            if self.bins.labels[self.to(column)].binned <= SE_MOST - self.other.labels[column].binned:
-                continue
-            for side in range(2):
-                to, added = &self.bins.labels[self.to(column)].table[side], &self.other.labels[column].table[side]
-                if not se_settle(to, &counter.room) or not se_settle(added, &counter.room):
-                    raise MemoryError
-                if not se_can_add(to, added):
-                    return 0
-        return 1
-
-    cdef int included(self) except -1:
-        """Whether the bins may hold what the other bins do; the scores of both are then in bins."""
-        cdef Py_ssize_t column, side
-        cdef se_label* of
-        cdef se_label* gone
-        cdef int64_t left = self.bins.n - self.other.n
-        cdef bint fits = True, enough = True
-        cdef Counter counter = Counter()
-        cdef int64_t* leaving = <int64_t*>calloc(self.bins.width, sizeof(int64_t))
-        if leaving == NULL:
-            raise MemoryError
-        for column in range(self.width):
-            of, gone = self.bins.labels + self.to(column), self.other.labels + column
-            leaving[self.to(column)] += se_mentioned(gone)
-            for side in range(3):
-                fits = fits and of.side[side] >= gone.side[side]
-            for side in range(2 if fits and enough and gone.binned else 0):
-                enough = se_settle(&of.table[side], &counter.room) and se_settle(&gone.table[side], &counter.room)
-                if not enough:
-                    break
-                fits = fits and se_includes(&of.table[side], &gone.table[side])
-        for column in range(self.bins.width):
-            fits = fits and se_mentioned(self.bins.labels + column) - leaving[column] <= left
-        free(leaving)
-        if not enough:
-            raise MemoryError
-        return fits
 
 
 cdef void commit_merge(void* data) noexcept:
     cdef Merge merge = <Merge>data
-    cdef Bins bins = merge.bins, other = merge.other
-    cdef Py_ssize_t column, side
-    cdef uint32_t position
-    cdef se_label* to
-    cdef se_label* added
-    cdef se_moments* part
-    for column in range(merge.width):
-        to, added = bins.labels + merge.to(column), other.labels + column
-        for side in range(2):
-            if not added.binned:
-                continue
-            if merge.sign < 0:
-                se_subtract(&to.table[side], &added.table[side])
-            elif to == added:
-                for position in range(to.table[side].used):
-                    part = se_moments_at(&to.table[side], position)
-                    se_join(part, part)
-            elif not se_unite(&to.table[side], &added.table[side]):
-                abort()
-        to.binned += merge.sign * added.binned
-        for side in range(3):
-            to.side[side] += merge.sign * added.side[side]
-    bins.n += merge.sign * other.n
+    merge.all.labels, merge.all.others = merge.bins.labels, merge.other.labels  # which may have moved
+    if not se_merge_labels(&merge.all, merge.sign):
+        abort()
+    merge.bins.n += merge.sign * merge.other.n

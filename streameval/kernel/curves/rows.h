@@ -1,4 +1,4 @@
-/* Scores of rows and of lists, counted by label; and one example counted or taken back. */
+/* Scores of rows and of lists, counted by label; one example counted or taken back; labels merged. */
 
 #ifndef STREAMEVAL_ROWS_H
 #define STREAMEVAL_ROWS_H
@@ -11,6 +11,12 @@
 #define SE_DEEP_TILE 128
 #define SE_WIDE_TILE 16
 
+/* The bits, as of a double, of a score. */
+SE_INLINE uint64_t se_score_bits(const se_score_rows *in, ptrdiff_t at, const int single) {
+    return single ? se_bits_of_float((const float *)in->scores + at)
+                  : se_bits_of_double((const double *)in->scores + at);
+}
+
 /* Of how many cells of a row nothing is appended; they are counted by side. */
 static inline int se_unscored(const se_score_rows *in, ptrdiff_t at, int64_t side[3]) {
     if (in->mask && in->mask[at]) side[2]++;
@@ -19,92 +25,82 @@ static inline int se_unscored(const se_score_rows *in, ptrdiff_t at, int64_t sid
     return 1;
 }
 
-typedef union {
-    float *scores;
-    uint64_t *keys;
-} se_end;
-
-/* Append the scores of a few columns, floats if `single`, which is a constant. */
+/* Append the scores of a few columns: floats if `single`, which wait as floats if `narrow`. Both are constants. */
 SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrdiff_t column, ptrdiff_t wide,
-                                int64_t (*side)[3], const int single) {
-    const int some = in->mask || in->ranked, first = single ? SE_FLOATS : 0, last = single ? SE_FLOATS : 1;
+                                int64_t (*side)[3], const int single, const int narrow) {
+    const int some = in->mask || in->ranked;
     for (ptrdiff_t row = 0; row < in->rows; row += SE_DEEP_TILE) {
         const ptrdiff_t deep = in->rows - row < SE_DEEP_TILE ? in->rows - row : SE_DEEP_TILE;
-        se_end end[SE_WIDE_TILE][2][SE_RUNS];
+        se_scores end[SE_WIDE_TILE][2];
         for (ptrdiff_t j = 0; j < wide; j++) {
             for (int i = 0; i < 2; i++) {
                 /* Most are negative: room for all of a batch at once. */
-                const ptrdiff_t ahead = single && !i && in->rows - row < 4096 ? in->rows - row : deep;
-                for (int run = first; run <= last; run++) {
-                    se_table *t = &labels[j]->table[i];
-                    const se_run *to = &t->fresh[run];
-                    if (to->room - to->used < (size_t)deep && !se_extend(t, run, (size_t)ahead)) return 0;
-                    if (single) end[j][i][run].scores = to->scores + to->used;
-                    else end[j][i][run].keys = to->keys + to->used;
-                }
+                const ptrdiff_t ahead = !i && in->rows - row < 4096 ? in->rows - row : deep;
+                se_table *t = &labels[j]->table[i];
+                if ((t->waiting + (size_t)deep) * se_size(t) > t->space && !se_extend(t, (size_t)ahead)) return 0;
+                if (narrow) end[j][i].floats = t->fresh.floats + t->waiting;
+                else end[j][i].doubles = t->fresh.doubles + t->waiting;
             }
         }
         for (ptrdiff_t at = row * in->width + column; at < (row + deep) * in->width; at += in->width) {
             for (ptrdiff_t j = 0; j < wide; j++) {
                 if (some && se_unscored(in, at + j, side[j])) continue;
-                se_end *to = end[j][in->true_[at + j] & 1];
-                if (single) {
-                    *to[SE_FLOATS].scores++ = ((const float *)in->scores)[at + j];
-                } else {
-                    uint64_t x;
-                    const uint32_t bin = se_bin(se_bits_of_double((const double *)in->scores + at + j), &x);
-                    *to[x & 1].keys++ = se_key(bin, x);
-                }
+                se_scores *to = &end[j][in->true_[at + j] & 1];
+                if (narrow) *to->floats++ = ((const float *)in->scores)[at + j];
+                else *to->doubles++ = se_score_bits(in, at + j, single);
             }
         }
         for (ptrdiff_t j = 0; j < wide; j++) {
             for (int i = 0; i < 2; i++) {
-                for (int run = first; run <= last; run++) {
-                    se_run *to = &labels[j]->table[i].fresh[run];
-                    const se_end stop = end[j][i][run];
-                    const size_t used = (size_t)(single ? stop.scores - to->scores : stop.keys - to->keys);
-                    labels[j]->binned += (int64_t)(used - to->used);
-                    to->used = used;
-                }
+                se_table *t = &labels[j]->table[i];
+                const se_scores stop = end[j][i];
+                const size_t count = (size_t)(narrow ? stop.floats - t->fresh.floats : stop.doubles - t->fresh.doubles);
+                labels[j]->binned += (int64_t)(count - t->waiting);
+                t->waiting = count;
             }
         }
     }
     return 1;
 }
 
-/* Append the scores of all rows. Returns how many, or -1 if memory ran out; some are appended then. */
-static int64_t se_append_rows(se_label *labels, const se_score_rows *in) {
+/* Append the scores of all rows. 0 if memory ran out; some are appended then. */
+static int se_append_rows(se_label *labels, const se_score_rows *in) {
     se_counter counter = {0};
-    int64_t added = in->rows * in->width;
     for (ptrdiff_t column = 0; column < in->width && in->rows; column += SE_WIDE_TILE) {
         const ptrdiff_t wide = in->width - column < SE_WIDE_TILE ? in->width - column : SE_WIDE_TILE;
         se_label *owner[SE_WIDE_TILE];
         int64_t side[SE_WIDE_TILE][3] = {{0}};
+        int narrow = in->single, enough = 1;
         for (ptrdiff_t j = 0; j < wide; j++) {
             owner[j] = labels + in->columns[column + j];
-            for (int i = 0; i < 2; i++) se_relieve(&owner[j]->table[i], &counter);
+            for (int i = 0; i < 2; i++) {
+                se_relieve(&owner[j]->table[i], &counter);
+                enough &= se_accept(&owner[j]->table[i], in->single);
+                narrow &= owner[j]->table[i].single;
+            }
         }
         se_drop_counter(&counter);
-        if (in->single ? !se_append_columns(owner, in, column, wide, side, 1)
-                       : !se_append_columns(owner, in, column, wide, side, 0))
-            return -1;
+        for (ptrdiff_t j = 0; j < wide && in->single && !narrow; j++) /* all of these columns alike */
+            for (int i = 0; i < 2; i++) enough &= se_accept(&owner[j]->table[i], 0);
+        if (enough && narrow) enough = se_append_columns(owner, in, column, wide, side, 1, 1);
+        else if (enough && in->single) enough = se_append_columns(owner, in, column, wide, side, 1, 0);
+        else if (enough) enough = se_append_columns(owner, in, column, wide, side, 0, 0);
+        if (!enough) return 0;
         for (ptrdiff_t j = 0; j < wide; j++) {
             owner[j]->side[0] += in->columns[column + j] < in->fixed ? 0 : side[j][0];
             owner[j]->side[1] += side[j][1];
             owner[j]->side[2] += side[j][2];
-            added -= side[j][0] + side[j][1] + side[j][2];
         }
     }
-    return added;
+    return 1;
 }
 
 /* -- example by example -------------------------------------------------------------------------------------------------- */
 
 /* What an example has of a label. Kinds: 0 and 1 a score, 2 and 3 no score, each negative and positive; 4 masked. */
 typedef struct {
-    uint64_t residual;
+    uint64_t score; /* its bits as a double */
     int64_t column;
-    uint32_t bin;
     int kind;
 } se_mention;
 
@@ -115,9 +111,7 @@ static ptrdiff_t se_mentions_of_row(const se_score_rows *in, ptrdiff_t row, se_m
         const int ranked = !in->ranked || in->ranked[at];
         out[j].column = in->columns[j];
         out[j].kind = in->mask && in->mask[at] ? 4 : (ranked ? 0 : 2) + (in->true_[at] & 1);
-        if (out[j].kind < 2)
-            out[j].bin = se_bin(in->single ? se_bits_of_float((const float *)in->scores + at)
-                                           : se_bits_of_double((const double *)in->scores + at), &out[j].residual);
+        if (out[j].kind < 2) out[j].score = se_score_bits(in, at, in->single);
     }
     return in->width;
 }
@@ -142,9 +136,8 @@ static ptrdiff_t se_mentions_of_lists(
         if (seen == fresh + 2) continue;
         mark[ranked[i]] = fresh + 2;
         out[count].column = ranked[i];
-        out[count].kind = seen == fresh + 1;
-        out[count].bin = se_bin(se_bits_of_double(in->scores + i), &out[count].residual);
-        count++;
+        out[count].score = se_bits_of_double(in->scores + i);
+        out[count++].kind = seen == fresh + 1;
     }
     for (int64_t i = se_start(in, SE_TRUE, row); i < se_start(in, SE_TRUE, row + 1); i++) {
         if (mark[true_[i]] != fresh + 1) continue;
@@ -156,6 +149,11 @@ static ptrdiff_t se_mentions_of_lists(
 }
 
 SE_INLINE se_table *se_table_of(se_label *labels, const se_mention *m) { return &labels[m->column].table[m->kind]; }
+
+/* The part that counts the score of a mention, or NULL; all scores are in bins. */
+SE_INLINE se_moments *se_part_of(se_label *labels, const se_mention *m, uint64_t *residual) {
+    return se_seek(se_table_of(labels, m), se_bin(m->score, residual));
+}
 
 /* Where a mention without a score is counted; NULL where that is derived, as negatives of declared labels are. */
 SE_INLINE int64_t *se_side_of(se_label *labels, const se_mention *m, int64_t fixed) {
@@ -172,28 +170,27 @@ static int se_make_room(se_label *labels, const se_mention *mentions, ptrdiff_t 
         if (m->kind < 2) se_relieve(se_table_of(labels, m), &counter);
     se_drop_counter(&counter);
     for (const se_mention *m = mentions; m < mentions + count; m++) {
-        if (m->kind > 1) continue;
-        const se_run *run = &se_table_of(labels, m)->fresh[m->residual & 1];
-        if (!se_extend(se_table_of(labels, m), m->residual & 1, run->room < 4 ? 4 : run->owed + 1)) return 0;
+        se_table *t = m->kind < 2 ? se_table_of(labels, m) : NULL;
+        if (t && !(se_accept(t, 0) && se_extend(t, t->owed < 4 ? 4 : t->owed + 1))) return 0;
     }
     for (const se_mention *m = mentions; m < mentions + count; m++)
-        if (m->kind < 2) se_table_of(labels, m)->fresh[m->residual & 1].owed++;
+        if (m->kind < 2) se_table_of(labels, m)->owed++;
     return 1;
 }
 
 static void se_leave_room(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
     for (const se_mention *m = mentions; m < mentions + count; m++)
-        if (m->kind < 2) se_table_of(labels, m)->fresh[m->residual & 1].owed--;
+        if (m->kind < 2) se_table_of(labels, m)->owed--;
 }
 
 /* Count mentions for which there is room. 0 if it was used up meanwhile, and memory ran out. */
 static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrdiff_t count, int64_t fixed) {
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
-            se_run *run = &se_table_of(labels, m)->fresh[m->residual & 1];
-            if (!se_extend(se_table_of(labels, m), m->residual & 1, 1)) return 0;
-            run->keys[run->used++] = se_key(m->bin, m->residual);
-            run->owed--;
+            se_table *t = se_table_of(labels, m);
+            if (!se_extend(t, 1)) return 0;
+            t->fresh.doubles[t->waiting++] = m->score;
+            t->owed--;
             labels[m->column].binned++;
         } else if (se_side_of(labels, m, fixed)) {
             ++*se_side_of(labels, m, fixed);
@@ -206,10 +203,11 @@ static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrd
 static int se_can_count(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
     se_counter counter = {0};
     int fits = 1;
+    uint64_t x;
     for (const se_mention *m = mentions; m < mentions + count && fits > 0; m++) {
         if (m->kind > 1 || labels[m->column].binned < SE_MOST) continue;
         fits = se_settle(se_table_of(labels, m), &counter) ? 1 : -1;
-        const se_moments *part = fits > 0 ? se_seek(se_table_of(labels, m), m->bin) : NULL;
+        const se_moments *part = fits > 0 ? se_part_of(labels, m, &x) : NULL;
         if (part && part->head >> 20 == SE_MOST) fits = 0;
     }
     se_drop_counter(&counter);
@@ -221,6 +219,7 @@ static int se_can_count(se_label *labels, const se_mention *mentions, ptrdiff_t 
 static int se_counted(
     se_label *labels, ptrdiff_t width, const se_mention *mentions, ptrdiff_t count, int64_t fixed, int64_t left) {
     se_counter counter = {0};
+    uint64_t x;
     int enough = 1;
     ptrdiff_t in_all = 0; /* labels that every example so far mentions: this one has to mention them as well */
     for (const se_mention *m = mentions; m < mentions + count && enough; m++)
@@ -231,10 +230,10 @@ static int se_counted(
     for (ptrdiff_t j = 0; j < width; j++) in_all += se_mentioned(labels + j) > left;
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
-            const se_moments *part = se_seek(se_table_of(labels, m), m->bin);
+            const se_moments *part = se_part_of(labels, m, &x);
             if (!part || se_blank(part)) return 0;
             se_moments rest = *part;
-            se_drop(&rest, m->residual);
+            se_drop(&rest, x);
             if (!se_possible(&rest)) return 0;
         } else if (!se_side_of(labels, m, fixed)) {
             continue;
@@ -250,14 +249,118 @@ static int se_counted(
 static void se_take_back(se_label *labels, const se_mention *mentions, ptrdiff_t count, int64_t fixed) {
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
-            se_moments *part = se_seek(se_table_of(labels, m), m->bin);
+            uint64_t x;
+            se_moments *part = se_part_of(labels, m, &x);
             if (!part) continue;
-            se_count_score(se_table_of(labels, m), part, m->residual, -1);
+            se_count_score(se_table_of(labels, m), part, x, -1);
             labels[m->column].binned--;
         } else if (se_side_of(labels, m, fixed)) {
             --*se_side_of(labels, m, fixed);
         }
     }
+}
+
+/* -- labels -------------------------------------------------------------------------------------------------------------- */
+
+/* Put all scores of columns into bins. Returns how many bins, or -1 if memory ran out. */
+static ptrdiff_t se_settle_columns(se_label *labels, const int64_t *columns, ptrdiff_t count) {
+    se_counter counter = {0};
+    ptrdiff_t bins = 0;
+    int enough = 1;
+    for (ptrdiff_t i = 0; i < 2 * count && enough; i++) {
+        se_table *t = labels[columns[i / 2]].table + i % 2;
+        enough = se_settle(t, &counter);
+        bins += t->used;
+    }
+    se_drop_counter(&counter);
+    return enough ? bins : -1;
+}
+
+/* All that other labels hold, on its way into labels, or out of them. They may be the same. */
+typedef struct {
+    se_label *labels, *others;
+    const int64_t *place; /* of the others among the labels; NULL if they stand alike */
+    ptrdiff_t width;
+} se_merge;
+
+SE_INLINE se_label *se_target(const se_merge *m, ptrdiff_t column) {
+    return m->labels + (m->place ? m->place[column] : column);
+}
+
+/* The next table of the others that may hold scores, and the one where they go. 0 behind the last. Start at -1. */
+SE_INLINE int se_next(const se_merge *m, ptrdiff_t *at, se_table **to, se_table **from) {
+    while (++*at < 2 * m->width && !m->others[*at / 2].binned) continue;
+    if (*at >= 2 * m->width) return 0;
+    *to = se_target(m, *at / 2)->table + *at % 2;
+    *from = m->others[*at / 2].table + *at % 2;
+    return 1;
+}
+
+/* Whether no bin counts too many scores then; where several columns are one, all scores must be few enough. -1 if memory
+   ran out. */
+static int se_merge_fits(const se_merge *m) {
+    se_counter counter = {0};
+    se_table *to, *from;
+    int fits = 1;
+    for (ptrdiff_t at = -1; fits > 0 && se_next(m, &at, &to, &from);) {
+        if (se_target(m, at / 2)->binned <= SE_MOST - m->others[at / 2].binned) continue;
+        fits = se_settle(to, &counter) && se_settle(from, &counter) ? se_can_add(to, from) : -1;
+    }
+    se_drop_counter(&counter);
+    return fits;
+}
+
+/* Whether the labels, so many, may hold what the others do, where `left` examples remain; the scores of both are then in
+   bins. -1 if memory ran out. */
+static int se_merge_included(const se_merge *m, ptrdiff_t labels, int64_t left) {
+    se_counter counter = {0};
+    se_table *of, *gone;
+    int fits = 1;
+    int64_t *leaving = (int64_t *)calloc((size_t)labels, sizeof(int64_t));
+    if (!leaving) return -1;
+    for (ptrdiff_t column = 0; column < m->width; column++) {
+        leaving[se_target(m, column) - m->labels] += se_mentioned(m->others + column);
+        for (int i = 0; i < 3; i++) fits &= se_target(m, column)->side[i] >= m->others[column].side[i];
+    }
+    for (ptrdiff_t at = -1; fits > 0 && se_next(m, &at, &of, &gone);)
+        fits = se_settle(of, &counter) && se_settle(gone, &counter) ? se_includes(of, gone) : -1;
+    for (ptrdiff_t column = 0; column < labels && fits > 0; column++)
+        fits = se_mentioned(m->labels + column) - leaving[column] <= left;
+    se_drop_counter(&counter);
+    free(leaving);
+    return fits;
+}
+
+/* Make room for all that comes. 0 if memory ran out. */
+static int se_merge_room(const se_merge *m) {
+    se_counter counter = {0};
+    se_table *to, *from;
+    ptrdiff_t at = -1;
+    int enough = 1;
+    while (enough && se_next(m, &at, &to, &from)) {
+        if (to != from) se_relieve(to, &counter);
+        enough = to == from ? se_settle(to, &counter) : se_admit(to, from);
+    }
+    for (ptrdiff_t owed = -1, last = at - !enough; se_next(m, &owed, &to, &from) && owed <= last;)
+        if (to != from) to->owed -= from->waiting; /* there is room, also where several columns are one */
+    se_drop_counter(&counter);
+    return enough;
+}
+
+/* Add what there is room for (sign 1), or take it away (sign -1). 0 if room was used up meanwhile, and memory ran out. */
+static int se_merge_labels(const se_merge *m, int sign) {
+    se_table *to, *from;
+    for (ptrdiff_t at = -1; se_next(m, &at, &to, &from);) {
+        if (sign < 0) se_subtract(to, from);
+        else if (to != from && !se_unite(to, from)) return 0;
+        for (uint32_t i = 0; sign > 0 && to == from && i < to->used; i++)
+            se_join(se_moments_at(to, i), se_moments_at(to, i));
+    }
+    for (ptrdiff_t column = 0; column < m->width; column++) {
+        se_target(m, column)->binned += sign * m->others[column].binned;
+        for (int i = 0; i < 3; i++) se_target(m, column)->side[i] += sign * m->others[column].side[i];
+    }
+    return 1;
 }
 
 #endif

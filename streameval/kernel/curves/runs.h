@@ -5,29 +5,22 @@
 
 #include "bins.h"
 
-/* Scores are first appended as they come, since that is all but free, and put into bins once there are many of them or
-   somebody looks. Floats of rows stay floats, half as large. Of others the key is kept: bin << 40 | residual >> 1; the
-   last bit of the residual tells in which run it stands. */
+typedef union {
+    void *start;
+    float *floats;
+    uint64_t *doubles;
+} se_scores;
+
+/* The scores of one class of one label. They are first appended as they come, since that is all but free, and put into
+   bins once there are many of them or somebody looks. */
 typedef struct {
-    union {
-        void *start;
-        uint64_t *keys;
-        float *scores;
-    };
-    size_t used, room, owed; /* owed: room for what is prepared and not yet committed */
-} se_run;
-
-enum { SE_FLOATS = 2, SE_RUNS }; /* which run is that of floats; how many there are */
-
-static inline size_t se_size(int run) { return run == SE_FLOATS ? sizeof(float) : sizeof(uint64_t); }
-
-/* The scores of one class of one label. */
-typedef struct {
-    uint64_t *index; /* bin << 32 | place, in order */
-    se_moments *parts;  /* by place, in `memory` */
+    uint64_t *index;            /* bin << 32 | place, in order */
+    se_moments *parts;          /* by place, in `memory` */
     void *memory;
     uint32_t used, room, empty; /* bins; room for them; how many of them count nothing */
-    se_run fresh[SE_RUNS];
+    int single;                 /* whether floats wait; else doubles, as bits */
+    se_scores fresh;            /* those that wait, in `space` bytes */
+    size_t waiting, space, owed; /* owed: room for what is prepared and not yet committed */
 } se_table;
 
 typedef struct {
@@ -36,25 +29,39 @@ typedef struct {
     int64_t side[3];   /* mentions without a score: negative (declared labels: 0), positive; masked */
 } se_label;
 
-#define SE_PENDING 65536 /* fewer bytes of scores than these are never worth a rebuild */
+#define SE_PENDING 65536 /* fewer bytes of scores than these are never worth sorting */
 
 static inline se_moments *se_moments_at(const se_table *t, uint32_t position) {
     return t->parts + (uint32_t)t->index[position];
 }
 
-static int se_extend(se_table *t, int which, size_t more) {
-    se_run *run = t->fresh + which;
-    if (run->used + more <= run->room) return 1;
-    const size_t room = 2 * run->room > run->used + more ? 2 * run->room : run->used + more;
-    void *start = realloc(run->start, room * se_size(which));
+static inline size_t se_size(const se_table *t) { return t->single ? sizeof(float) : sizeof(uint64_t); }
+
+/* The bits, as of a double, of a score that waits. */
+static inline uint64_t se_waiting_at(const se_table *t, size_t i) {
+    return t->single ? se_bits_of_float(t->fresh.floats + i) : t->fresh.doubles[i];
+}
+
+/* Room for more scores to wait. 0 if memory ran out. */
+static int se_extend(se_table *t, size_t more) {
+    const size_t least = (t->waiting + more) * se_size(t);
+    if (least <= t->space) return 1;
+    const size_t space = 2 * t->space > least ? 2 * t->space : least;
+    void *start = realloc(t->fresh.start, space);
     if (!start) return 0;
-    run->start = start;
-    run->room = room;
+    t->fresh.start = start;
+    t->space = space;
     return 1;
 }
 
-static inline size_t se_pending(const se_table *t) {
-    return t->fresh[0].used + t->fresh[1].used + t->fresh[SE_FLOATS].used;
+/* Let floats wait, or doubles, among which floats are widened. 0 if memory ran out. */
+static int se_accept(se_table *t, int single) {
+    if (!t->waiting && !t->owed) t->single = single;
+    if (single || !t->single) return 1;
+    if (!se_extend(t, t->waiting + 2 * t->owed)) return 0; /* each takes the place of two */
+    for (size_t i = t->waiting; i-- > 0;) t->fresh.doubles[i] = se_bits_of_float(t->fresh.floats + i);
+    t->single = 0;
+    return 1;
 }
 
 /* Parts for that many bins, and where they start: no part lies across two lines of the cache. */
@@ -114,47 +121,10 @@ static inline se_moments *se_moments_of(se_table *t, uint32_t bin) {
     return t->parts + t->used++;
 }
 
-/* Sort keys by bin; the result stands in `keys` or in `spare`. */
-static uint64_t *se_sort(uint64_t *keys, uint64_t *spare, size_t n) {
-    if (n < 48) {
-        for (size_t i = 1; i < n; i++) {
-            const uint64_t key = keys[i];
-            size_t at = i;
-            for (; at && keys[at - 1] > key; at--) keys[at] = keys[at - 1];
-            keys[at] = key;
-        }
-        return keys;
-    }
-    uint64_t low = keys[0], high = keys[0];
-    for (size_t i = 1; i < n; i++) {
-        low = keys[i] < low ? keys[i] : low;
-        high = keys[i] > high ? keys[i] : high;
-    }
-    const uint32_t base = (uint32_t)(low >> SE_KEY_SHIFT), span = (uint32_t)(high >> SE_KEY_SHIFT) - base;
-    int bits = 0;
-    while (bits < 24 && span >> bits) bits++;
-    const int passes = (bits + 9) / 10, width = passes ? (bits + passes - 1) / passes : 0;
-    for (int pass = 0; pass < passes; pass++) {
-        uint32_t start[1024] = {0}, sum = 0, mask = ((uint32_t)1 << width) - 1;
-        for (size_t i = 0; i < n; i++) start[((uint32_t)(keys[i] >> SE_KEY_SHIFT) - base) >> pass * width & mask]++;
-        for (uint32_t digit = 0; digit <= mask; digit++) {
-            const uint32_t size = start[digit];
-            start[digit] = sum;
-            sum += size;
-        }
-        for (size_t i = 0; i < n; i++)
-            spare[start[((uint32_t)(keys[i] >> SE_KEY_SHIFT) - base) >> pass * width & mask]++] = keys[i];
-        uint64_t *swap = keys;
-        keys = spare;
-        spare = swap;
-    }
-    return keys;
-}
-
 static void se_discard(se_table *t) {
     free(t->index);
     free(t->memory);
-    for (int run = 0; run < SE_RUNS; run++) free(t->fresh[run].start);
+    free(t->fresh.start);
 }
 
 /* -- merging -------------------------------------------------------------------------------------------------------- */
@@ -190,15 +160,10 @@ static int se_admit_bins(se_table *t, const se_table *other) {
 
 /* Make room for all that another table holds, which is owed until it comes or does not. 0 if memory ran out. */
 static int se_admit(se_table *t, const se_table *other) {
-    for (int run = 0; run < SE_RUNS; run++)
-        if (!se_extend(t, run, t->fresh[run].owed + other->fresh[run].used)) return 0;
-    if (!se_admit_bins(t, other)) return 0;
-    for (int run = 0; run < SE_RUNS; run++) t->fresh[run].owed += other->fresh[run].used;
+    if (other->waiting && !se_accept(t, other->single)) return 0;
+    if (!se_extend(t, t->owed + other->waiting) || !se_admit_bins(t, other)) return 0;
+    t->owed += other->waiting;
     return 1;
-}
-
-static void se_disown(se_table *t, const se_table *other) {
-    for (int run = 0; run < SE_RUNS; run++) t->fresh[run].owed -= other->fresh[run].used;
 }
 
 /* The part of a bin, from place `at` on, which moves there; NULL if there is none. */
@@ -223,12 +188,12 @@ static int se_unite(se_table *t, const se_table *other) {
         se_join(part, se_moments_at(other, from));
         t->empty -= before - (uint32_t)se_blank(part);
     }
-    for (int run = 0; run < SE_RUNS; run++) {
-        se_run *to = &t->fresh[run];
-        const size_t more = other->fresh[run].used, size = se_size(run);
-        if (!se_extend(t, run, more)) return 0;
-        if (more) memcpy((char *)to->start + to->used * size, other->fresh[run].start, more * size);
-        to->used += more;
+    if (other->waiting && (!se_accept(t, other->single) || !se_extend(t, other->waiting))) return 0;
+    if (t->single != other->single) {
+        for (size_t i = 0; i < other->waiting; i++) t->fresh.doubles[t->waiting++] = se_waiting_at(other, i);
+    } else if (other->waiting) {
+        memcpy((char *)t->fresh.start + t->waiting * se_size(t), other->fresh.start, other->waiting * se_size(t));
+        t->waiting += other->waiting;
     }
     return 1;
 }

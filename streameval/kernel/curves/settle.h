@@ -3,73 +3,228 @@
 #ifndef STREAMEVAL_SETTLE_H
 #define STREAMEVAL_SETTLE_H
 
-#include "floats.h"
+#include "runs.h"
 
-/* Put all scores into bins, and drop bins that are empty. 0 if memory ran out; no count is lost then. */
-static int se_rebuild(se_table *t, se_counter *counter) {
-    uint64_t *sorted[2];
-    size_t at[2], most, old = 0;
-    uint32_t head[2], used = 0;
-    if (t->fresh[SE_FLOATS].used && !se_settle_floats(t, counter)) return 0;
-    if (!se_pending(t) && 2 * t->empty <= t->used) return 1;
-    most = t->used - t->empty;
-    for (int run = 0; run < 2; run++) {
-        se_run *r = &t->fresh[run];
-        at[run] = 0;
-        head[run] = UINT32_MAX;
-        if (!r->used) continue;
-        uint64_t *spare = (uint64_t *)malloc((r->used + r->owed) * sizeof(uint64_t));
-        if (!spare) return 0; /* runs may be sorted by now, which tells the same */
-        sorted[run] = se_sort(r->keys, spare, r->used);
-        if (sorted[run] == spare) {
-            spare = r->keys;
-            r->keys = sorted[run];
-            r->room = r->used + r->owed;
+/* -- floats, counted by bin ---------------------------------------------------------------------------------------------- */
+
+#define SE_BLOCK 16          /* bins */
+#define SE_SPAN 524288       /* bins: more than floats between 0 and 1 can meet */
+#define SE_AT_ONCE (1 << 23) /* scores: below 2**24, so that the fields below suffice */
+#define SE_UNIT 29           /* residuals of floats are multiples of 2**29 */
+#define SE_CHUNK 64
+
+/* For each bin from `base` on: how many << 40 | the sum of residuals, and the sum of their squares, in units. All of it
+   is zero between uses. */
+typedef struct {
+    uint64_t (*sums)[2];
+    uint8_t *occupied; /* whether any bin of a block holds a score */
+    uint32_t blocks, base;
+    se_table list; /* what was counted, on its way */
+} se_counter;
+
+static void se_drop_counter(se_counter *c) {
+    free(c->sums);
+    free(c->occupied);
+    se_discard(&c->list);
+    memset(c, 0, sizeof *c);
+}
+
+static int se_widen_counter(se_counter *c, uint32_t blocks) {
+    if (blocks <= c->blocks) return 1;
+    uint32_t room = 1024;
+    while (room < blocks) room *= 2;
+    free(c->sums);
+    free(c->occupied);
+    c->blocks = 0;
+    c->sums = (uint64_t(*)[2])calloc((size_t)room * SE_BLOCK, sizeof *c->sums);
+    c->occupied = (uint8_t *)calloc(room, 1);
+    if (c->sums && c->occupied) c->blocks = room;
+    return c->blocks != 0;
+}
+
+#define SE_MASK(holds) (0 - (uint32_t)(holds))
+
+/* The bins of normal floats and zeros, and their residuals in units. Without branches, so that compilers use vectors. */
+SE_INLINE void se_split_floats(const float *scores, uint32_t *bin, uint32_t *rest) {
+    uint32_t bits[SE_CHUNK], upside[SE_CHUNK];
+    float complement[SE_CHUNK];
+    memcpy(bits, scores, sizeof bits);
+    for (int j = 0; j < SE_CHUNK; j++) complement[j] = 1.0f - scores[j]; /* exact where used, never subnormal */
+    memcpy(upside, complement, sizeof upside);
+    for (int j = 0; j < SE_CHUNK; j++) {
+        const uint32_t size = bits[j] & 0x7FFFFFFF, negative = 0 - (bits[j] >> 31);
+        const uint32_t below = negative & SE_MASK(size != 0);
+        const uint32_t upper = ~negative & SE_MASK(size >= 0x3F000000) & SE_MASK(size <= 0x3F800000);
+        const uint32_t beyond = ~negative & SE_MASK(size > 0x3F800000);
+        const uint32_t magnitude = (upside[j] & upper) | (size & ~upper);
+        const uint32_t code = SE_MASK(magnitude != 0) & ((magnitude >> 12) + ((uint32_t)896 << 11));
+        bin[j] = ((code ^ (below | upper)) + SE_FINITE + (upper & (2 * SE_TO_HALF + 1)) +
+                  (beyond & (2 * SE_TO_HALF + 1 - SE_TO_ONE))) & 0xFFFFFF;
+        rest[j] = magnitude & 0xFFF;
+    }
+}
+
+/* The least and the greatest score, in the order of their bits as signed numbers; 0 if some are subnormal. */
+SE_INLINE int se_extremes(const float *scores, size_t n, float ends[2]) {
+    int32_t low = INT32_MAX, high = INT32_MIN;
+    uint32_t odd = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, scores + i, sizeof bits);
+        const uint32_t size = (uint32_t)bits & 0x7FFFFFFF;
+        const int32_t ordered = bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+        low = ordered < low ? ordered : low;
+        high = ordered > high ? ordered : high;
+        odd |= SE_MASK(size < 0x00800000) & size;
+    }
+    low = low < 0 ? low ^ 0x7FFFFFFF : low;
+    high = high < 0 ? high ^ 0x7FFFFFFF : high;
+    memcpy(ends, &low, sizeof low);
+    memcpy(ends + 1, &high, sizeof high);
+    return !odd;
+}
+
+SE_INLINE void se_sum_floats(se_counter *c, const float *scores, size_t n) {
+    uint64_t(*sums)[2] = c->sums;
+    uint8_t *occupied = c->occupied;
+    const uint32_t base = c->base;
+    for (size_t start = 0; start < n; start += SE_CHUNK) {
+        uint32_t bin[SE_CHUNK], rest[SE_CHUNK];
+        const size_t count = n - start < SE_CHUNK ? n - start : SE_CHUNK;
+        if (count == SE_CHUNK) {
+            se_split_floats(scores + start, bin, rest);
+        } else {
+            float last[SE_CHUNK] = {0};
+            memcpy(last, scores + start, count * sizeof(float));
+            se_split_floats(last, bin, rest);
         }
-        free(spare);
-        head[run] = (uint32_t)(r->keys[0] >> SE_KEY_SHIFT);
-        most++;
-        for (size_t i = 1; i < r->used; i++) most += (r->keys[i] ^ r->keys[i - 1]) >> SE_KEY_SHIFT != 0;
-    }
-    se_moments *parts = NULL;
-    void *memory = se_new_parts(most, &parts);
-    uint64_t *index = memory ? (uint64_t *)malloc((most + 1) * sizeof(uint64_t)) : NULL;
-    if (!index) {
-        free(memory);
-        return 0;
-    }
-    for (;;) {
-        uint32_t bin = UINT32_MAX;
-        while (old < t->used && se_blank(se_moments_at(t, (uint32_t)old))) old++;
-        if (old < t->used) bin = (uint32_t)(t->index[old] >> 32);
-        for (int run = 0; run < 2; run++) bin = head[run] < bin ? head[run] : bin;
-        if (bin == UINT32_MAX) break;
-        se_moments part = {0};
-        if (old < t->used && (uint32_t)(t->index[old] >> 32) == bin) part = *se_moments_at(t, (uint32_t)old++);
-        for (int run = 0; run < 2; run++) {
-            if (head[run] != bin) continue;
-            const uint64_t *keys = sorted[run];
-            size_t i = at[run];
-            const size_t end = t->fresh[run].used;
-            for (; i < end && (uint32_t)(keys[i] >> SE_KEY_SHIFT) == bin; i++)
-                se_put(&part, (keys[i] & SE_KEY_LOW) << 1 | (uint64_t)run);
-            at[run] = i;
-            head[run] = i < end ? (uint32_t)(keys[i] >> SE_KEY_SHIFT) : UINT32_MAX;
+        for (size_t j = 0; j < count; j++) {
+            const uint32_t at = bin[j] - base;
+            sums[at][0] += ((uint64_t)1 << 40) + rest[j];
+            sums[at][1] += (uint64_t)rest[j] * rest[j];
+            occupied[at / SE_BLOCK] = 1;
         }
-        index[used] = (uint64_t)bin << 32 | used;
-        parts[used++] = part;
     }
-    free(t->index);
-    free(t->memory);
-    t->index = index;
-    t->parts = parts;
-    t->memory = memory;
-    t->used = used;
-    t->room = (uint32_t)most;
-    t->empty = 0;
-    for (int run = 0; run < 2; run++) t->fresh[run].used = 0;
+}
+
+#define SE_LOOPS(NAME, ATTRIBUTE)                                                                                     \
+    ATTRIBUTE static int se_extremes_##NAME(const float *scores, size_t n, float ends[2]) {                           \
+        return se_extremes(scores, n, ends);                                                                          \
+    }                                                                                                                 \
+    ATTRIBUTE static void se_sum_floats_##NAME(se_counter *c, const float *scores, size_t n) {                        \
+        se_sum_floats(c, scores, n);                                                                                  \
+    }
+
+SE_LOOPS(plain, )
+SE_LOOPS(avx2, SE_AVX2)
+
+/* Count floats by bin. Returns how many bins they meet, or 0 if they are too many, too far apart or too small for this,
+   or if memory ran out. */
+static uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
+    float ends[2];
+    uint64_t unused;
+    uint32_t bins = 0;
+    const int wide = se_has_avx2();
+    if (n > SE_AT_ONCE || !(wide ? se_extremes_avx2 : se_extremes_plain)(scores, n, ends)) return 0;
+    const uint32_t first = se_bin(se_bits_of_float(ends), &unused) / SE_BLOCK * SE_BLOCK;
+    const uint32_t span = se_bin(se_bits_of_float(ends + 1), &unused) - first + 1;
+    if (span > SE_SPAN || !se_widen_counter(c, (span + SE_BLOCK - 1) / SE_BLOCK)) return 0;
+    c->base = first;
+    (wide ? se_sum_floats_avx2 : se_sum_floats_plain)(c, scores, n);
+    for (uint32_t block = 0; block < c->blocks; block++)
+        for (uint32_t at = block * SE_BLOCK; c->occupied[block] && at < (block + 1) * SE_BLOCK; at++)
+            bins += c->sums[at][0] != 0;
+    return bins;
+}
+
+/* Move what was counted to a table, with room if `enough`; clear the counter in any case. */
+static void se_take_counted(se_counter *c, se_table *to, int enough) {
+    uint32_t used = to->used;
+    for (uint32_t block = 0; block < c->blocks; block++) {
+        if (!c->occupied[block]) continue;
+        for (uint32_t at = block * SE_BLOCK; enough && at < (block + 1) * SE_BLOCK; at++) {
+            const uint64_t head = c->sums[at][0], sum = head & (((uint64_t)1 << 40) - 1), square = c->sums[at][1];
+            if (!head) continue;
+            to->index[used] = (uint64_t)(c->base + at) << 32 | used;
+            to->parts[used++] = (se_moments){head >> 40 << 20 | sum >> (64 - SE_UNIT), sum << SE_UNIT,
+                                             square >> (64 - 2 * SE_UNIT), square << 2 * SE_UNIT};
+        }
+        memset(c->sums + block * SE_BLOCK, 0, SE_BLOCK * sizeof *c->sums);
+        c->occupied[block] = 0;
+    }
+    to->used = used;
+}
+
+/* -- doubles, sorted by bin ---------------------------------------------------------------------------------------------- */
+
+/* Sort keys by bin, with as much room to spare. */
+static void se_sort(uint64_t *keys, uint64_t *spare, size_t n) {
+    if (n < 48) {
+        for (size_t i = 1; i < n; i++) {
+            const uint64_t key = keys[i];
+            size_t at = i;
+            for (; at && keys[at - 1] > key; at--) keys[at] = keys[at - 1];
+            keys[at] = key;
+        }
+        return;
+    }
+    uint64_t *sorted = keys, low = keys[0], high = keys[0];
+    for (size_t i = 1; i < n; i++) {
+        low = keys[i] < low ? keys[i] : low;
+        high = keys[i] > high ? keys[i] : high;
+    }
+    const uint32_t base = (uint32_t)(low >> SE_DROPPED), span = (uint32_t)(high >> SE_DROPPED) - base;
+    int bits = 0;
+    while (bits < 23 && span >> bits) bits++;
+    const int passes = (bits + 9) / 10, width = passes ? (bits + passes - 1) / passes : 0;
+    for (int pass = 0; pass < passes; pass++) {
+        uint32_t start[1024] = {0}, sum = 0, mask = ((uint32_t)1 << width) - 1;
+        for (size_t i = 0; i < n; i++) start[((uint32_t)(sorted[i] >> SE_DROPPED) - base) >> pass * width & mask]++;
+        for (uint32_t digit = 0; digit <= mask; digit++) {
+            const uint32_t size = start[digit];
+            start[digit] = sum;
+            sum += size;
+        }
+        for (size_t i = 0; i < n; i++)
+            spare[start[((uint32_t)(sorted[i] >> SE_DROPPED) - base) >> pass * width & mask]++] = sorted[i];
+        uint64_t *swap = sorted;
+        sorted = spare;
+        spare = swap;
+    }
+    if (sorted != keys) memcpy(keys, sorted, n * sizeof(uint64_t));
+}
+
+/* Count scores that wait by bin, in a table that is empty. 0 if memory ran out. A key is bin << 41 | residual, where the
+   highest bit of the bin has no room: the scores that have it come last. */
+static int se_count_sorted(const se_table *t, se_table *to) {
+    const size_t n = t->waiting;
+    uint64_t *keys = (uint64_t *)malloc(2 * n * sizeof(uint64_t)), x;
+    size_t low = 0, high = n;
+    if (!keys) return 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bin = se_bin(se_waiting_at(t, i), &x);
+        keys[bin >> 23 ? --high : low++] = bin << SE_DROPPED | x;
+    }
+    se_sort(keys, keys + n, low);
+    se_sort(keys + low, keys + n, n - low);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bin = keys[i] >> SE_DROPPED | (uint64_t)(i >= low) << 23;
+        if (!to->used || to->index[to->used - 1] >> 32 != bin) {
+            if (!se_enlarge(to, 1)) {
+                free(keys);
+                to->used = 0;
+                return 0;
+            }
+            to->index[to->used] = bin << 32 | to->used;
+            to->parts[to->used++] = (se_moments){0};
+        }
+        se_put(to->parts + to->used - 1, keys[i] & SE_LOWER);
+    }
+    free(keys);
     return 1;
 }
+
+/* -- scores that wait ---------------------------------------------------------------------------------------------------- */
 
 static inline void se_count_score(se_table *t, se_moments *part, uint64_t x, int sign) {
     if (sign > 0) {
@@ -81,34 +236,53 @@ static inline void se_count_score(se_table *t, se_moments *part, uint64_t x, int
     }
 }
 
+/* Drop bins that are empty if they are the majority, and memory is not short. */
+static void se_compact(se_table *t) {
+    se_moments *parts;
+    void *memory = 2 * t->empty > t->used ? se_new_parts(t->used - t->empty, &parts) : NULL;
+    uint32_t live = 0;
+    if (!memory) return;
+    for (uint32_t at = 0; at < t->used; at++) {
+        if (se_blank(se_moments_at(t, at))) continue;
+        parts[live] = *se_moments_at(t, at);
+        t->index[live] = t->index[at] >> 32 << 32 | live;
+        live++;
+    }
+    free(t->memory);
+    t->memory = memory;
+    t->parts = parts;
+    t->used = t->room = live;
+    t->empty = 0;
+}
+
 /* Put all scores into bins. 0 if memory ran out; no count is lost then. */
 static int se_settle(se_table *t, se_counter *counter) {
-    const size_t pending = se_pending(t);
-    if (!pending) return 1;
-    if (pending > 8 + t->used / 32 || 2 * t->empty > t->used) return se_rebuild(t, counter);
-    if (!se_enlarge(t, (uint32_t)pending)) return 0;
-    if (!se_widen(t)) return 0;
-    for (int run = 0; run < 2; run++) {
-        for (size_t i = 0; i < t->fresh[run].used; i++) {
-            const uint64_t key = t->fresh[run].keys[i];
-            se_moments *part = se_moments_of(t, (uint32_t)(key >> SE_KEY_SHIFT));
-            se_count_score(t, part, (key & SE_KEY_LOW) << 1 | (uint64_t)run, 1);
+    const size_t n = t->waiting;
+    if (!n) return 1;
+    if (n <= 8 + t->used / 32) {
+        if (!se_enlarge(t, (uint32_t)n)) return 0;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t x;
+            se_moments *part = se_moments_of(t, se_bin(se_waiting_at(t, i), &x));
+            se_count_score(t, part, x, 1);
         }
-        t->fresh[run].used = 0;
+    } else {
+        se_table *list = t->used ? &counter->list : t;
+        list->used = 0;
+        const uint32_t counted = t->single ? se_count_floats(counter, t->fresh.floats, n) : 0;
+        const int enough = counted ? se_enlarge(list, counted) : se_count_sorted(t, list);
+        if (counted) se_take_counted(counter, list, enough);
+        if (!enough || (list != t && (!se_admit_bins(t, list) || !se_unite(t, list)))) return 0;
     }
+    t->waiting = 0;
+    se_compact(t);
     return 1;
 }
 
 /* Put scores into bins once they take as much memory as bins do. Where memory is short they wait. */
 static inline void se_relieve(se_table *t, se_counter *counter) {
-    const size_t wide = t->fresh[0].used + t->fresh[1].used;
-    const size_t pending = wide * sizeof(uint64_t) + t->fresh[SE_FLOATS].used * sizeof(float);
-    if (pending >= SE_PENDING && pending >= 64 * (size_t)t->used) se_rebuild(t, counter);
-}
-
-/* Drop empty bins if they are the majority. */
-static void se_compact(se_table *t, se_counter *counter) {
-    if (t->used && 2 * t->empty >= t->used) se_rebuild(t, counter);
+    const size_t bytes = t->waiting * se_size(t);
+    if (bytes >= SE_PENDING && bytes >= 64 * (size_t)t->used) se_settle(t, counter);
 }
 
 /* -- reading ---------------------------------------------------------------------------------------------------------------- */
