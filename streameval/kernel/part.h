@@ -46,7 +46,7 @@ static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)
 }
 
 /* Commit one part. 0, with an exception set, if it is none. */
-static int se_part_commit(PyObject *capsule) {
+static inline int se_part_commit(PyObject *capsule) {
     se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
     if (!part) return 0;
     if (part->commit) part->commit(part->data);

@@ -27,6 +27,18 @@ static int se_sums_init(se_sums *table, size_t places, int sums) {
     return table->places != NULL;
 }
 
+/* Make a table a copy of another. 0 if memory ran out, and then nothing has changed. */
+static inline int se_sums_copy(se_sums *table, const se_sums *other) {
+    const size_t bytes = (other->mask + 1) * (size_t)(other->sums + 2) * sizeof(uint64_t);
+    uint64_t *places = (uint64_t *)malloc(bytes);
+    if (!places) return 0;
+    free(table->places);
+    *table = *other;
+    table->places = (uint64_t *)memcpy(places, other->places, bytes);
+    table->promised = 0;
+    return 1;
+}
+
 SE_INLINE uint64_t *se_sums_place(const se_sums *table, size_t at) {
     return table->places + at * (size_t)(table->sums + 2);
 }

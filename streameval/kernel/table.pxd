@@ -6,12 +6,11 @@ cdef extern from "table.h" nogil:
     uint64_t* se_seed
     ctypedef struct se_sums:
         uint64_t* places
-        size_t mask
-        size_t used
-        size_t promised
+        size_t mask, used, promised
         int sums
     uint64_t* se_sums_find(const se_sums*, uint64_t, uint64_t)
     int se_sums_init(se_sums*, size_t, int)
+    int se_sums_copy(se_sums*, const se_sums*)
     int64_t* se_sums_next(const se_sums*, size_t*, uint64_t*, uint64_t*)
     size_t se_sums_live(const se_sums*)
     int se_sums_rebuild(se_sums*, size_t)

@@ -18,13 +18,8 @@ cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
     int64_t SE_MOST
     ctypedef struct se_moments:
-        uint64_t head
-        uint64_t sum
-        uint64_t square_high
-        uint64_t square
+        uint64_t head, sum, square_high, square
     ctypedef struct se_table:
-        uint64_t* index
-        uint32_t used
         uint32_t empty
     ctypedef struct se_label:
         se_table table[2]
@@ -38,15 +33,14 @@ cdef extern from "curves/rows.h" nogil:
         const int64_t* place
         ptrdiff_t width
     int64_t se_common(const se_moments*)
-    int se_blank(const se_moments*)
-    se_moments* se_moments_at(const se_table*, uint32_t)
+    int se_next_bin(const se_label*, uint32_t*, int64_t*, const se_moments**)
     se_moments* se_moments_of(se_table*, uint32_t)
     uint32_t se_lower(const se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
     ptrdiff_t se_settle_columns(se_label*, const int64_t*, ptrdiff_t)
     void se_compact(se_table*)
     void se_discard(se_table*)
-    void se_pairs(const se_table*, const se_table*, uint64_t*)
+    void se_pairs(const se_label*, int64_t*, uint64_t*)
     int se_append_rows(se_label*, const se_score_rows*)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, ptrdiff_t, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
@@ -64,7 +58,6 @@ cdef extern from "curves/rows.h" nogil:
 
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
-cdef uint64_t NOTHING = 0xFFFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
 
@@ -72,16 +65,12 @@ cdef Py_ssize_t RELEASE = 16384
 cdef class Bins:
     """See `streameval.kernel.curves.numpy.Bins`."""
 
-    cdef int64_t n
+    cdef int64_t n, turn
     cdef se_label* labels
     cdef Py_ssize_t width
-    # What the example being read has mentioned: 4 * turn + bits, so that it needs no clearing.
-    cdef int64_t* mark
-    cdef int64_t turn
+    cdef int64_t* mark  # what the example being read has mentioned: 4 * turn + bits, so that it needs no clearing
 
     def __cinit__(self, root, Py_ssize_t width):
-        self.n = self.turn = 0
-        self.mark = NULL
         self.width = max(width, 8)
         self.labels = <se_label*>calloc(self.width, sizeof(se_label))
         if self.labels == NULL:
@@ -248,10 +237,8 @@ cdef class Bins:
         cdef const int64_t[::1] place = columns
         cdef Py_ssize_t position, side, count = place.shape[0], at = 0, most
         cdef uint32_t row[2]
-        cdef uint64_t bin_
+        cdef const se_moments* part[2]
         cdef se_label* label
-        cdef se_table* table
-        cdef se_moments* part
         most = min(self.settle(place), limit)
         offsets, bins = np.zeros(count + 1, np.int64), np.empty(most, np.int64)
         counts, common = np.zeros((most, 2), np.int64), np.full((most, 2), -2)
@@ -266,27 +253,14 @@ cdef class Bins:
                 label = self.labels + place[position]
                 for side in range(2):
                     row[side] = 0 if position else se_lower(&label.table[side], low)
-                while at < limit:
-                    bin_ = NOTHING
+                while at < most and se_next_bin(label, row, &number[at], part):
                     for side in range(2):
-                        table = &label.table[side]
-                        while row[side] < table.used and se_blank(se_moments_at(table, row[side])):
-                            row[side] += 1
-                        if row[side] < table.used and table.index[row[side]] >> 32 < bin_:
-                            bin_ = table.index[row[side]] >> 32
-                    if bin_ == NOTHING:
-                        break
-                    number[at] = <int64_t>bin_
-                    for side in range(2):
-                        table = &label.table[side]
-                        if row[side] == table.used or table.index[row[side]] >> 32 != bin_:
+                        if part[side] == NULL:
                             continue
-                        part = se_moments_at(table, row[side])
-                        row[side] += 1
-                        times[at, side] = <int64_t>(part.head >> 20)
-                        residual[at, side] = se_common(part)
-                        limb[at, side, 0], limb[at, side, 1] = part.sum, part.head & (SE_ONE - 1)
-                        limb[at, side, 2], limb[at, side, 3] = part.square, part.square_high
+                        times[at, side] = <int64_t>(part[side].head >> 20)
+                        residual[at, side] = se_common(part[side])
+                        limb[at, side, 0], limb[at, side, 1] = part[side].sum, part[side].head & (SE_ONE - 1)
+                        limb[at, side, 2], limb[at, side, 3] = part[side].square, part[side].square_high
                     at += 1
                 offset[position + 1] = at
         return offsets, bins[:at], counts[:at], common[:at], limbs[:at]
@@ -294,21 +268,13 @@ cdef class Bins:
     def pairs(self, columns):
         cdef const int64_t[::1] place = columns
         cdef Py_ssize_t position
-        cdef se_label* label
-        cdef se_table* positive
-        cdef uint32_t row
         self.settle(place)
         counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
         cdef int64_t[:, ::1] times = counts
         cdef uint64_t[:, :, ::1] limb = sums
         with nogil:
             for position in range(place.shape[0]):
-                label = self.labels + place[position]
-                positive = &label.table[1]
-                se_pairs(&label.table[0], positive, &limb[position, 0, 0])
-                for row in range(positive.used):
-                    times[position, 1] += <int64_t>(se_moments_at(positive, row).head >> 20)
-                times[position, 0] = label.binned - times[position, 1]
+                se_pairs(self.labels + place[position], &times[position, 0], &limb[position, 0, 0])
         return counts, sums
 
     def compact(self):
@@ -331,7 +297,7 @@ cdef class Bins:
         cdef const int64_t[::1] bin_ = np.ascontiguousarray(bins, np.int64)
         cdef const int64_t[:, ::1] times = np.ascontiguousarray(counts, np.int64)
         cdef const uint64_t[:, :, ::1] limb = np.ascontiguousarray(limbs, np.uint64)
-        cdef Py_ssize_t column, at, side, filled
+        cdef Py_ssize_t column, at, side
         cdef se_label* label
         cdef se_moments* part
         if first < 0 or first + offset.shape[0] - 1 > self.width:
@@ -339,14 +305,11 @@ cdef class Bins:
         for column in range(offset.shape[0] - 1):
             label = self.labels + first + column
             for side in range(2):
-                filled = 0
-                for at in range(offset[column], offset[column + 1]):
-                    filled += times[at, side] != 0
-                if not se_enlarge(&label.table[side], <uint32_t>filled):
-                    raise MemoryError
                 for at in range(offset[column], offset[column + 1]):
                     if not times[at, side]:
                         continue
+                    if not se_enlarge(&label.table[side], 1):
+                        raise MemoryError
                     part = se_moments_of(&label.table[side], <uint32_t>bin_[at])
                     part.head = <uint64_t>times[at, side] << 20 | limb[at, side, 1]
                     part.sum = limb[at, side, 0]
@@ -423,8 +386,7 @@ cdef void commit_example(void* data) noexcept:
 cdef class Merge:
     """All that other bins hold, on its way into bins, or out of them. They may be the same."""
 
-    cdef Bins bins
-    cdef Bins other
+    cdef Bins bins, other
     cdef object columns
     cdef se_merge all
     cdef int sign

@@ -3,15 +3,15 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
-from streameval.kernel.part cimport commit, part_of
+from streameval.kernel.part cimport part_of
 from streameval.kernel.scores cimport SE_MASKED, SE_RANKED, SE_TRUE, read_list, se_score_lists
 from streameval.kernel.table cimport (
-    se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_live, se_sums_next, se_sums_promise,
-    se_sums_rebuild, se_sums_reserve, set_seed,
+    se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_rebuild,
+    se_sums_reserve, set_seed,
 )
 
 from streameval.kernel.types import FULL, REFUSED
@@ -19,25 +19,21 @@ from streameval.kernel.types import FULL, REFUSED
 cdef extern from "pairs/pairing.h" nogil:
     ctypedef struct sp_row:
         const uint32_t* labels
-        size_t missed
-        size_t both
-        size_t wrong
+        size_t missed, both, wrong
         uint32_t none
     ctypedef struct sp_rows:
         const uint8_t* true_
         const uint8_t* pred
         const uint8_t* mask
-        ptrdiff_t true_stride
-        ptrdiff_t pred_stride
-        ptrdiff_t mask_stride
-        ptrdiff_t rows
-        ptrdiff_t columns
+        ptrdiff_t true_stride, pred_stride, mask_stride, rows, columns
         const uint32_t* place
+    ctypedef struct sp_places:
+        const int64_t* place
+        size_t width
     uint32_t SP_NONE
-    uint64_t SP_TRUE_TRUE
-    uint64_t SP_PRED_PRED
     uint64_t sp_inner(uint64_t, uint64_t, uint64_t)
     uint64_t sp_outer(uint32_t, uint32_t)
+    int sp_move(const sp_places*, uint64_t*, uint64_t)
     int sp_one(se_sums*, int64_t, const sp_row*, int)
     size_t sp_pairs(const sp_row*, int)
     int sp_dense(const sp_rows*, int, se_sums*)
@@ -59,7 +55,6 @@ cdef class Pairs:
     cdef se_sums table
 
     def __cinit__(self, root, int parts):
-        self.n = 0
         self.parts = parts
         if not se_sums_init(&self.table, 64, 1):
             raise MemoryError
@@ -154,19 +149,13 @@ cdef class Pairs:
         merge.pairs, merge.other, merge.sign = self, other, sign
         count = se_sums_next(&other.table, &at, &outer, &inner) if sign < 0 or columns is not None else NULL
         while count != NULL:
-            if not merge.has(outer):
-                raise IndexError("a column is out of range")
-            if sign < 0 and count[0] > se_sums_count(&self.table, merge.moved(outer, inner), inner):
+            outer = merge.moved(outer, inner)
+            if sign < 0 and count[0] > se_sums_count(&self.table, outer, inner):
                 return REFUSED
             count = se_sums_next(&other.table, &at, &outer, &inner)
-        if sign < 0:
-            pass
-        elif columns is None and self.n == 0:
-            merge.copy()
-        elif se_sums_promise(&self.table, other.table.used):
-            merge.promised = other.table.used
-        else:
+        if sign > 0 and not se_sums_promise(&self.table, other.table.used):
             raise MemoryError
+        merge.promised = other.table.used if sign > 0 else 0
         return part_of(commit_merge, merge)
 
     def times(self, keys):
@@ -175,8 +164,7 @@ cdef class Pairs:
         cdef int64_t[::1] view = out
         cdef Py_ssize_t row
         for row in range(key.shape[0]):
-            view[row] = se_sums_count(&self.table, sp_outer(<uint32_t>key[row, 1], <uint32_t>key[row, 2]),
-                                      sp_inner(key[row, 0], key[row, 3], key[row, 4]))
+            view[row] = se_sums_count(&self.table, outer_of(key, row), inner_of(key, row))
         return out
 
     def entries(self):
@@ -201,7 +189,7 @@ cdef class Pairs:
             raise MemoryError("more pairs of labels than can be read")
         for put in range(2):
             while se_sums_next(&self.table, &at, &outer, &inner) != NULL:
-                row = 0 if kind < 0 else merge.row(outer, inner)
+                row = 0 if kind < 0 else <int32_t>(merge.moved(outer, inner) >> 32) + 1  # 0 is that of no label
                 if kind < 0 or inner >> 60 == <uint64_t>kind:
                     if put:
                         spot[end[row]] = <uint32_t>(at - 1)
@@ -239,14 +227,23 @@ cdef class Pairs:
         if not se_sums_reserve(&self.table, max(room, key.shape[0])):
             raise MemoryError
         for row in range(key.shape[0]):
-            se_sums_add(&self.table, sp_outer(<uint32_t>key[row, 1], <uint32_t>key[row, 2]),
-                        sp_inner(key[row, 0], key[row, 3], key[row, 4]), time[row])
+            se_sums_add(&self.table, outer_of(key, row), inner_of(key, row), time[row])
         self.n = examples
 
     def copy(self, root):
         cdef Pairs twin = Pairs(root, self.parts)
-        commit(twin.prepare_merge(self, None, 1))
+        twin.n = self.n
+        if not se_sums_copy(&twin.table, &self.table):
+            raise MemoryError
         return twin
+
+
+cdef inline uint64_t outer_of(const int64_t[:, ::1] key, Py_ssize_t row) noexcept:
+    return sp_outer(<uint32_t>key[row, 1], <uint32_t>key[row, 2])
+
+
+cdef inline uint64_t inner_of(const int64_t[:, ::1] key, Py_ssize_t row) noexcept:
+    return sp_inner(key[row, 0], key[row, 3], key[row, 4])
 
 
 cdef int check_width(Py_ssize_t width) except -1:
@@ -312,62 +309,28 @@ cdef void commit_example(void* data) noexcept:
 cdef class Merge:
     """All that other pairs hold, on its way into pairs, or out of them. They may be the same."""
 
-    cdef Pairs pairs
-    cdef Pairs other
+    cdef Pairs pairs, other
     cdef object columns
-    cdef const int64_t* place  # of `columns`; NULL if columns are the same
-    cdef Py_ssize_t width
-    cdef se_sums copied  # the table of the other, where the pairs are empty
+    cdef sp_places to  # of `columns`
     cdef size_t promised  # keys
     cdef int sign
 
     def __cinit__(self, columns):
         cdef const int64_t[::1] place
         if columns is not None:
-            self.columns = np.ascontiguousarray(columns, np.int64)
-            place = self.columns
-            self.width = place.shape[0]
-            self.place = &place[0] if self.width else &NOWHERE
+            self.columns = place = np.ascontiguousarray(columns, np.int64)
+            self.to.width = place.shape[0]
+            self.to.place = &place[0] if self.to.width else &NOWHERE
 
     def __dealloc__(self):
         if self.promised:
             self.pairs.table.promised -= self.promised
-        free(self.copied.places)
 
-    cdef int copy(self) except -1:
-        cdef size_t size = (self.other.table.mask + 1) * 3 * sizeof(uint64_t)
-        self.copied = self.other.table
-        self.copied.places = <uint64_t*>malloc(size)
-        if self.copied.places == NULL:
-            raise MemoryError
-        memcpy(self.copied.places, self.other.table.places, size)
-        return 0
-
-    cdef bint has(self, uint64_t outer) noexcept:
-        """Whether it is known where both labels of a pair go."""
-        cdef uint64_t row = outer >> 32, column = outer & 0xFFFFFFFF
-        return self.place == NULL or (
-            (row == SP_NONE or <Py_ssize_t>row < self.width) and (column == SP_NONE or <Py_ssize_t>column < self.width)
-        )
-
-    cdef int64_t row(self, uint64_t outer, uint64_t inner) except -1:
-        """The row of a pair here, from 0 on, which is that of no label."""
-        if not self.has(outer):
+    cdef uint64_t moved(self, uint64_t outer, uint64_t inner) except? 0:
+        """The labels of a pair here."""
+        if not sp_move(&self.to, &outer, inner):
             raise IndexError("a column is out of range")
-        return <int32_t>(self.moved(outer, inner) >> 32) + 1
-
-    cdef uint64_t moved(self, uint64_t outer, uint64_t inner) noexcept:
-        """The labels of a pair here; the lower comes first where order does not matter."""
-        cdef uint64_t row = outer >> 32, column = outer & 0xFFFFFFFF, kind = inner >> 60
-        if self.place == NULL:
-            return outer
-        if row != SP_NONE:
-            row = <uint64_t>self.place[row]
-        if column != SP_NONE:
-            column = <uint64_t>self.place[column]
-        if row > column and (kind == SP_TRUE_TRUE or kind == SP_PRED_PRED):
-            row, column = column, row
-        return sp_outer(<uint32_t>row, <uint32_t>column)
+        return outer
 
 
 cdef void commit_merge(void* data) noexcept:
@@ -375,13 +338,9 @@ cdef void commit_merge(void* data) noexcept:
     cdef Pairs pairs = merge.pairs, other = merge.other
     cdef uint64_t outer, inner
     cdef size_t at = 0
-    cdef int64_t* count = NULL
-    if merge.copied.places != NULL:  # what was replaced goes with the merge
-        merge.copied.places, pairs.table.places = pairs.table.places, merge.copied.places
-        pairs.table.mask, pairs.table.used = merge.copied.mask, merge.copied.used
-    else:
-        count = se_sums_next(&other.table, &at, &outer, &inner)
+    cdef int64_t* count = se_sums_next(&other.table, &at, &outer, &inner)
     while count != NULL:
-        se_sums_add(&pairs.table, merge.moved(outer, inner), inner, merge.sign * count[0])
+        sp_move(&merge.to, &outer, inner)
+        se_sums_add(&pairs.table, outer, inner, merge.sign * count[0])
         count = se_sums_next(&other.table, &at, &outer, &inner)
     pairs.n += merge.sign * other.n

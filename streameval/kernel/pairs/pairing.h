@@ -54,10 +54,29 @@ static inline void sp_add(sp_sink *s, uint64_t outer, uint64_t inner, int64_t co
 }
 
 /* The two labels of a pair; the lower column comes first where order does not matter. */
-static inline uint64_t sp_labels(const sp_sink *s, uint64_t kind, uint32_t a, uint32_t b) {
-    const uint32_t row = s->columns ? s->columns[a] : a, column = s->columns ? s->columns[b] : b;
+static inline uint64_t sp_ordered(uint64_t kind, uint32_t row, uint32_t column) {
     const int swaps = (kind == SP_TRUE_TRUE || kind == SP_PRED_PRED) && row > column;
     return swaps ? sp_outer(column, row) : sp_outer(row, column);
+}
+
+static inline uint64_t sp_labels(const sp_sink *s, uint64_t kind, uint32_t a, uint32_t b) {
+    return s->columns ? sp_ordered(kind, s->columns[a], s->columns[b]) : sp_ordered(kind, a, b);
+}
+
+/* Where columns stand elsewhere; NULL if they stand alike. */
+typedef struct {
+    const int64_t *place;
+    size_t width;
+} sp_places;
+
+/* Let the labels of a pair be those of other columns. 0 if one of them has no place. */
+static inline int sp_move(const sp_places *to, uint64_t *outer, uint64_t inner) {
+    const uint32_t row = (uint32_t)(*outer >> 32), column = (uint32_t)*outer;
+    if (!to->place) return 1;
+    if ((row != SP_NONE && row >= to->width) || (column != SP_NONE && column >= to->width)) return 0;
+    *outer = sp_ordered(inner >> 60, row == SP_NONE ? row : (uint32_t)to->place[row],
+                        column == SP_NONE ? column : (uint32_t)to->place[column]);
+    return 1;
 }
 
 /* Every label of one list with every label of another. */

@@ -7,10 +7,10 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from streameval.kernel.part cimport commit, part_of
+from streameval.kernel.part cimport part_of
 from streameval.kernel.scores cimport SE_RANKED, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
-    entries_of, fill, inner_of, outer_of, se_sums, se_sums_find, se_sums_init, se_sums_promise, set_seed,
+    entries_of, fill, inner_of, outer_of, se_sums, se_sums_copy, se_sums_find, se_sums_init, se_sums_promise, set_seed,
 )
 
 from streameval.kernel.types import FULL, REFUSED, Records
@@ -24,9 +24,7 @@ cdef extern from "rankings/ranking.h" nogil:
         se_sums* first
         se_sums* rows
         int writes
-        sr_list by_row
-        sr_list by_group
-        sr_list by_label
+        sr_list by_row, by_group, by_label
     int sr_level "se_has_avx2"()  # AVX-512 was no quicker
     int sr_rank_rows(const se_score_rows*, int, int, sr_sink*)
     int sr_rank_lists(const se_score_lists*, int, int64_t*, int64_t*, int64_t*, sr_sink*)
@@ -72,6 +70,8 @@ cdef object rows_of(sr_list* values, Py_ssize_t wide):
 
 
 cdef object records(sr_sink* sink):
+    if not sink.writes:
+        return None
     return Records(rows_of(&sink.by_row, 9), rows_of(&sink.by_group, 5), rows_of(&sink.by_label, 4))
 
 
@@ -84,20 +84,15 @@ cdef void drop(sr_sink* sink) noexcept:
 cdef class RankCounts:
     """See `streameval.kernel.rankings.numpy.RankCounts`."""
 
-    cdef int64_t n
+    cdef int64_t n, turn
     cdef se_sums table[3]
     cdef int64_t* mention
     cdef int64_t* mark
-    cdef int64_t turn
-    cdef Py_ssize_t width
-    cdef Py_ssize_t marked
+    cdef Py_ssize_t width, marked
 
     def __cinit__(self, root, Py_ssize_t width):
         cdef int place
-        self.n = self.turn = 0
         self.width = max(width, 8)
-        self.marked = 0
-        self.mark = NULL
         self.mention = <int64_t*>calloc(self.width, sizeof(int64_t))
         if self.mention == NULL:
             raise MemoryError
@@ -156,7 +151,7 @@ cdef class RankCounts:
                 if rows.columns[j] >= rows.fixed:
                     self.mention[rows.columns[j]] += rows.rows
             self.n += rows.rows
-            return records(&sink) if detailed else None
+            return records(&sink)
         finally:
             drop(&sink)
 
@@ -168,7 +163,7 @@ cdef class RankCounts:
         try:
             self.rank(&lists, self.mention, &sink)
             self.n += examples
-            return records(&sink) if detailed else None
+            return records(&sink)
         finally:
             drop(&sink)
 
@@ -249,22 +244,22 @@ cdef class RankCounts:
         if columns is None:
             self.reserve(other.width)
         else:
-            merge.columns = np.ascontiguousarray(columns, np.int64)
-            place = merge.columns
+            merge.columns = place = np.ascontiguousarray(columns, np.int64)
             merge.width = min(other.width, place.shape[0])
             merge.place = &place[0] if merge.width else NULL
-        for column in range(merge.width):
-            if other.mention[column] and not 0 <= merge.to(column) < self.width:
-                raise IndexError("a column is out of range")
         if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
         if sign < 0 and other.n > self.n:
             return REFUSED
-        for column in range(merge.width if sign < 0 else 0):
-            if other.mention[column] and other.mention[column] > self.mention[merge.to(column)]:
+        for column in range(merge.width):
+            if not other.mention[column]:
+                continue
+            if not 0 <= merge.to(column) < self.width:
+                raise IndexError("a column is out of range")
+            if sign < 0 and other.mention[column] > self.mention[merge.to(column)]:
                 return REFUSED
         for at in range(3):
-            if sr_fits(&self.table[at], &other.table[at], sign):
+            if not sr_fits(&self.table[at], &other.table[at], sign):
                 return REFUSED if sign < 0 else FULL
         for at in range(3 if sign > 0 else 0):
             if not se_sums_promise(&self.table[at], other.table[at].used):
@@ -312,7 +307,12 @@ cdef class RankCounts:
 
     def copy(self, root):
         cdef RankCounts twin = RankCounts(root, self.width)
-        commit(twin.prepare_merge(self, None, 1))
+        cdef int at
+        for at in range(3):
+            if not se_sums_copy(&twin.table[at], &self.table[at]):
+                raise MemoryError
+        memcpy(twin.mention, self.mention, self.width * sizeof(int64_t))
+        twin.n = self.n
         return twin
 
 
@@ -321,8 +321,7 @@ cdef class RankCounts:
 cdef class Merge:
     """All that other counts hold, on its way into counts, or out of them. They may be the same."""
 
-    cdef RankCounts counts
-    cdef RankCounts other
+    cdef RankCounts counts, other
     cdef object columns
     cdef const int64_t* place  # of `columns`; NULL if columns are the same
     cdef Py_ssize_t width

@@ -387,10 +387,6 @@ static int sr_rank_lists(
 
 /* -- merging ----------------------------------------------------------------------------------------------------------- */
 
-#define SR_DONE 0
-#define SR_REFUSED 2
-#define SR_FULL 3
-
 /* Whether sums can be those of examples: none is negative, and where there is no example there is nothing. */
 SE_INLINE int sr_possible(const int64_t *sums, int count) {
     for (int i = 0; i < count; i++)
@@ -409,12 +405,12 @@ static int sr_fits(const se_sums *table, const se_sums *other, int sign) {
         const uint64_t *to = se_sums_find(table, outer, inner) + 2; /* zeros where the key is not */
         for (int i = 0; i < table->sums; i++) {
             const int64_t before = (int64_t)to[i];
-            if (sign > 0 && before > INT64_MAX - from[i]) return SR_FULL;
+            if (sign > 0 && before > INT64_MAX - from[i]) return 0;
             after[i] = before + sign * from[i];
         }
-        if (sign < 0 && !sr_possible(after, table->sums)) return SR_REFUSED;
+        if (sign < 0 && !sr_possible(after, table->sums)) return 0;
     }
-    return SR_DONE;
+    return 1;
 }
 
 /* Add what fits, to a table with room for it. The two may be the same. */
