@@ -42,15 +42,15 @@ cdef extern from "curves/rows.h" nogil:
     void se_discard(se_table*)
     void se_pairs(const se_label*, int64_t*, uint64_t*)
     int se_append_rows(se_label*, const se_score_rows*)
-    ptrdiff_t se_mentions_of_row(const se_score_rows*, ptrdiff_t, se_mention*)
+    ptrdiff_t se_mentions_of_row(const se_score_rows*, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
     int se_make_room(se_label*, const se_mention*, ptrdiff_t)
     void se_leave_room(se_label*, const se_mention*, ptrdiff_t)
-    int se_append_mentions(se_label*, const se_mention*, ptrdiff_t, int64_t)
+    int se_append_mentions(se_label*, const se_mention*, ptrdiff_t)
     int se_can_count(se_label*, const se_mention*, ptrdiff_t)
-    int se_counted(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int64_t)
-    void se_take_back(se_label*, const se_mention*, ptrdiff_t, int64_t)
+    int se_counted(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t)
+    void se_take_back(se_label*, const se_mention*, ptrdiff_t)
     int se_merge_fits(const se_merge*)
     int se_merge_included(const se_merge*, ptrdiff_t, int64_t)
     int se_merge_room(const se_merge*)
@@ -116,8 +116,8 @@ cdef class Bins:
         read_rows(&rows, self.width, scored)
         if rows.rows != 1:
             raise ValueError("one example is needed")
-        example = Example(self, rows.width, rows.fixed, sign)
-        example.count = se_mentions_of_row(&rows, 0, example.mentions)
+        example = Example(self, rows.width, sign)
+        example.count = se_mentions_of_row(&rows, example.mentions)
         return example.prepared()
 
     def prepare_lists(self, scored, int sign):
@@ -135,7 +135,7 @@ cdef class Bins:
             if self.mark == NULL:
                 raise MemoryError
             self.turn = 0
-        return Example(self, lists.longest[0] + lists.longest[1] + lists.longest[2], lists.fixed, sign)
+        return Example(self, lists.longest[0] + lists.longest[1] + lists.longest[2], sign)
 
     # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
 
@@ -169,7 +169,7 @@ cdef class Bins:
                 enough = se_make_room(self.labels, example.mentions, count)
                 if not enough:
                     break
-                se_append_mentions(self.labels, example.mentions, count, lists.fixed)
+                se_append_mentions(self.labels, example.mentions, count)
         if not enough:
             raise MemoryError
         self.n += examples
@@ -335,13 +335,11 @@ cdef class Example:
     cdef Bins bins
     cdef se_mention* mentions
     cdef Py_ssize_t count
-    cdef int64_t fixed
     cdef int sign
     cdef bint owed
 
-    def __cinit__(self, Bins bins, Py_ssize_t most, int64_t fixed, int sign):
-        self.bins, self.fixed, self.sign = bins, fixed, sign
-        self.count = 0
+    def __cinit__(self, Bins bins, Py_ssize_t most, int sign):
+        self.bins, self.sign = bins, sign
         self.mentions = <se_mention*>malloc((most + 1) * sizeof(se_mention))
         if self.mentions == NULL:
             raise MemoryError
@@ -356,7 +354,7 @@ cdef class Example:
         cdef Bins bins = self.bins
         cdef int counted = 1
         if self.sign < 0:
-            counted = se_counted(bins.labels, bins.width, self.mentions, self.count, self.fixed, bins.n - 1)
+            counted = se_counted(bins.labels, bins.width, self.mentions, self.count, bins.n - 1)
         elif bins.n >= SE_MOST:
             counted = se_can_count(bins.labels, self.mentions, self.count) if bins.n < COUNT_MAX else 0
         if counted < 0:
@@ -374,8 +372,8 @@ cdef void commit_example(void* data) noexcept:
     cdef Example example = <Example>data
     cdef Bins bins = example.bins
     if example.sign < 0:
-        se_take_back(bins.labels, example.mentions, example.count, example.fixed)
-    elif not se_append_mentions(bins.labels, example.mentions, example.count, example.fixed):
+        se_take_back(bins.labels, example.mentions, example.count)
+    elif not se_append_mentions(bins.labels, example.mentions, example.count):
         abort()
     example.owed = False
     bins.n += example.sign

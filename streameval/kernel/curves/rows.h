@@ -104,16 +104,15 @@ typedef struct {
     int kind;
 } se_mention;
 
-/* The mentions of a row, one for each of its columns. */
-static ptrdiff_t se_mentions_of_row(const se_score_rows *in, ptrdiff_t row, se_mention *out) {
+/* The mentions of the first row; negatives of declared labels without a score are derived. */
+static ptrdiff_t se_mentions_of_row(const se_score_rows *in, se_mention *out) {
+    ptrdiff_t count = 0;
     for (ptrdiff_t j = 0; j < in->width; j++) {
-        const ptrdiff_t at = row * in->width + j;
-        const int ranked = !in->ranked || in->ranked[at];
-        out[j].column = in->columns[j];
-        out[j].kind = in->mask && in->mask[at] ? 4 : (ranked ? 0 : 2) + (in->true_[at] & 1);
-        if (out[j].kind < 2) out[j].score = se_score_bits(in, at, in->single);
+        const int kind = in->mask && in->mask[j] ? 4 : 2 * (in->ranked && !in->ranked[j]) + (in->true_[j] & 1);
+        if (kind != 2 || in->columns[j] >= in->fixed)
+            out[count++] = (se_mention){kind < 2 ? se_score_bits(in, j, in->single) : 0, in->columns[j], kind};
     }
-    return in->width;
+    return count;
 }
 
 /* The mentions of one example of lists, of distinct columns. Marks tell what it has mentioned: 4 * turn + (1 true,
@@ -126,8 +125,7 @@ static ptrdiff_t se_mentions_of_lists(
     for (int64_t i = se_start(in, SE_MASKED, row); i < se_start(in, SE_MASKED, row + 1); i++) {
         if (mark[masked[i]] >= fresh) continue;
         mark[masked[i]] = fresh + 2;
-        out[count].column = masked[i];
-        out[count++].kind = 4;
+        out[count++] = (se_mention){0, masked[i], 4};
     }
     for (int64_t i = se_start(in, SE_TRUE, row); i < se_start(in, SE_TRUE, row + 1); i++)
         if (mark[true_[i]] < fresh) mark[true_[i]] = fresh + 1;
@@ -135,15 +133,12 @@ static ptrdiff_t se_mentions_of_lists(
         const int64_t seen = mark[ranked[i]];
         if (seen == fresh + 2) continue;
         mark[ranked[i]] = fresh + 2;
-        out[count].column = ranked[i];
-        out[count].score = se_bits_of_double(in->scores + i);
-        out[count++].kind = seen == fresh + 1;
+        out[count++] = (se_mention){se_bits_of_double(in->scores + i), ranked[i], seen == fresh + 1};
     }
     for (int64_t i = se_start(in, SE_TRUE, row); i < se_start(in, SE_TRUE, row + 1); i++) {
         if (mark[true_[i]] != fresh + 1) continue;
         mark[true_[i]] = fresh + 2;
-        out[count].column = true_[i];
-        out[count++].kind = 3;
+        out[count++] = (se_mention){0, true_[i], 3};
     }
     return count;
 }
@@ -155,10 +150,8 @@ SE_INLINE se_moments *se_part_of(se_label *labels, const se_mention *m, uint64_t
     return se_seek(se_table_of(labels, m), se_bin(m->score, residual));
 }
 
-/* Where a mention without a score is counted; NULL where that is derived, as negatives of declared labels are. */
-SE_INLINE int64_t *se_side_of(se_label *labels, const se_mention *m, int64_t fixed) {
-    return m->kind > 2 || m->column >= fixed ? &labels[m->column].side[m->kind - 2] : NULL;
-}
+/* How often a label was mentioned so without a score. */
+SE_INLINE int64_t *se_side_of(se_label *labels, const se_mention *m) { return &labels[m->column].side[m->kind - 2]; }
 
 /* In how many examples a label is mentioned, where that is not derived. */
 static inline int64_t se_mentioned(const se_label *l) { return l->binned + l->side[0] + l->side[1] + l->side[2]; }
@@ -184,7 +177,7 @@ static void se_leave_room(se_label *labels, const se_mention *mentions, ptrdiff_
 }
 
 /* Count mentions for which there is room. 0 if it was used up meanwhile, and memory ran out. */
-static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrdiff_t count, int64_t fixed) {
+static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
             se_table *t = se_table_of(labels, m);
@@ -192,8 +185,8 @@ static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrd
             t->fresh.doubles[t->waiting++] = m->score;
             t->owed--;
             labels[m->column].binned++;
-        } else if (se_side_of(labels, m, fixed)) {
-            ++*se_side_of(labels, m, fixed);
+        } else {
+            ++*se_side_of(labels, m);
         }
     }
     return 1;
@@ -217,7 +210,7 @@ static int se_can_count(se_label *labels, const se_mention *mentions, ptrdiff_t 
 /* Whether an example can be taken back: whether what remains could be counted of `left` examples. -1 if memory ran out.
    The bins of its scores hold all scores then. */
 static int se_counted(
-    se_label *labels, ptrdiff_t width, const se_mention *mentions, ptrdiff_t count, int64_t fixed, int64_t left) {
+    se_label *labels, ptrdiff_t width, const se_mention *mentions, ptrdiff_t count, int64_t left) {
     se_counter counter = {0};
     uint64_t x;
     int enough = 1;
@@ -235,9 +228,7 @@ static int se_counted(
             se_moments rest = *part;
             se_drop(&rest, x);
             if (!se_possible(&rest)) return 0;
-        } else if (!se_side_of(labels, m, fixed)) {
-            continue;
-        } else if (*se_side_of(labels, m, fixed) < 1) {
+        } else if (*se_side_of(labels, m) < 1) {
             return 0;
         }
         in_all -= se_mentioned(labels + m->column) > left;
@@ -246,7 +237,7 @@ static int se_counted(
 }
 
 /* Take back an example that was counted. */
-static void se_take_back(se_label *labels, const se_mention *mentions, ptrdiff_t count, int64_t fixed) {
+static void se_take_back(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
             uint64_t x;
@@ -254,8 +245,8 @@ static void se_take_back(se_label *labels, const se_mention *mentions, ptrdiff_t
             if (!part) continue;
             se_count_score(se_table_of(labels, m), part, x, -1);
             labels[m->column].binned--;
-        } else if (se_side_of(labels, m, fixed)) {
-            --*se_side_of(labels, m, fixed);
+        } else {
+            --*se_side_of(labels, m);
         }
     }
 }
