@@ -51,7 +51,7 @@ cdef extern from "curves/rows.h" nogil:
     int se_can_count(se_label*, const se_mention*, ptrdiff_t)
     int se_counted(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t)
     void se_take_back(se_label*, const se_mention*, ptrdiff_t)
-    int se_merge_fits(const se_merge*)
+    int se_merge_fits(const se_merge*, int)
     int se_merge_included(const se_merge*, ptrdiff_t, int64_t)
     int se_merge_room(const se_merge*)
     int se_merge_labels(const se_merge*, int)
@@ -197,7 +197,7 @@ cdef class Bins:
         if sign < 0:
             fits = se_merge_included(&merge.all, self.width, self.n - other.n)
         elif self.n + other.n > SE_MOST:
-            fits = se_merge_fits(&merge.all)
+            fits = se_merge_fits(&merge.all, 1)
         if fits < 0 or fits and sign > 0 and not se_merge_room(&merge.all):
             raise MemoryError
         if not fits:

@@ -12,7 +12,7 @@ declared: for declared ones this is derived), as a positive, and with a masked t
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,8 +30,8 @@ _NOTHING: _Part = (0, 0, 0)
 class Bins(SumTable[_Place]):
     """What is stored of the scores of each column, and how many examples there were.
 
-    Of columns, in how many examples they had no score. In a merge with sign 1, and at most ``SCORE_MAX`` scores in all,
-    several columns may become one. ``count_*`` answer ``DONE`` or ``FULL``.
+    In a merge with sign 1, and at most ``SCORE_MAX`` scores in all, several columns may become one. ``count_*`` answer
+    ``DONE`` or ``FULL``.
     """
 
     __slots__ = ()
@@ -126,14 +126,15 @@ class Bins(SumTable[_Place]):
         squares, low word first: shape (bins, 2, 4). At most the first ``limit`` bins.
         """
         self._check(columns)
-        held = self._bins()
-        every = (
+        held: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
+        for (column, bin_, part), sums in sorted(self._cell.value.live()):
+            held[column].setdefault(bin_, [_NOTHING, _NOTHING])[part] = sums
+        rows = [
             (position, bin_, pair)
             for position, column in enumerate(columns.tolist())
             for bin_, pair in held[column].items()
             if position or bin_ >= low
-        )
-        rows = [*islice(every, limit)]
+        ][:limit]
         offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
         bins = np.array([bin_ for _, bin_, _ in rows], np.int64)
         counts = np.array([[part[0] for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)
@@ -151,29 +152,20 @@ class Bins(SumTable[_Place]):
         half a pair, as 64-bit words, low word first: at least, with every undecided bin as one tie, and at most. Shape
         (columns, 3, 2). A bin is undecided where scores of one class differ.
         """
+        offsets, bins, times, common, _ = self.read(columns)
+        parts = np.column_stack([times, common, flipped_bins(bins)]).tolist()
         counts, sums = np.zeros((len(columns), 2), np.int64), np.zeros((len(columns), 3, 2), np.uint64)
-        held = self._bins()
-        for position, column in enumerate(columns.tolist()):
-            below, hits, totals = 0, 0, [0, 0, 0]
-            flips = flipped_bins(np.array([*held[column]], np.int64)).tolist()
-            for (negative, positive), flips_order in zip(held[column].values(), flips, strict=True):
-                x, y, tied = _common(*positive), _common(*negative), negative[0]
+        for position, (start, stop) in enumerate(pairwise(offsets.tolist())):
+            below, totals = 0, [0, 0, 0]
+            for negatives, positives, y, x, flips_order in parts[start:stop]:
+                more = [negatives if x == y else 2 * negatives * ((x > y) != flips_order)] * 3
                 if x == -1 or y == -1:
-                    more = [0, tied, 2 * tied]
-                else:
-                    more = [tied if x == y else 2 * tied * ((x > y) != flips_order)] * 3
-                totals = [total + positive[0] * (2 * below + part) for total, part in zip(totals, more, strict=True)]
-                below, hits = below + tied, hits + positive[0]
-            counts[position] = below, hits
+                    more = [0, negatives, 2 * negatives]
+                totals = [total + positives * (2 * below + part) for total, part in zip(totals, more, strict=True)]
+                below += negatives
+            counts[position] = times[start:stop].sum(axis=0)
             sums[position] = [(total & _WORD, total >> 64) for total in totals]
         return counts, sums
-
-    def _bins(self) -> dict[int, dict[int, list[_Part]]]:
-        """For each column its bins that hold a score, in order, and what is stored of each class."""
-        bins: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
-        for (column, bin_, part), sums in sorted(self._cell.value.live()):
-            bins[column].setdefault(bin_, [_NOTHING, _NOTHING])[part] = sums
-        return bins
 
     def restore(self, examples: int, sides: IntArray) -> None:
         """Fill what is still empty, from `sides`; what there are of bins is still to come."""
@@ -193,7 +185,6 @@ class Bins(SumTable[_Place]):
 
 
 def _mentions(counted: Counted[_Place]) -> IntArray:
-    """In how many examples each column is mentioned."""
     mentions = counted.columns.sum(axis=1)
     for (column, *_), (times, *_) in counted.sums.items():
         mentions[column] += times
@@ -201,7 +192,6 @@ def _mentions(counted: Counted[_Place]) -> IntArray:
 
 
 def _cells(examples: int, width: int, lists: Ragged) -> IntArray:
-    """One number for each (example, column) of a list."""
     return np.repeat(np.arange(examples), np.diff(lists[0])) * width + lists[1]
 
 

@@ -243,7 +243,8 @@ static void se_take_back(se_label *labels, const se_mention *mentions, ptrdiff_t
             uint64_t x;
             se_moments *part = se_part_of(labels, m, &x);
             if (!part) continue;
-            se_count_score(se_table_of(labels, m), part, x, -1);
+            se_drop(part, x);
+            se_table_of(labels, m)->empty += (uint32_t)se_blank(part);
             labels[m->column].binned--;
         } else {
             --*se_side_of(labels, m);
@@ -287,25 +288,22 @@ SE_INLINE int se_next(const se_merge *m, ptrdiff_t *at, se_table **to, se_table 
     return 1;
 }
 
-/* Whether no bin counts too many scores then; where several columns are one, all scores must be few enough. -1 if memory
-   ran out. */
-static int se_merge_fits(const se_merge *m) {
+/* Whether no bin counts too many scores then (sign 1), where several columns are one only if all scores are few enough; or
+   whether the tables may hold what the others do (sign -1), all of it in bins then. -1 if memory ran out. */
+static int se_merge_fits(const se_merge *m, int sign) {
     se_counter counter = {0};
     se_table *to, *from;
     int fits = 1;
     for (ptrdiff_t at = -1; fits > 0 && se_next(m, &at, &to, &from);) {
-        if (se_target(m, at / 2)->binned <= SE_MOST - m->others[at / 2].binned) continue;
-        fits = se_settle(to, &counter) && se_settle(from, &counter) ? se_can_add(to, from) : -1;
+        if (sign > 0 && se_target(m, at / 2)->binned <= SE_MOST - m->others[at / 2].binned) continue;
+        fits = se_settle(to, &counter) && se_settle(from, &counter) ? se_fits(to, from, sign) : -1;
     }
     se_drop_counter(&counter);
     return fits;
 }
 
-/* Whether the labels, so many, may hold what the others do, where `left` examples remain; the scores of both are then in
-   bins. -1 if memory ran out. */
+/* Whether the labels, so many, may hold what the others do, where `left` examples remain. -1 if memory ran out. */
 static int se_merge_included(const se_merge *m, ptrdiff_t labels, int64_t left) {
-    se_counter counter = {0};
-    se_table *of, *gone;
     int fits = 1;
     int64_t *leaving = (int64_t *)calloc((size_t)labels, sizeof(int64_t));
     if (!leaving) return -1;
@@ -313,11 +311,9 @@ static int se_merge_included(const se_merge *m, ptrdiff_t labels, int64_t left) 
         leaving[se_target(m, column) - m->labels] += se_mentioned(m->others + column);
         for (int i = 0; i < 3; i++) fits &= se_target(m, column)->side[i] >= m->others[column].side[i];
     }
-    for (ptrdiff_t at = -1; fits > 0 && se_next(m, &at, &of, &gone);)
-        fits = se_settle(of, &counter) && se_settle(gone, &counter) ? se_includes(of, gone) : -1;
+    if (fits) fits = se_merge_fits(m, -1);
     for (ptrdiff_t column = 0; column < labels && fits > 0; column++)
         fits = se_mentioned(m->labels + column) - leaving[column] <= left;
-    se_drop_counter(&counter);
     free(leaving);
     return fits;
 }
@@ -341,12 +337,8 @@ static int se_merge_room(const se_merge *m) {
 /* Add what there is room for (sign 1), or take it away (sign -1). 0 if room was used up meanwhile, and memory ran out. */
 static int se_merge_labels(const se_merge *m, int sign) {
     se_table *to, *from;
-    for (ptrdiff_t at = -1; se_next(m, &at, &to, &from);) {
-        if (sign < 0) se_subtract(to, from);
-        else if (to != from && !se_unite(to, from)) return 0;
-        for (uint32_t i = 0; sign > 0 && to == from && i < to->used; i++)
-            se_join(se_moments_at(to, i), se_moments_at(to, i));
-    }
+    for (ptrdiff_t at = -1; se_next(m, &at, &to, &from);)
+        if (!se_unite(to, from, sign)) return 0;
     for (ptrdiff_t column = 0; column < m->width; column++) {
         se_target(m, column)->binned += sign * m->others[column].binned;
         for (int i = 0; i < 3; i++) se_target(m, column)->side[i] += sign * m->others[column].side[i];

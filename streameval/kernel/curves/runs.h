@@ -172,69 +172,51 @@ static inline se_moments *se_reach(const se_table *t, uint32_t *at, uint64_t bin
     return *at < t->used && t->index[*at] >> 32 == bin ? se_moments_at(t, *at) : NULL;
 }
 
-/* Add all that another table holds, which was admitted. Who reads in between may drop the empty parts; then they are
-   made again: 0 if memory runs out there. */
-static int se_unite(se_table *t, const se_table *other) {
-    uint32_t at = 0;
-    for (uint32_t from = 0; from < other->used; from++) {
-        const uint64_t bin = other->index[from] >> 32;
-        se_moments *part = se_reach(t, &at, bin);
-        if (!part) {
-            if (!se_admit_bins(t, other)) return 0;
-            at = 0;
-            part = se_reach(t, &at, bin);
-        }
-        const uint32_t before = (uint32_t)se_blank(part);
-        se_join(part, se_moments_at(other, from));
-        t->empty -= before - (uint32_t)se_blank(part);
-    }
-    if (other->waiting && (!se_accept(t, other->single) || !se_extend(t, other->waiting))) return 0;
-    if (t->single != other->single) {
-        for (size_t i = 0; i < other->waiting; i++) t->fresh.doubles[t->waiting++] = se_waiting_at(other, i);
-    } else if (other->waiting) {
-        memcpy((char *)t->fresh.start + t->waiting * se_size(t), other->fresh.start, other->waiting * se_size(t));
-        t->waiting += other->waiting;
-    }
-    return 1;
-}
-
-/* Whether no bin counts too many scores once those of another table are added. All scores of both are in bins. */
-static int se_can_add(const se_table *t, const se_table *other) {
-    uint32_t at = 0;
-    for (uint32_t from = 0; from < other->used; from++) {
-        const se_moments *to = se_reach(t, &at, other->index[from] >> 32);
-        if (to && (to->head >> 20) + (se_moments_at(other, from)->head >> 20) > SE_MOST) return 0;
-    }
-    return 1;
-}
-
-/* Whether all scores of another table can be taken from this one, and what is left could be sums of scores. All scores
-   of both are in bins. */
-static int se_includes(const se_table *t, const se_table *other) {
-    uint32_t at = 0;
-    for (uint32_t from = 0; from < other->used; from++) {
-        const se_moments *part = se_moments_at(other, from);
-        if (se_blank(part)) continue;
-        const se_moments *of = se_reach(t, &at, other->index[from] >> 32);
-        if (!of || of->head >> 20 < part->head >> 20) return 0;
-        se_moments left = *of;
-        se_leave(&left, part);
-        if (!se_possible(&left)) return 0;
-    }
-    return 1;
-}
-
-/* Take the scores of another table from one that includes them. The two may be the same. */
-static void se_subtract(se_table *t, const se_table *other) {
+/* Add all that another table holds, which was admitted (sign 1), or take it from a table that includes it (sign -1), with
+   all scores in bins. The two may be the same. Who reads in between may drop the empty parts; then they are made again: 0
+   if memory runs out there. */
+static int se_unite(se_table *t, const se_table *other, int sign) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
         const se_moments *part = se_moments_at(other, from);
         if (se_blank(part)) continue;
         se_moments *to = se_reach(t, &at, other->index[from] >> 32);
-        if (!to) return;
-        se_leave(to, part);
+        if (!to) {
+            if (sign < 0 || !se_admit_bins(t, other)) return 0;
+            at = 0;
+            to = se_reach(t, &at, other->index[from] >> 32);
+        }
+        t->empty -= (uint32_t)se_blank(to);
+        if (sign > 0) se_join(to, part);
+        else se_leave(to, part);
         t->empty += (uint32_t)se_blank(to);
     }
+    if (sign < 0 || t == other || !other->waiting) return 1;
+    if (!se_accept(t, other->single) || !se_extend(t, other->waiting)) return 0;
+    if (t->single == other->single)
+        memcpy((char *)t->fresh.start + t->waiting * se_size(t), other->fresh.start, other->waiting * se_size(t));
+    for (size_t i = 0; t->single != other->single && i < other->waiting; i++)
+        t->fresh.doubles[t->waiting + i] = se_waiting_at(other, i);
+    t->waiting += other->waiting;
+    return 1;
+}
+
+/* Whether no bin counts too many scores once those of another table are added (sign 1); or whether all of these can be
+   taken away (sign -1), and what is left could be sums of scores. All scores of both are in bins. */
+static int se_fits(const se_table *t, const se_table *other, int sign) {
+    uint32_t at = 0;
+    for (uint32_t from = 0; from < other->used; from++) {
+        const se_moments *part = se_moments_at(other, from);
+        if (se_blank(part)) continue;
+        const se_moments *of = se_reach(t, &at, other->index[from] >> 32);
+        const uint64_t before = of ? of->head >> 20 : 0, change = part->head >> 20;
+        if (sign > 0 ? before + change > SE_MOST : before < change) return 0;
+        if (sign > 0) continue;
+        se_moments left = *of;
+        se_leave(&left, part);
+        if (!se_possible(&left)) return 0;
+    }
+    return 1;
 }
 
 #endif

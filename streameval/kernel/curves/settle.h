@@ -226,16 +226,6 @@ static int se_count_sorted(const se_table *t, se_table *to) {
 
 /* -- scores that wait ---------------------------------------------------------------------------------------------------- */
 
-static inline void se_count_score(se_table *t, se_moments *part, uint64_t x, int sign) {
-    if (sign > 0) {
-        t->empty -= (uint32_t)se_blank(part);
-        se_put(part, x);
-    } else {
-        se_drop(part, x);
-        t->empty += (uint32_t)se_blank(part);
-    }
-}
-
 /* Drop bins that are empty if they are the majority, and memory is not short. */
 static void se_compact(se_table *t) {
     se_moments *parts;
@@ -264,7 +254,8 @@ static int se_settle(se_table *t, se_counter *counter) {
         for (size_t i = 0; i < n; i++) {
             uint64_t x;
             se_moments *part = se_moments_of(t, se_bin(se_waiting_at(t, i), &x));
-            se_count_score(t, part, x, 1);
+            t->empty -= (uint32_t)se_blank(part);
+            se_put(part, x);
         }
     } else {
         se_table *list = t->used ? &counter->list : t;
@@ -272,7 +263,7 @@ static int se_settle(se_table *t, se_counter *counter) {
         const uint32_t counted = t->single ? se_count_floats(counter, t->fresh.floats, n) : 0;
         const int enough = counted ? se_enlarge(list, counted) : se_count_sorted(t, list);
         if (counted) se_take_counted(counter, list, enough);
-        if (!enough || (list != t && (!se_admit_bins(t, list) || !se_unite(t, list)))) return 0;
+        if (!enough || (list != t && (!se_admit_bins(t, list) || !se_unite(t, list, 1)))) return 0;
     }
     t->waiting = 0;
     se_compact(t);

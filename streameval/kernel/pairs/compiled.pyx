@@ -2,7 +2,7 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 import numpy as np
@@ -37,7 +37,7 @@ cdef extern from "pairs/pairing.h" nogil:
     int sp_one(se_sums*, int64_t, const sp_row*, int)
     size_t sp_pairs(const sp_row*, int)
     int sp_dense(const sp_rows*, int, se_sums*)
-    int sp_count_lists(const se_score_lists*, ptrdiff_t, int, se_sums*, int64_t*, uint32_t*)
+    int sp_count_lists(const se_score_lists*, ptrdiff_t, int, se_sums*)
 
 set_seed()
 
@@ -89,16 +89,10 @@ cdef class Pairs:
         cdef sp_rows rows
         cdef int seen = 0
         check_width(len(columns))
-        place = np.append(columns, 0).astype(np.uint32)
-        place[len(columns)] = SP_NONE
-        cdef const uint32_t[::1] places = place
-        rows.rows, rows.columns = t.shape[0], t.shape[1]
-        if not rows.rows:
-            return 0
-        rows.place = &places[0]
-        rows.true_ = rows.pred = rows.mask = NULL
-        rows.true_stride = rows.pred_stride = rows.mask_stride = 0
-        if rows.columns:
+        cdef const uint32_t[::1] places = np.append(columns, SP_NONE).astype(np.uint32)
+        memset(&rows, 0, sizeof(sp_rows))
+        rows.rows, rows.columns, rows.place = t.shape[0], t.shape[1], &places[0]
+        if rows.rows * rows.columns:
             rows.true_, rows.true_stride = &t[0, 0], t.strides[0]
             rows.pred, rows.pred_stride = &p[0, 0], p.strides[0]
             if mask is not None:
@@ -114,26 +108,16 @@ cdef class Pairs:
     def count_lists(self, Py_ssize_t examples, Py_ssize_t width, true, pred, mask):
         cdef se_score_lists lists
         cdef bint enough
-        cdef int64_t* mark = NULL
-        cdef uint32_t* room = NULL
         check_width(width)
         memset(&lists, 0, sizeof(se_score_lists))
         lists.rows = examples
         for side, part in ((SE_TRUE, true), (SE_RANKED, pred), (SE_MASKED, mask)):
             read_list(&lists, side, part, width)
-        try:
-            mark = <int64_t*>calloc(width + 1, sizeof(int64_t))
-            room = <uint32_t*>malloc((3 * width + 1) * sizeof(uint32_t))
-            if mark == NULL or room == NULL:
-                raise MemoryError
-            with nogil:
-                enough = sp_count_lists(&lists, width, self.parts, &self.table, mark, room)
-            if not enough:
-                raise MemoryError
-            self.n += examples
-        finally:
-            free(mark)
-            free(room)
+        with nogil:
+            enough = sp_count_lists(&lists, width, self.parts, &self.table)
+        if not enough:
+            raise MemoryError
+        self.n += examples
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 

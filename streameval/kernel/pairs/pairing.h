@@ -246,14 +246,16 @@ static int sp_dense(const sp_rows *in, int parts, se_sums *table) {
 
 /* -- lists of columns, any order, with repeats ---------------------------------------------------------------------------- */
 
-/* Marks tell the outcome of each column of an example: 8 * (row + 1) + bits, so that they need no clearing. `room`
-   holds three times `width` columns and one. Returns 0 if memory ran out. */
-static int sp_count_lists(
-    const se_score_lists *in, ptrdiff_t width, int parts, se_sums *table, int64_t *mark, uint32_t *room) {
+/* Marks tell the outcome of each column of an example: 8 * (row + 1) + bits, so that they need no clearing. Returns 0 if
+   memory ran out. */
+static int sp_count_lists(const se_score_lists *in, ptrdiff_t width, int parts, se_sums *table) {
     static const int64_t bits[3] = {1, 2, 4}; /* true, predicted, masked */
     static const int order[3] = {1, 3, 2};
     sp_sink sink = {table, 1, 0, sp_blocks((size_t)width + 1, in->rows), (size_t)width + 1, NULL, {NULL}};
-    if (sink.blocks) {
+    int64_t *mark = (int64_t *)calloc((size_t)width + 1, sizeof(int64_t));
+    uint32_t *room = (uint32_t *)malloc((3 * (size_t)width + 1) * sizeof(uint32_t));
+    sink.failed = !mark || !room;
+    if (sink.blocks && !sink.failed) {
         uint32_t *columns = room + 2 * width;
         for (ptrdiff_t column = 0; column < width; column++) columns[column] = (uint32_t)column;
         columns[width] = SP_NONE;
@@ -281,6 +283,8 @@ static int sp_count_lists(
         sp_example(&sink, &e, parts);
     }
     sp_drain(&sink);
+    free(mark);
+    free(room);
     return !sink.failed;
 }
 
