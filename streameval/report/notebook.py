@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from streameval.metrics.bounds import Choice
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.report.label_table import LabelTable
-from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, worst_first
+from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, listed, rows_of, worst_first
 from streameval.report.page.markup import escaped, label_strings, table_html
 from streameval.report.page.metrics import facts
 from streameval.report.text import SliceRow, text_report
@@ -46,7 +45,7 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
     states = ["decisions"] * report.has_decisions + list(config.states)
     threshold = [f"threshold {text}" for name, text in facts(report) if name == "threshold"]
     head = "\n".join(["; ".join([report.headline, *threshold, f"states: {', '.join(states)}"]), *report.warnings])
-    tables, columns = list[Table](), dict[str, tuple[Kind, Sequence[float]]]()
+    tables, columns = list[Table](), list[Column]()
     if chosen := [item for item in items if item.number is not None]:
         names = Column("metric", "label", [item.spec.key + arrow(item.spec) for item in chosen])
         values = Column("value", _kind(item.spec for item in chosen), [item.number for item in chosen])
@@ -55,16 +54,16 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
         rows, each = report.averages(), report.label_values()
         parts = [Column(name, "fraction", [row[at] for row in rows.values()]) for at, name in enumerate(PER_LABEL)]
         tables.append(Table("averages", "Averages", [Column("average", "label", list(rows)), *parts]))
-        columns = {name: ("bar" if name == "f1" else "fraction", each[name]) for name in ("f1", "precision", "recall")}
+        columns = [Column("f1", "bar", each["f1"]), *(Column(name, "fraction", each[name]) for name in PER_LABEL[:2])]
     elif report.view("curves"):
-        columns = {"roc_auc": ("bar", report.per_label(build_spec("roc_auc", average=None)))}
+        columns = [Column("roc_auc", "bar", report.per_label(build_spec("roc_auc", average=None)))]
     lists = [item for item in items if isinstance(item.value, dict)]
     spec = lists[0].spec if lists and not columns else None  # which says what is worst
-    for item in lists:
-        columns.setdefault(item.column, ("fraction", list(item.value.values())))
+    there = {column.name for column in columns}
+    columns += [Column(one.column, "fraction", [*one.value.values()]) for one in lists if one.column not in there]
     support = report.support if report.has_decisions else []
     if support:
-        columns["support"] = ("count", support)
+        columns.append(Column("support", "count", support))
     if columns and report.labels:
         tables.append(label_table(report.labels, columns, support, spec))
     return head, tables
@@ -82,17 +81,12 @@ def slice_table(rows: Sequence[SliceRow], total: SliceRow) -> Table:
 
 
 def label_table(
-    labels: Sequence[Label],
-    columns: Mapping[str, tuple[Kind, Sequence[float]]],
-    support: Sequence[float] = (),
-    spec: MetricSpec | None = None,
+    labels: Sequence[Label], columns: Sequence[Column], support: Sequence[float] = (), spec: MetricSpec | None = None
 ) -> Table:
     """The labels, the worst value of the first column first; of equal ones those that are most often true."""
-    rows = worst_first(next(iter(columns.values()))[1], spec, support)[:_ROWS]
-    texts = label_strings(labels)
-    names = Column("label", "label", [texts[row] for row in rows])
-    parts = [Column(name, kind, [values[row] for row in rows]) for name, (kind, values) in columns.items()]
-    return Table("labels", _caption("Labels", len(labels)), [names, *parts])
+    rows = worst_first(columns[0].values, spec, support)[:_ROWS]
+    columns = rows_of([Column("label", "label", label_strings(labels)), *columns], rows)
+    return Table("labels", _caption("Labels", len(labels)), columns)
 
 
 def latest_table(columns: Mapping[str, Sequence[object]]) -> Table:
@@ -106,23 +100,16 @@ def latest_table(columns: Mapping[str, Sequence[object]]) -> Table:
 
 def catalogue_html(entries: Sequence[MetricInfo]) -> str:
     """The metrics of the catalogue, all of them."""
-    averages = [", ".join(average or "per_label" for average in entry.averages) for entry in entries]
-    columns = [
-        Column("metric", "label", [entry.name + arrow(entry.spec) for entry in entries]),
-        Column("averages", "text", averages),
-        Column("read from", "text", [entry.state for entry in entries]),
-        Column("what it is", "text", [entry.summary for entry in entries]),
-    ]
+    averages = (", ".join(average or "per_label" for average in entry.averages) for entry in entries)
+    rows = [(one.name + arrow(one.spec), of, one.state, one.summary) for one, of in zip(entries, averages, strict=True)]
+    columns = listed(("metric", "averages", "read from", "what it is"), ("label", "text", "text", "text"), rows)
     return notebook_html("", [Table("catalogue", f"{len(entries)} metrics", columns, first=len(entries))])
 
 
 def choices_html(choices: Mapping[Label, Choice]) -> str:
     """Thresholds by label, the worst value first."""
-    columns: dict[str, tuple[Kind, Sequence[float]]] = {
-        "value": ("fraction", [one.value for one in choices.values()]),
-        "threshold": ("number", [one.threshold for one in choices.values()]),
-        "bound": ("fraction", [one.bound for one in choices.values()]),
-    }
+    rows = [(one.value, one.threshold, one.bound) for one in choices.values()]
+    columns = listed(("value", "threshold", "bound"), ("fraction", "number", "fraction"), rows)
     return notebook_html(f"Thresholds of {number_of(len(choices), 'label')}", [label_table([*choices], columns)])
 
 
@@ -130,8 +117,8 @@ def outcomes_html(table: LabelTable) -> str:
     """The outcomes of each label, the worst F1 first."""
     tp, errors = (part.astype(np.float64) for part in (table.tp, table.fp + table.fn))
     f1 = np.divide(2 * tp, 2 * tp + errors, out=np.zeros(len(tp)), where=tp + errors > 0)
-    counts: dict[str, Any] = {name: ("count", values) for name, values in table.to_dict().items() if name != "label"}
-    drawn = label_table(table.labels, {"f1": ("bar", f1.tolist()), **counts}, table.support.tolist())
+    counts = [Column(name, "count", values) for name, values in table.to_dict().items() if name != "label"]
+    drawn = label_table(table.labels, [Column("f1", "bar", f1.tolist()), *counts], table.support.tolist())
     return notebook_html(f"Outcomes of {number_of(len(table.labels), 'label')}", [drawn])
 
 
