@@ -17,7 +17,7 @@ from streameval.errors import DependencyError, InputError, public
 from streameval.evaluation.guarding import Turns
 from streameval.progressive.loop import Field, Loop, NoPrediction, Predict, Question, WeightFor
 from streameval.progressive.target import Values, values_of
-from streameval.report.progress import with_bar
+from streameval.report.text import with_bar
 from streameval.schema.text import check_number, quoted
 
 EvaluatorT = TypeVar("EvaluatorT")

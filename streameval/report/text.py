@@ -1,15 +1,19 @@
-"""Reports as plain text."""
+"""Reports as plain text, and a bar that shows how far a loop is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, repeat
+from typing import TypeVar
 
+from streameval.errors import imported
 from streameval.report.model import PER_LABEL, Report, cell_text, count_text, largest_first
 from streameval.schema.text import cut, number_of, printable
 
-_WIDTH, _LONGEST = 11, 48
+T = TypeVar("T")
 
+_WIDTH, _LONGEST = 11, 48
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
 SliceRow = tuple[str, str, int, Mapping[str, float]]  # what it is sliced by, the slice, its examples, and its values
 
@@ -79,3 +83,18 @@ def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: in
     lines = [line(*row) for row in rows]
     head = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
     return "\n".join([f"{'':>{width}} {head}", "", *lines[:labels], "", *lines[labels:], ""])
+
+
+def with_bar(
+    items: Iterable[T], total: int | None, unit: str, *, size: Callable[[T], int] | None = None
+) -> Iterator[T]:
+    """Items as they come, with a bar on stderr that counts them, or their sizes."""
+    tqdm = imported("tqdm", "progress=True").tqdm
+
+    def counted() -> Iterator[T]:
+        with tqdm(total=total, unit=unit, unit_scale=size is not None, file=sys.stderr) as bar:
+            for item in items:
+                yield item
+                bar.update(1 if size is None else size(item))
+
+    return counted()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Never, Unpack
 
 from streameval.errors import DependencyError, InputError, StreamevalError, silent
-from streameval.report.progress import with_bar
+from streameval.report.text import with_bar
 from streameval.schema.text import check_number, quoted
 from streameval.tabular.columns import Names
 from streameval.tabular.job import Job, JobOptions, Metrics, State

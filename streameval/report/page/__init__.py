@@ -15,13 +15,11 @@ from typing import Protocol
 
 from streameval.errors import InputError
 from streameval.report.model import Report
-from streameval.report.page.labels import label_section
 from streameval.report.page.markup import LONGEST, Section, escaped, safe_json, table_data
-from streameval.report.page.metrics import about, averages_section, heading, headline_section
+from streameval.report.page.metrics import about, averages_section, heading, headline_section, label_section
 from streameval.report.page.pairs import pair_section
-from streameval.report.page.runs import change_sections, slice_label_section
+from streameval.report.page.runs import change_sections, part_section, slice_label_section, stream_section
 from streameval.report.page.scores import curve_section, ranking_section
-from streameval.report.page.stream import part_section, stream_section
 from streameval.schema.text import VERSION, check_number, cut, printable, quoted
 
 _LINE = 400

@@ -30,26 +30,24 @@ class Section:
     table: Table | None = None
 
 
-def table_section(title: str, table: Table, above: str = "", row: str = "") -> Section:
-    """A section that is a table, with fields to find a ``row`` by; something may stand above both."""
-    form = filter_form(table.name, row) if row else ""
-    return Section(table.name, title, above + form + table_html(table), table)
+def table_section(
+    title: str, table: Table, above: str = "", below: str = "", *, row: str = "", name: str = ""
+) -> Section:
+    """A section with a table, which has fields to find a ``row`` by text and support; only the script shows them."""
+    if row:
+        above += (
+            f'<form class="filter" data-filter="{table.name}" data-row="{row}" hidden role="search" '
+            f'aria-label="{table.name}"><label>Find a {"label or slice" if row == "row" else row} '
+            '<input type="search" name="text" autocomplete="off" spellcheck="false"></label>'
+            '<label>Support at least <input type="number" name="least" min="0" step="1" inputmode="numeric"></label>'
+            '<output aria-live="polite"></output></form>'
+        )
+    return Section(name or table.name, title, above + table_html(table) + below, table)
 
 
 def escaped(text: str) -> str:
     """A string for HTML, within attributes too."""
     return escape(text, quote=True)
-
-
-def filter_form(table: str, row: str) -> str:
-    """The fields that filter the rows of a table by text and support; only the script shows them."""
-    return (
-        f'<form class="filter" data-filter="{table}" data-row="{row}" hidden role="search" aria-label="{table}">'
-        f"<label>Find a {'label or slice' if row == 'row' else row} "
-        '<input type="search" name="text" autocomplete="off" spellcheck="false"></label>'
-        '<label>Support at least <input type="number" name="least" min="0" step="1" inputmode="numeric"></label>'
-        '<output aria-live="polite"></output></form>'
-    )
 
 
 def label_strings(labels: Iterable[Label | None]) -> list[str]:

@@ -10,7 +10,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import as_float
 from streameval.metrics.pairs import Matrix, confusion_matrix
 from streameval.report.model import Column, Kind, Report, Table
-from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_html
+from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_section
 from streameval.schema.text import cut_distinct
 
 _SIDE = 16
@@ -38,8 +38,8 @@ def pair_section(report: Report) -> Section | None:
     cell = min(3.0, max(1.75, 30 / len(drawn)))
     table = _table(matrix, names, values, parts, wrong, max(6, len(drawn) + 3))
     heat = _heat(matrix, names, values, parts, drawn, texts, f"--cell:{cell:.2f}rem", few)
-    pictures = f'<div class="side-by-side pairs">{heat}<div>{table_html(table)}</div></div>'
-    return Section("confusion", "Confusion", _MEANING + pictures, table)
+    above = f'{_MEANING}<div class="side-by-side pairs">{heat}<div>'
+    return table_section("Confusion", table, above, "</div></div>", name="confusion")
 
 
 def _sums(matrix: Matrix) -> FloatArray:
