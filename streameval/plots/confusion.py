@@ -61,10 +61,9 @@ def plot_confusion_matrix(
     head = title, some_of("Confusion of labels", len(chosen), real, "most frequent")
     chosen += range(real, len(labels))
     names, cells = [named(labels)[place] for place in chosen], cells[np.ix_(chosen, chosen)]
-    fraction = normalize is not None
-    unit = _UNITS[normalize] if fraction or source.den == 1 else "weight of examples"
+    unit = _UNITS[normalize] if normalize is not None or source.den == 1 else "weight of examples"
     top = 1.0 if normalize in ("true", "pred") else None
-    sides = ("predicted label", "true label")
+    fraction, sides = normalize is not None, ("predicted label", "true label")
     ax = _heat(ax, cells, (names, names), sides, head, unit, numbers, cmap, fraction=fraction, top=top)
     if len(names) > 1 and labels[-1] is None:  # "no label" is none: set it apart
         for line in (ax.axhline, ax.axvline):
@@ -103,9 +102,8 @@ def plot_cooccurrence(
         if measure is not None and side == "both":
             raise InputError("association is of labels of one side; say side='true' or 'pred'")
         run, side = run_of(source, y_pred, ["cooccurrence"]), side or "true"
-        source = cast(
-            "Matrix | Entries", run.association(measure, side=side) if measure else run.cooccurrence(side=side)
-        )
+        read = run.association(measure, side=side) if measure else run.cooccurrence(side=side)
+        source = cast("Matrix | Entries", read)
     elif measure is not None or side is not None:
         raise InputError("measure and side belong to association or cooccurrence; do not pass them with a matrix")
     values, names = source.dense(), named(source.labels)

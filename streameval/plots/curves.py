@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"
-"""Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
+Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"  # x, and the least and the most that a curve can be there
 
 _FAINT = "#b3bcc6"
 _BEHIND = 40  # labels of an evaluator that are drawn behind all of them
@@ -198,7 +197,6 @@ def plot_thresholds(
 
 
 def _read(run: Any, method: str, label: Label | None) -> Any:
-    """The curve of one label, or of all labels pooled."""
     return getattr(run, method)(label) if label is not None else getattr(run, method)(average="micro")
 
 
@@ -251,7 +249,6 @@ def _draw(ax: Axes, lines: list[Curve], background: list[Any], steps: Any, where
 
 
 def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str, *, square: bool = True) -> Axes:
-    """Axes from 0 to 1."""
     ax = titled(ax, (5.2, 5.2) if square else (6.4, 4.0), x, y, title, default, pad=14)
     ax.set_ylim(-0.015, 1.015)
     if square:

@@ -32,11 +32,10 @@ class Number:
         return dict(zip("ab", self.sides, strict=True)) | {"change": self.value}
 
 
-Numbers: TypeAlias = Mapping[Label | None, Number]
-"""Of a metric: by label, or, under None, of all labels together."""
+Numbers: TypeAlias = Mapping[Label | None, Number]  # of a metric: by label, or, under None, of all labels together
 
+# What is counted, or is a sum of weights; everything else is a metric.
 COUNTS = frozenset(("examples", "weight", "tp", "fp", "fn", "tn", "support", "predicted"))
-"""What is counted, or is a sum of weights; everything else is a metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +58,13 @@ def part_of(
     metrics: dict[str, Numbers] = {}
     for item in report.values():
         reason, bounds = empty or str(item.error or ""), report.bounds_by_label(item)
-        metrics[item.spec.key] = {
-            label: _number(value, bounds.get(label), reason) for label, value in item.by_label.items()
-        }
-    columns: dict[str, list[float]] = {}
+        each = item.by_label.items()
+        metrics[item.spec.key] = {label: _number(value, bounds.get(label), reason) for label, value in each}
+    columns: dict[str, Any] = {}
     if labelled and report.has_decisions:
-        columns = report.counts.to_dict() | report.label_values(zero_division)  # type: ignore[assignment]
-        del columns["label"]
+        columns = {**report.counts.to_dict(), **report.label_values(zero_division)}
     labels = {
-        label: {name: _number(values[at], None, empty) for name, values in columns.items()}
+        label: {name: _number(values[at], None, empty) for name, values in columns.items() if name != "label"}
         for at, label in enumerate(report.labels if labelled else ())
     }
     sizes = {"examples": Number(report.tables.examples), "weight": Number(report.weight)}
@@ -88,14 +85,13 @@ def differences(first: Sequence[Part], second: Sequence[Part]) -> list[Part]:
 
 
 def _difference(a: Part, b: Part) -> Part:
-    metrics = {key: changes(a.metrics[key], b.metrics[key]) for key in a.metrics if key in b.metrics}
-    labels = {label: changes(a.labels.get(label, {}), b.labels.get(label, {})) for label in {**a.labels, **b.labels}}
-    return Part(a.scope, changes(a.sizes, b.sizes), metrics, labels, a.where)
+    metrics = {key: _changes(a.metrics[key], b.metrics[key]) for key in a.metrics if key in b.metrics}
+    labels = {label: _changes(a.labels.get(label, {}), b.labels.get(label, {})) for label in {**a.labels, **b.labels}}
+    return Part(a.scope, _changes(a.sizes, b.sizes), metrics, labels, a.where)
 
 
-def changes(a: Mapping[Any, Number], b: Mapping[Any, Number]) -> dict[Any, Number]:
-    """How the numbers of two results differ; of what only one has there is no change, but there are its sides."""
-    absent = Number(None, None, "absent")
+def _changes(a: Mapping[Any, Number], b: Mapping[Any, Number]) -> dict[Any, Number]:
+    absent = Number(None, None, "absent")  # of what only one has there is no change, but there are its sides
     return {key: _change(a.get(key, absent), b.get(key, absent)) for key in {**a, **b}}
 
 
