@@ -95,7 +95,8 @@ def changing(evaluator: object) -> Callable[..., Change | None] | None:
 
 @lru_cache(maxsize=256)
 def _changes(kind: type[Any]) -> bool:
-    return "_change" in vars(next((base for base in kind.__mro__ if "update" in vars(base)), object))
+    counts = next((base for base in kind.__mro__ if "update" in vars(base)), object)
+    return "_change" in vars(counts) or counts.__module__.startswith("streameval.windows.")
 
 
 def _keywords(method: Callable[..., object]) -> dict[str, bool]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
-from streameval.evaluation.counting import Accumulator, compacted, core_of, unlimited
+from streameval.evaluation.counting import A, compacted, core_of, unlimited
 from streameval.kernel.backend import commit
 from streameval.schema.text import quoted
 from streameval.slices.values import OTHER, Key, Other, Value, in_order, rank_of
-
-A = TypeVar("A", bound=Accumulator)
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import Generic
 
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.evaluation.counting import Accumulator, core_of, with_states
+from streameval.evaluation.counting import A, core_of, with_states
 from streameval.kernel import backend
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Ragged, concatenate
 from streameval.schema.config import Null
 from streameval.states.state_set import StateSet
-
-A = TypeVar("A", bound=Accumulator)
 
 _EACH, _MOST, _ENTRIES = 64, 2**17, 2**22
 """Counting a part takes as long as a few dozen examples. Weight sums are exact below 2**20 examples, and so many

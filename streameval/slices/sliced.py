@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
 
 import numpy as np
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading
-from streameval.evaluation.counting import Accumulator, core_of, saved_empty
+from streameval.evaluation.counting import A, core_of, saved_empty
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, saved_template, template_of
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, make, reads
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from streameval.report.text import SliceRow
-
-A = TypeVar("A", bound=Accumulator)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

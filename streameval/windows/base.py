@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.errors import MetricError
-from streameval.evaluation.counting import Accumulator, core_of, saved_empty
+from streameval.evaluation.counting import A, core_of, saved_empty
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, saved_template
 from streameval.evaluation.guarding import copied, reads
+from streameval.evaluation.holding import answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
@@ -23,7 +24,6 @@ from streameval.windows.times import Clock
 from streameval.wire.envelope import decoding, opened, sealed
 from streameval.wire.fields import Sink, Source, varint, zigzag
 
-A = TypeVar("A", bound=Accumulator)
 M = TypeVar("M", bound=Metric)
 
 
@@ -36,6 +36,11 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     _guard: commit.Guard
     _template: A
     _clock: Clock
+
+    def _begin(self, evaluator: A, clock: Clock) -> None:
+        self._clock, self._guard = clock, commit.Guard()
+        self._template = template_of(evaluator, type(self).__name__)
+        self.reset()
 
     @property
     def timed(self) -> bool:
@@ -58,13 +63,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     @overload
     def get(self: Window[M]) -> float | dict[Label, float]: ...
     def get(self, metric: MetricLike | None = None) -> object:
-        """Values of the metrics for the examples in the window.
-
-        Parameters
-        ----------
-        metric
-            One metric to ask an evaluator for; without it, all of its metrics by name.
-        """
+        """Values for the examples in the window: of one metric of an evaluator, or of all of its metrics by name."""
         self._look()
         with self._guard.reading:
             return answer_of(self._current(), metric, "a window over a single metric answers")
@@ -130,10 +129,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """Forget every example, and the time."""
 
     @abstractmethod
-    def copy(self) -> Self:
-        """An independent window with the same content."""
-
-    @abstractmethod
     def merge(self, other: Self) -> None:
         """Add what another window holds."""
 
@@ -142,19 +137,20 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         return {self._span_name: self._clock.span()}
 
     @abstractmethod
-    def _put(self, sink: Sink) -> None:
-        """Write its numbers and its content."""
+    def _numbers(self) -> tuple[int, ...]:
+        """Integers of at most 64 bits, which bytes hold before what `_put` writes."""
+
+    @abstractmethod
+    def _put(self, sink: Sink) -> None: ...
 
     @abstractmethod
     def _take(self, source: Source, *numbers: int) -> None:
-        """Become what `_put` wrote; the template is there already."""
+        """Become what these say; the template is there already."""
 
     def _like(self) -> Self:
         """A window with the same attributes, of which those that change are still to be replaced."""
         twin = type(self).__new__(type(self))
-        for name in (name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())):
-            if hasattr(self, name):
-                setattr(twin, name, getattr(self, name))
+        twin._take_over(self)
         twin._guard = copied(self._guard)
         return twin
 
@@ -165,6 +161,8 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def _pieces(self) -> Iterator[bytes]:
         sink = Sink()
         put_empty(sink, saved_empty(self._template))
+        numbers = self._numbers()
+        sink += (varint(len(numbers)), *map(zigzag, numbers))
         self._put(sink)
         return sealed(self._holder, sink.pieces())
 
@@ -182,16 +180,12 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @reads
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._settings()}; {self._current()!r})"
+        return f"{self._described()}; {self._current()!r})"
 
-    def _settings(self) -> str:
-        return ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
+    def _described(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
+        return f"{type(self).__name__}({settings}"
 
     def _display(self) -> tuple[str, Sequence[Table]]:
         head, tables = self._current()._display()
-        return f"{type(self).__name__}({self._settings()}); {head}", tables
-
-
-def put_numbers(sink: Sink, *numbers: int) -> None:
-    """Write integers of at most 64 bits."""
-    sink += (varint(len(numbers)), *map(zigzag, numbers))
+        return f"{self._described()}); {head}", tables

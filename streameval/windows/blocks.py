@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
-from streameval.evaluation.counting import compacted, core_of, from_contents
+from streameval.evaluation.counting import A, compacted, core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
 from streameval.evaluation.evaluator import template_of
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
 from streameval.kernel.backend import commit
-from streameval.kernel.types import FloatArray, IntArray
+from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.config import Null
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Part
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
-from streameval.windows.base import A, Window, put_numbers
-from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
+from streameval.windows.base import Window
+from streameval.windows.times import Moment, Moments, Time, agreed, saved_clock, whole
 from streameval.wire.fields import Sink, Source, require, zigzag
 
 if TYPE_CHECKING:
@@ -49,10 +49,6 @@ class Place(NamedTuple):
     start: int | Fraction | float
 
 
-_Time: TypeAlias = tuple[int, bool | None] | None
-"""The key of a time, and whether it has a time zone."""
-
-
 class Blocks(Window[A]):
     """Blocks of one period of the clock; the newest and ``history`` before it are stored.
 
@@ -69,9 +65,9 @@ class Blocks(Window[A]):
     _cell: commit.Cell  # of a `WindowState`
     _last: Place  # where the last example was
 
-    def _weigh(self, key: int, place: Place, weight: float) -> float:  # noqa: ARG002
-        """What an example weighs in its block."""
-        return weight
+    def _prepare_at(self, core: Core, reading: Reading, key: int, place: Place, weight: float) -> list[Part]:  # noqa: ARG002
+        """Prepare that an example is counted as one of this key and block; ``weight`` is that of its user."""
+        return core.prepare(reading)
 
     def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:  # noqa: ARG002
         """Examples each of which weighs what it does in its block; ``parts`` say how far into it they are."""
@@ -81,11 +77,8 @@ class Blocks(Window[A]):
         """The latest time, if it matters."""
         return ALWAYS
 
-    def _begin(self, evaluator: A, clock: Clock, history: int, origin: int = 0, zone: bool | None = None) -> None:
-        self._clock, self._history, self._origin, self._zone, self._last = clock, history, origin, zone, _NOWHERE
-        self._guard = commit.Guard()
-        self._template = template_of(evaluator, type(self).__name__)
-        self.reset()
+    def _align(self, history: int, origin: int = 0, zone: bool | None = None) -> None:
+        self._history, self._origin, self._zone, self._last = history, origin, zone, _NOWHERE
 
     @changes
     def reset(self) -> None:
@@ -96,7 +89,7 @@ class Blocks(Window[A]):
         forget(self._guard)
 
     def _own(self, blocks: dict[int, A], replaced: Mapping[int, A]) -> None:
-        """Guard blocks as a part of this window, and let nothing be counted in those that are no part any more."""
+        """Make blocks parts of this window, and let nothing be counted in those that are no part any more."""
         for index, block in replaced.items():
             if blocks.get(index) is not block:
                 core_of(block).states.retire()
@@ -152,7 +145,6 @@ class Blocks(Window[A]):
             )
 
     def _wrong_time(self, name: str) -> InputError:
-        """What is wrong where a time is missing, or has no meaning."""
         length = "{}={!r}".format(*next(iter(self._parameters().items())))
         if self.timed:
             return InputError(f"{name} is missing: {type(self).__name__} with {length} needs the time of each example")
@@ -189,13 +181,7 @@ class Blocks(Window[A]):
         ----------
         t
             When it was, if windows are of time: a datetime, date or numpy.datetime64 where the length is a timedelta,
-            else a number. It need not be the latest.
-
-        Raises
-        ------
-        InputError, LabelError
-            If an argument cannot be understood, or ``t`` is missing, has no meaning or is too late. Nothing has
-            changed then.
+            else a number. It need not be the latest. `InputError` if it is too late; nothing has changed then.
         """
         time = self._time(t)
         block = self._probable_block(time, t)
@@ -211,12 +197,12 @@ class Blocks(Window[A]):
         time = self._time(t)
         return self, (self._reading(self._probable_block(time, t), y_true, y_pred, weight, mask), time, weight, t), 1
 
-    def _time(self, t: Time | None) -> _Time:
+    def _time(self, t: Time | None) -> Moment | None:
         if (t is None) is self._clock.timed:
             raise self._wrong_time("t")
         return None if t is None else self._clock.key(t)
 
-    def _where(self, time: _Time, t: Time | None) -> tuple[WindowState[A], int, Place]:
+    def _where(self, time: Moment | None, t: Time | None) -> tuple[WindowState[A], int, Place]:
         """What is in the window, the key of an example that comes next, and its block."""
         state: WindowState[A] = self._cell.value
         key = self._position(state) if time is None else time[0]
@@ -226,7 +212,7 @@ class Blocks(Window[A]):
             self._check_late(place.number, state.newest, "t")
         return state, key, place
 
-    def _probable_block(self, time: _Time, t: Time | None) -> A | None:
+    def _probable_block(self, time: Moment | None, t: Time | None) -> A | None:
         """The block of an example that comes next; where blocks fade, the newest, as only its labels matter."""
         if self._fades:
             state: WindowState[A] = self._cell.value
@@ -235,12 +221,10 @@ class Blocks(Window[A]):
         return state.blocks.get(place.number)
 
     def _reading(self, block: A | None, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-        """Read an example, probably of this block."""
         counting = self._owned(self._template.copy()) if block is None else block
         return core_of(counting).read(y_true, y_pred, weight, mask)
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
-        """Prepare an unweighted example that runs no code of the user, or raise `Declined`; the guard is held."""
         if self.timed or self._fades:
             raise Declined
         state, _, place = self._where(None, None)
@@ -248,25 +232,22 @@ class Blocks(Window[A]):
             raise Declined
         return state.blocks[place.number]._prepare_plain(y_true, y_pred)
 
-    def _prepare(self, change: tuple[Reading, _Time, float, Time | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
-        """Prepare what `_change` read; the guard is held until the commit."""
+    def _prepare(
+        self,
+        change: tuple[Reading, Moment | None, float, Time | None],
+        sign: int = 1,  # noqa: ARG002
+    ) -> list[Part]:
         reading, time, weight, t = change
         state, key, place = self._where(time, t)
         block = state.blocks.get(place.number)
         counting = self._owned(self._template.copy()) if block is None else block
-        core = core_of(counting)
-        if self._fades:
-            example = core.example(reading).weighing(self._weigh(key, place, weight))
-            parts = core.states.prepare([(example, 1)])
-        else:
-            parts = core.prepare(reading)
-        latest, aware = self._seen(state.latest, key), None if time is None else time[1]
-        if block is None:
+        parts = self._prepare_at(core_of(counting), reading, key, place, weight)
+        latest = self._seen(state.latest, key)
+        if block is None or latest != state.latest:
             newest = place.number if state.newest is None else max(place.number, state.newest)
-            blocks = {**state.blocks, place.number: counting}
-            parts.append(self._cell.prepare_store(self._pruned(WindowState(newest, blocks, aware, latest))))
-        elif latest != state.latest:
-            parts.append(self._cell.prepare_store(WindowState(state.newest, state.blocks, aware, latest)))
+            blocks = state.blocks if block is not None else {**state.blocks, place.number: counting}
+            now = WindowState(newest, blocks, None if time is None else time[1], latest)
+            parts.append(self._cell.prepare_store(self._pruned(now)))
         return parts
 
     def update_many(
@@ -285,26 +266,19 @@ class Blocks(Window[A]):
         ----------
         times
             One time per example, as for `update`, if windows are of time.
-
-        Raises
-        ------
-        InputError, LabelError
-            If an argument cannot be understood, lengths differ, or times are missing, have no meaning or are too late.
-            Nothing has changed then.
         """
         clock = self._clock
         if (times is None) is clock.timed:
             raise self._wrong_time("times")
-        time = None if times is None else clock.keys(times)
+        moments = (None, None) if times is None else clock.keys(times)
         gathered = core_of(self._template).scratch(self._guard)
         batches = list(gathered.read_many(y_true, y_pred, weights, mask, null=null))
-        self._extend(gathered, batches, *(time or (None, None)))
+        self._extend(gathered, batches, moments)
 
     @changes
-    def _extend(self, gathered: Core, batches: list[Batch], keys: IntArray | None, aware: bool | None) -> None:
-        """Count batches."""
+    def _extend(self, gathered: Core, batches: list[Batch], moments: Moments | tuple[None, None]) -> None:
         state: WindowState[A] = self._cell.value
-        clock, newest, examples = self._clock, state.newest, 0
+        (keys, aware), clock, newest, examples = moments, self._clock, state.newest, 0
         if keys is None or len(keys):
             self._check_zone(state, aware)
         first, states = self._position(state), dict[int, StateSet]()
@@ -339,13 +313,7 @@ class Blocks(Window[A]):
         self._become(WindowState(newest, blocks, aware, latest))
 
     def advance(self, t: Time) -> None:
-        """Let time pass without an example.
-
-        Raises
-        ------
-        InputError
-            If ``t`` goes back, or windows are not of time.
-        """
+        """Let time pass without an example, in windows of time; ``t`` must not go back."""
         if not self.timed:
             raise self._wrong_time("t")
         key, aware = self._clock.key(t)
@@ -367,15 +335,10 @@ class Blocks(Window[A]):
 
     @combines
     def merge(self, other: Self) -> None:
-        """Add the examples of another window, block by block. The other stays as it is.
+        """Add the examples of another window of time, block by block. The other stays as it is.
 
-        Exact, and the same in any order and grouping, where windows are of time.
-
-        Raises
-        ------
-        MergeError
-            If windows are of a number of examples, the two were built differently, or only one has times with a time
-            zone. Nothing has changed then.
+        Exact, and the same in any order and grouping. `MergeError` if windows are of a number of examples, the two were
+        built differently, or only one has times with a time zone; nothing has changed then.
         """
         self._check_compatible(other)
         mine, theirs = self._state, other._state
@@ -385,10 +348,7 @@ class Blocks(Window[A]):
             raise MergeError("cannot merge: only one of the two has times with a time zone; give all times alike")
         blocks = dict(mine.blocks)
         for index, block in theirs.blocks.items():
-            if index in blocks:
-                blocks[index] = blocks[index] + block
-            else:
-                blocks[index] = compacted(block, self._template)
+            blocks[index] = blocks[index] + block if index in blocks else compacted(block, self._template)
         newest = theirs.newest if mine.newest is None else max(mine.newest, theirs.newest)
         self._become(WindowState(newest, blocks, theirs.aware, max(mine.latest, theirs.latest)))
 
@@ -435,13 +395,16 @@ class Blocks(Window[A]):
         twin._cell = commit.Root().cell(state._replace(blocks=blocks))
         return twin
 
-    def _put(self, sink: Sink) -> None:
-        state, config = self._state, core_of(self._template).config
+    def _numbers(self) -> tuple[int, ...]:
+        state = self._state
         aware, zone = (2 if code is None else int(code) for code in (state.aware, self._zone))
         newest = ALWAYS if state.newest is None else state.newest
-        put_numbers(sink, *self._clock.saved(), self._origin, zone, self._history, newest, aware, state.latest)
-        sink.varint(len(state.blocks))
-        for index, block in sorted(state.blocks.items()):
+        return *self._clock.saved(), self._origin, zone, self._history, newest, aware, state.latest
+
+    def _put(self, sink: Sink) -> None:
+        blocks, config = self._state.blocks, core_of(self._template).config
+        sink.varint(len(blocks))
+        for index, block in sorted(blocks.items()):
             sink.append(zigzag(index))
             # Counts take a byte at least, for declared labels are not written again with each block.
             put_states(sink, config, core_of(block).states.content(), least=1)

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core, Reading
-from streameval.evaluation.counting import core_of, with_states
-from streameval.evaluation.evaluator import template_of
+from streameval.evaluation.counting import A, core_of, with_states
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
 from streameval.evaluation.suspicions import pause, resume
-from streameval.kernel.backend import commit
-from streameval.kernel.types import DONE, IntArray
+from streameval.kernel.types import DONE
 from streameval.schema.config import Null
 from streameval.schema.keywords import checked
 from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
-from streameval.windows.base import A, Window, put_numbers
-from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
+from streameval.windows.base import Window
+from streameval.windows.times import Clock, Moment, Moments, Period, Time, agreed, clock_of, saved_clock, whole
 from streameval.wire.envelope import ROLLING, TIME_ROLLING
 from streameval.wire.fields import Sink, Source, require
 from streameval.wire.recordings import put_recording, take_recording
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _ALL = 2**62
-_Moment: TypeAlias = tuple[int, bool | None, object]
-"""The key of a time, whether it has a time zone, and the time."""
 
 
 class _Recent(Window[A]):
@@ -42,11 +38,6 @@ class _Recent(Window[A]):
     __slots__ = ("_now", "_size")
     _now: tuple[History, A, Core]  # replaced as a whole
     _size: int
-
-    def _begin(self, evaluator: A, clock: Clock, size: int) -> None:
-        self._clock, self._size, self._guard = clock, size, commit.Guard()
-        self._template = template_of(evaluator, type(self).__name__)
-        self.reset()
 
     def _limit(self, latest: int) -> int:
         """The latest time that is over."""
@@ -82,13 +73,15 @@ class _Recent(Window[A]):
         )
         return bool(code == DONE)
 
-    def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-        core = self._now[2]
+    def _change(
+        self, y_true: object, y_pred: object, *, t: Time | None = None, weight: float = 1.0, mask: object = None
+    ) -> Change:
+        """Read what `update` counts."""
+        time, core = None if t is None else (self._clock.key(t), t), self._now[2]
         pause(self._guard, core)
-        return core.read(y_true, y_pred, weight, mask)
+        return self, (core.read(y_true, y_pred, weight, mask), time), 1
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
-        """Prepare an unweighted example that runs no code of the user, or raise `Declined`; the guard is held."""
         history, core = self._history()
         labels = core.labels
         if core.fast_path and core.weights.value is None and not self.timed:
@@ -99,27 +92,19 @@ class _Recent(Window[A]):
                 return parts
         raise Declined
 
-    def _prepare(self, reading: tuple[Reading, _Moment | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
-        """Prepare what `_change` read; the guard is held until the commit."""
+    def _prepare(self, reading: tuple[Reading, tuple[Moment, Time] | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
         example, time = reading
         stamp, limit = 0, ALWAYS
         if time is not None:
             self._check(*time)
-            stamp, limit = time[0], self._clock.before(time[0])
+            stamp, limit = time[0][0], self._clock.before(time[0][0])
         history, core = self._history()
         resume(self._guard, core)
         return history.prepare_slide(core.example(example), stamp, self._size, limit)
 
     def _extend(
-        self,
-        y_true: object,
-        y_pred: object,
-        weights: object,
-        mask: object,
-        null: Null,
-        times: tuple[IntArray, bool | None] | None,
+        self, y_true: object, y_pred: object, weights: object, mask: object, null: Null, times: Moments | None = None
     ) -> None:
-        """Count many examples."""
         gathered, size, stamps = self._now[2].scratch(), self._size, None if times is None else times[0]
         if stamps is not None and len(stamps):
             size = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))
@@ -129,17 +114,15 @@ class _Recent(Window[A]):
             recent.add(batch)
         if stamps is not None and len(stamps) != recent.examples:
             raise InputError(f"times has {len(stamps)} entries for {recent.examples} examples; give one per example")
-        if not recent.examples:
-            return
-        self._append(gathered, recent, times)
+        if recent.examples:
+            self._append(gathered, recent, times)
 
     @changes
-    def _append(self, gathered: Core, recent: RecentExamples, times: tuple[IntArray, bool | None] | None) -> None:
-        """Count what was gathered."""
+    def _append(self, gathered: Core, recent: RecentExamples, times: Moments | None) -> None:
         stamps, limit = None, ALWAYS
         if times is not None:
             stamps = times[0]
-            self._check(int(stamps[0]), times[1], "times[0]")
+            self._check((int(stamps[0]), times[1]), "times[0]")
             limit = self._limit(int(stamps[-1]))
         gathered.reader.confirm()
         history, _ = self._history()
@@ -148,9 +131,9 @@ class _Recent(Window[A]):
             return
         history.extend(gathered.states, recent, stamps, self._size, limit)
 
-    def _check(self, key: int, aware: bool | None, t: object) -> None:
+    def _check(self, moment: Moment, t: object) -> None:
         """Raise if a time cannot come next; the guard is held."""
-        raise NotImplementedError
+        raise NotImplementedError  # where examples have no times
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Not supported, raises `MergeError`: examples evicted during a merge cannot be restored."""
@@ -176,7 +159,7 @@ class _Recent(Window[A]):
         twin._now = history, inner, core_of(inner)
         return twin
 
-    def _put_recording(self, sink: Sink) -> None:
+    def _put(self, sink: Sink) -> None:
         put_recording(sink, self._recording(self._now[0]), scored=core_of(self._template).config.scored)
 
     def _taken(self, source: Source) -> Recording:
@@ -226,8 +209,8 @@ class Rolling(_Recent[A]):
 
     @checked
     def __init__(self, evaluator: A, size: int = 1000) -> None:
-        clock = Clock(whole(size, "size"))
-        self._begin(evaluator, clock, clock.period)
+        self._size = whole(size, "size")
+        self._begin(evaluator, Clock(self._size))
 
     @property
     def size(self) -> int:
@@ -239,10 +222,6 @@ class Rolling(_Recent[A]):
         if not self._slide(y_true, y_pred, weight, mask, 0, ALWAYS):
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask), self._now[2].labels)
 
-    def _change(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> Change:
-        """Read what `update` counts."""
-        return self, (self._read(y_true, y_pred, weight, mask), None), 1
-
     def update_many(
         self,
         y_true: object,
@@ -253,7 +232,7 @@ class Rolling(_Recent[A]):
         null: Null = "error",
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if one is wrong."""
-        self._extend(y_true, y_pred, weights, mask, null, None)
+        self._extend(y_true, y_pred, weights, mask, null)
 
     def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Not supported, raises `MergeError`: two streams have no common order."""
@@ -262,9 +241,8 @@ class Rolling(_Recent[A]):
             "snapshots, a.snapshot() + b.snapshot(), or use TimeRolling, whose examples have times"
         )
 
-    def _put(self, sink: Sink) -> None:
-        put_numbers(sink, self._size)
-        self._put_recording(sink)
+    def _numbers(self) -> tuple[int, ...]:
+        return (self._size,)
 
     def _take(self, source: Source, *numbers: int) -> None:
         (size,) = numbers
@@ -319,8 +297,8 @@ class TimeRolling(_Recent[A]):
 
     @checked
     def __init__(self, evaluator: A, period: Period) -> None:
-        self._aware = None
-        self._begin(evaluator, clock_of(period, "period"), _ALL)
+        self._aware, self._size = None, _ALL
+        self._begin(evaluator, clock_of(period, "period"))
 
     @property
     def period(self) -> Period:
@@ -334,8 +312,8 @@ class TimeRolling(_Recent[A]):
         latest = self._now[0].latest
         return None if latest == ALWAYS else self._clock.value(self._clock.exact(latest), self._aware)
 
-    def _check(self, key: int, aware: bool | None, t: object) -> None:
-        latest = self._now[0].latest
+    def _check(self, moment: Moment, t: object) -> None:
+        (key, aware), latest = moment, self._now[0].latest
         if latest == ALWAYS:
             self._aware = aware
             return
@@ -351,23 +329,13 @@ class TimeRolling(_Recent[A]):
         Parameters
         ----------
         t
-            When it was: a datetime, date or numpy.datetime64 if the period is a timedelta, else a number. Not before
-            the latest time.
-
-        Raises
-        ------
-        InputError, LabelError
-            If an argument cannot be understood, or ``t`` goes back. Nothing has changed then.
+            When it was: a datetime, date or numpy.datetime64 if the period is a timedelta, else a number. `InputError`
+            if it is before the latest time; nothing has changed then.
         """
         key, aware = self._clock.key(t)
         timed = aware is self._aware and self._now[0].tape.examples
         if not (timed and self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))):
             make_read(self._change(y_true, y_pred, t=t, weight=weight, mask=mask), self._now[2].labels)
-
-    def _change(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> Change:
-        """Read what `update` counts."""
-        time = *self._clock.key(t), t
-        return self, (self._read(y_true, y_pred, weight, mask), time), 1
 
     def update_many(
         self,
@@ -385,11 +353,6 @@ class TimeRolling(_Recent[A]):
         ----------
         times
             One time per example, as for `update`, none before the one before.
-
-        Raises
-        ------
-        InputError, LabelError
-            If an argument cannot be understood, lengths differ, or a time goes back. Nothing has changed then.
         """
         stamps, aware = self._clock.keys(times)
         back = np.flatnonzero(stamps[1:] < stamps[:-1])
@@ -400,28 +363,18 @@ class TimeRolling(_Recent[A]):
         self._extend(y_true, y_pred, weights, mask, null, (stamps, aware))
 
     def advance(self, t: Time) -> None:
-        """Let time pass without an example; what is older than ``period`` is evicted.
-
-        Raises
-        ------
-        InputError
-            If ``t`` goes back.
-        """
-        key, aware = self._clock.key(t)
+        """Let time pass without an example; what is older than ``period`` is evicted. ``t`` must not go back."""
+        moment = self._clock.key(t)
         with self._guard:
-            self._check(key, aware, t)
-            self._now[0].advance(key, self._size, self._limit(key))
+            self._check(moment, t)
+            self._now[0].advance(moment[0], self._size, self._limit(moment[0]))
 
     @combines
     def merge(self, other: Self) -> None:
         """Merge the examples of another window of the same period: those in the last period of both.
 
-        The other stays as it is. Exact, and the same in any order and grouping.
-
-        Raises
-        ------
-        MergeError
-            If the two were built differently, or only one has times with a time zone. Nothing has changed then.
+        The other stays as it is. Exact, and the same in any order and grouping. `MergeError` if the two were built
+        differently, or only one has times with a time zone; nothing has changed then.
         """
         self._check_compatible(other)
         mine, theirs = self._now[0], other._now[0]
@@ -435,12 +388,10 @@ class TimeRolling(_Recent[A]):
         both = self._recording(mine).union(other._recording(theirs), self._limit(latest))
         self._adopt(both, latest)
 
-    def _put(self, sink: Sink) -> None:
-        history = self._now[0]
-        latest = history.latest
+    def _numbers(self) -> tuple[int, ...]:
+        latest = self._now[0].latest
         aware = 2 if latest == ALWAYS or self._aware is None else int(self._aware)
-        put_numbers(sink, *self._clock.saved(), latest, aware)
-        self._put_recording(sink)
+        return *self._clock.saved(), latest, aware
 
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, latest, aware = numbers

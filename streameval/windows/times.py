@@ -18,6 +18,9 @@ from streameval.states.history import ALWAYS
 
 Time: TypeAlias = date | np.datetime64 | float
 Period: TypeAlias = timedelta | float
+Moment: TypeAlias = tuple[int, bool | None]
+"""A time as an integer, and whether it has a time zone."""
+Moments: TypeAlias = tuple[IntArray, bool | None]
 
 _EPOCH = datetime(1970, 1, 1)  # times without a zone are taken as they are
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,12 +42,12 @@ class Clock:
     kind: ClassVar[int] = 2
     timed: ClassVar[bool] = False
 
-    def key(self, t: object, name: str = "t") -> tuple[int, bool | None]:
-        """A time as an integer, and whether it has a time zone."""
+    def key(self, t: object, name: str = "t") -> Moment:
+        """What stands for a time."""
         raise NotImplementedError
 
-    def keys(self, times: object) -> tuple[IntArray, bool | None]:
-        """Many times as integers."""
+    def keys(self, times: object) -> Moments:
+        """What stands for many times."""
         raise NotImplementedError
 
     def before(self, key: int) -> int:
@@ -65,8 +68,7 @@ class Clock:
 
     def part(self, key: int, start: Fraction | float) -> float:
         """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
-        part: float = (key - int(start)) / self.period
-        return part
+        return float((key - int(start)) / self.period)
 
     def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
         """In which period each time is, and how far into it, from 0 to 1."""
@@ -102,7 +104,7 @@ class _Calendar(Clock):
     kind = 0
     timed = True
 
-    def key(self, t: object, name: str = "t") -> tuple[int, bool | None]:
+    def key(self, t: object, name: str = "t") -> Moment:
         if type(t) is datetime and t.tzinfo is None:
             since = t - _EPOCH
             return since.days * _DAY + since.seconds * 1_000_000 + since.microseconds, False
@@ -126,7 +128,7 @@ class _Calendar(Clock):
             f"{name} must be a datetime, date or numpy.datetime64, as the period is a timedelta, not {quoted(t)}"
         )
 
-    def keys(self, times: object) -> tuple[IntArray, bool | None]:
+    def keys(self, times: object) -> Moments:
         listed = times if isinstance(times, list | tuple) else _as_array(times)
         if isinstance(listed, np.ndarray) and listed.dtype.kind == "M":
             return self._of_array(listed, "times"), False if len(listed) else None
@@ -168,7 +170,7 @@ class _Line(Clock):
     kind = 1
     timed = True
 
-    def key(self, t: object, name: str = "t") -> tuple[int, bool | None]:
+    def key(self, t: object, name: str = "t") -> Moment:
         if type(t) is float and t - t == 0.0:
             return _key_of(t), None
         t = t.item() if isinstance(t, np.generic) else t
@@ -181,7 +183,7 @@ class _Line(Clock):
             raise InputError(f"{name} {quoted(t)} has no exact float64; round it first")
         return _key_of(number), None
 
-    def keys(self, times: object) -> tuple[IntArray, bool | None]:
+    def keys(self, times: object) -> Moments:
         listed = times if isinstance(times, list | tuple) else _as_array(times)
         if isinstance(listed, np.ndarray) and listed.dtype == np.float64 and np.isfinite(listed).all():
             bits = (np.asarray(listed, np.float64) + 0.0).view(np.int64)

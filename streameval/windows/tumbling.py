@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import ClassVar, Generic
 
 from streameval.errors import InputError, public
+from streameval.evaluation.counting import A
 from streameval.evaluation.guarding import reads
 from streameval.schema.keywords import checked
 from streameval.schema.text import quoted
-from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, Period, Time, clock_of, whole
 from streameval.wire.envelope import TUMBLING
@@ -92,11 +92,12 @@ class Tumbling(Blocks[A]):
         if size is not None:
             if origin is not None:
                 raise InputError(f"origin={quoted(origin)} has no meaning with size; leave it out, or give a period")
-            self._begin(evaluator, Clock(whole(size, "size")), int(history))
-            return
-        clock = clock_of(period, "period")
-        start, zone = (clock.ceil(0), None) if origin is None else clock.key(origin, "origin")
-        self._begin(evaluator, clock, int(history), start, zone)
+            clock, start, zone = Clock(whole(size, "size")), 0, None
+        else:
+            clock = clock_of(period, "period")
+            start, zone = (clock.ceil(0), None) if origin is None else clock.key(origin, "origin")
+        self._align(int(history), start, zone)
+        self._begin(evaluator, clock)
 
     @property
     @reads

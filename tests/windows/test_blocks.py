@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval.windows.decay import power, powers
+from streameval.windows.fading import power, powers
 from tests.support.effort import cases
 from tests.support.streams import Stream, readings, streams
 
