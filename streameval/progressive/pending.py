@@ -12,21 +12,21 @@ from streameval.errors import InputError, public
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.guarding import Change, Declined, changes, make, reads
 from streameval.kernel.backend import commit
-from streameval.progressive.holder import Holder
 from streameval.progressive.predictions import Predictions, Row, compact_copy, from_compact
+from streameval.progressive.states import Holder
 from streameval.progressive.target import Target, check_order
 from streameval.progressive.trace import Trace
 from streameval.schema.text import check_choice, check_number, quoted
 from streameval.wire.envelope import PENDING
-from streameval.wire.fields import Sink, Source, require
+from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import SPAN, TUPLE, put_value, take_value
 
 EvaluatorT = TypeVar("EvaluatorT")
 
 _Entry: TypeAlias = tuple[object, object]
 """A prediction, and when it was made."""
-_Waiting: TypeAlias = tuple[Hashable, _Entry]
-_Status: TypeAlias = tuple[object, int, int, int, tuple[_Waiting, ...], tuple[_Waiting, ...]]
+_Changes: TypeAlias = tuple[tuple[Hashable, _Entry], ...]
+_Status: TypeAlias = tuple[object, int, int, int, _Changes, _Changes]
 """What changes in one step, with what is counted in it: the time, how many were late, how many were dropped by
 ``max_pending`` and ``max_age``, and what leaves or joins the predictions that wait; see `Pending._carry_over`."""
 
@@ -118,8 +118,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         Raises
         ------
         InputError
-            If a prediction waits under this key already, ``t`` goes backwards, or ``y_pred`` is no prediction. Nothing
-            has changed then.
+            If a prediction waits under this key already, ``t`` goes backwards, or ``y_pred`` is no prediction.
         """
         self._at(t)
         row, limit = compact_copy(y_pred, self._labels), self._max_pending
@@ -152,20 +151,13 @@ class Pending(Holder, Generic[EvaluatorT]):
     ) -> None:
         """Count the prediction that waits under ``key`` with its truth.
 
-        Parameters
-        ----------
-        key
-            The key passed to `predict`.
-        y_true, weight, mask
-            As for the evaluator's ``update``.
-        t
-            The time now, also passed to the evaluator if it is a window over time.
+        The time ``t`` is also passed to the evaluator if it is a window over time; all else is as for its ``update``.
 
         Raises
         ------
         InputError
             If ``no_prediction="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the
-            evaluator refuses the truth. Nothing has changed then.
+            evaluator refuses the truth.
         """
         if mask is None and t is None and type(weight) in NUMBERS and weight == 1 and self._count_plain(key, y_true):
             return
@@ -184,7 +176,7 @@ class Pending(Holder, Generic[EvaluatorT]):
                 if entry is None or self._waiting.get(key) is not entry or self._cell.value is not status:
                     continue  # another thread has used the object meanwhile
                 if change is not None:
-                    self._commit(now, (change,), ((key, entry),))
+                    self._commit(now, change, gone=((key, entry),))
                     return
             if self._claim(key, entry, lambda: target.update(y_true, y_pred, **how), t):  # noqa: B023  # at once
                 return
@@ -192,22 +184,22 @@ class Pending(Holder, Generic[EvaluatorT]):
     def _count_plain(self, key: Hashable, y_true: object) -> bool:
         """Count an unweighted example that runs no code of the user, if it is one that waits, in as few steps."""
         target = self._target
-        entry = None if target.plain is None or self._max_age is not None else self._waiting_at(key, None)
-        if entry is None:
+        plain = None if self._max_age is not None else target.plain
+        entry = None if plain is None else self._waiting_at(key, None)
+        if plain is None or entry is None:
             return False
         y_pred = from_compact(entry[0])
         try:
             with commit.Guards((self._guard, target.evaluator._guard)):  # type: ignore[attr-defined]  # one of ours
                 self._carry_over()
-                there = self._waiting.get(key) is entry
-                parts = target.plain(y_true, y_pred) if there and target.plain else []
-                if parts:
-                    status = (*self._cell.value[:4], ((key, entry),), ())
-                    commit.Root.commit([*parts, self._cell.prepare_store(status)])
-                    del self._waiting[key]
+                if self._waiting.get(key) is not entry:
+                    return False
+                status = (*self._cell.value[:4], ((key, entry),), ())
+                commit.Root.commit([*plain(y_true, y_pred), self._cell.prepare_store(status)])
+                del self._waiting[key]
         except Declined:
             return False
-        return bool(parts)
+        return True
 
     def _claim(self, key: Hashable, entry: _Entry, count: Callable[[], object], t: Any) -> bool:
         """Let an evaluator that can only count do so, unless another thread has the prediction by now."""
@@ -234,13 +226,13 @@ class Pending(Holder, Generic[EvaluatorT]):
         return True
 
     def _add_late(self, key: Hashable, now: object) -> None:
-        if self._refuses:
-            raise InputError(
-                f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
-                f"dropped (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
-                'max_pending); with no_prediction="count" such truths are counted in without_prediction'
-            )
-        self._commit(now, late=1)
+        if not self._refuses:
+            return self._commit(now, late=1)
+        raise InputError(
+            f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
+            f"dropped (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
+            'max_pending); with no_prediction="count" such truths are counted in without_prediction'
+        )
 
     def _too_old(self, now: object) -> int:
         """How many of the oldest predictions are dropped at a time."""
@@ -249,14 +241,14 @@ class Pending(Holder, Generic[EvaluatorT]):
     def _commit(
         self,
         now: object,
-        counted: tuple[Change, ...] = (),
-        gone: tuple[_Waiting, ...] = (),
-        added: tuple[_Waiting, ...] = (),
+        *counted: Change,
+        gone: _Changes = (),
+        added: _Changes = (),
         late: int = 0,
         full: bool = False,
     ) -> None:
         """Commit changes with the time, what is gone and what is added; ``full``: one more than has room."""
-        _, so_far, by_number, by_age, _, _ = self._cell.value
+        _, so_far, by_number, by_age, *_ = self._cell.value
         old = full if self._max_age is None else self._too_old(now) + full
         if old:
             gone = *islice(self._waiting.items(), old), *gone
@@ -292,10 +284,7 @@ class Pending(Holder, Generic[EvaluatorT]):
     def discard(self, key: Hashable) -> None:
         """Remove a waiting prediction, whose truth will not arrive or which the evaluator cannot read.
 
-        Raises
-        ------
-        InputError
-            If no prediction waits under this key.
+        `InputError` if there is none under this key.
         """
         self._carry_over()
         if self._waiting_at(key, self._at(None)) is None:
@@ -381,8 +370,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         twin.__setstate__(self._contents())
         twin._target = Target(copy.deepcopy(self._target.evaluator, memo))
         # A stored prediction never changes, so both may hold it.
-        waiting: Any = ((key, tuple(entry)) for key, entry in self._waiting.items())
-        twin._waiting = OrderedDict(waiting)
+        twin._waiting = OrderedDict((key, (entry[0], entry[1])) for key, entry in self._waiting.items())
         twin._cell = commit.Root().cell(self._status)
         return twin
 
@@ -394,11 +382,9 @@ class Pending(Holder, Generic[EvaluatorT]):
         return {"max_pending": self._max_pending, "max_age": self._max_age, "no_prediction": no_prediction}
 
     def _put(self, sink: Sink) -> None:
-        waiting, (now, *counters, _, _) = self._present, self._status
+        waiting, (now, *counters, _, _), predictions = self._present, self._status, Predictions()
         put_value(sink, now, SPAN, "t")
-        for number in (*counters, len(waiting)):
-            sink.varint(number)
-        predictions = Predictions()
+        sink += map(varint, (*counters, len(waiting)))
         sink.append(_bytes_of(key, entry, predictions) for key, entry in waiting.items())
 
     def _take(self, source: Source) -> None:
@@ -408,10 +394,10 @@ class Pending(Holder, Generic[EvaluatorT]):
         for _ in range(source.count()):
             key, t = take_value(source, TUPLE), take_value(source, SPAN)
             self._waiting[key] = predictions.take(source), t
+            require(t is not None or self._max_age is None)
             if t is not None:
                 check_order(before, t, "t")
                 before = t
-            require(t is not None or self._max_age is None)
         if now is not None or before is not None:
             check_order(before, now, "t")
         require(self._max_pending is None or len(self._waiting) <= self._max_pending)

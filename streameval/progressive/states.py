@@ -1,21 +1,30 @@
-"""States of any class: from bytes, without examples, and compared."""
+"""States of any class, and what `Pending` and `Trace` share, which are saved with the ones that they update."""
 
 from __future__ import annotations
 
+import copy
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
-from streameval.errors import InputError, MergeError
+from streameval.errors import FormatError, InputError, MergeError
 from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.guarding import guards_of, held
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.value import differences
+from streameval.evaluation.value import Saveable, differences, parameter_differences
+from streameval.kernel.backend import commit
+from streameval.progressive.target import Target
+from streameval.report.model import Table
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 from streameval.windows.fading import Fading
 from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
-from streameval.wire.envelope import holder_of
+from streameval.wire.envelope import decoding, holder_of, opened, sealed
+from streameval.wire.fields import NEVER_WRITTEN, Sink, Source, varint
+from streameval.wire.values import SPAN, put_value, take_value
 
 AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]
 StateT = TypeVar("StateT", bound=AnyState)
@@ -73,3 +82,127 @@ def check_compatible(fresh: Any, state: Any, context: str) -> None:
     if differing := differences(fresh, state):
         same = "the same configuration" if type(fresh) is type(state) else "objects of one class"
         raise MergeError(f"{context}: {'; '.join(differing)}; use {same}")
+
+
+class Holder(Saveable):
+    """Updates evaluators that are its user's. Where they can be saved, so can it; it can be pickled in any case."""
+
+    _holder: ClassVar[int]
+    _saved: ClassVar[tuple[str, ...]]  # those parameters that bytes start with
+    _taken: ClassVar[tuple[type, ...]] = ()  # evaluators that can be saved in it, besides states
+    _strict = False  # whether what cannot be saved is refused at once
+    _guard: commit.Guard  # held before those of the evaluators
+
+    def copy(self) -> Self:
+        """An independent object with the same content, and evaluators of its own."""
+        return copy.deepcopy(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = memo[id(self)] = type(self).__new__(type(self))
+        with self._guard.reading:
+            twin.__setstate__(copy.deepcopy(self._contents(), memo))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return copy.deepcopy(self)._contents()  # of one moment
+
+    def __setstate__(self, contents: dict[str, Any]) -> None:
+        self.__dict__.update(contents, _guard=commit.Guard())
+
+    def _contents(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_guard"}
+
+    @property
+    def _inner_guards(self) -> list[commit.Guard]:  # type: ignore[override]  # which nobody sets
+        return [guard for target in self._held().values() for guard in guards_of(target.evaluator)]
+
+    @abstractmethod
+    def _held(self) -> Mapping[str, Target]:
+        """The evaluators by name; a single one has the name ``""``."""
+
+    @abstractmethod
+    def _parameters(self) -> dict[str, Any]:
+        """What it was constructed with besides the evaluators."""
+
+    @abstractmethod
+    def _put(self, sink: Sink) -> None:
+        """Write its content."""
+
+    @abstractmethod
+    def _take(self, source: Source) -> None:
+        """Become what `_put` wrote."""
+
+    @classmethod
+    def _over(cls, evaluators: Mapping[str, Any], parameters: Mapping[str, Any]) -> Self:
+        made: Any = cls
+        return made(evaluators[""] if [*evaluators] == [""] else evaluators, **parameters)  # type: ignore[no-any-return]
+
+    def _pieces(self) -> Iterator[bytes]:
+        sink = Sink()
+        for name in self._saved:
+            put_value(sink, self._parameters()[name], SPAN)
+        sink.varint(len(self._held()))
+        for name, target in self._held().items():
+            check_class(target.evaluator, f"a {type(self).__name__} that is saved", *self._taken)
+            sink.string(name)
+            data: bytes = target.evaluator.to_bytes()  # type: ignore[attr-defined]  # a state
+            sink += (varint(len(data)), data)
+        self._put(sink)
+        return sealed(self._holder, sink.pieces())
+
+    @classmethod
+    def _decoded(cls, data: bytes) -> Self:
+        _, source = opened(data, (cls._holder,))
+        with decoding():
+            parameters = {name: take_value(source, SPAN) for name in cls._saved}
+            named = [(source.string(), source.raw(source.varint())) for _ in range(source.count())]
+            made = cls._over({name: restored(state, *cls._taken) for name, state in named}, parameters)
+            made._take(source)
+            source.end()
+            if made.to_bytes() != bytes(data):
+                raise FormatError(NEVER_WRITTEN)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Holder):
+            return NotImplemented
+        try:
+            with held(self, other):
+                return self is other or self.to_bytes() == other.to_bytes()
+        except InputError:  # what cannot be saved is equal to itself
+            return False
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _display(self) -> tuple[str, Sequence[Table]]:
+        parts = [target.evaluator for target in self._held().values()]
+        tables = [table for part in parts if isinstance(part, Saveable) for table in part._display()[1]]
+        return repr(self), tables
+
+    def _fresh(self) -> Self:
+        """One like it, of copies that have counted nothing."""
+        states: list[tuple[str, Any]] = [(name, target.evaluator) for name, target in self._held().items()]
+        return self._over({name: state._fresh() for name, state in states}, self._parameters())
+
+    def _differences(self, other: Self) -> list[str]:
+        mine, theirs = self._held(), other._held()
+        one, two = (dict(each._parameters(), evaluators=[*each._held()]) for each in (self, other))
+        return parameter_differences(one, two) or [
+            text
+            for name in mine
+            for text in differences(mine[name].evaluator, theirs[name].evaluator)  # type: ignore[arg-type]  # states
+        ]
+
+    def _take_over(self, source: Self) -> None:
+        with self._guard:
+            for name, target in self._held().items():
+                target.evaluator._take_over(source._held()[name].evaluator)  # type: ignore[attr-defined]  # states
+            own = {name: value for name, value in source._contents().items() if name not in ("_target", "_targets")}
+            self.__dict__.update(own)
+
+    def _refuse_unsavable(self) -> None:
+        self._strict = True
+        for target in self._held().values():
+            target.evaluator._refuse_unsavable()  # type: ignore[attr-defined]  # states

@@ -24,12 +24,23 @@ from streameval.kernel.backend import commit
 from streameval.report.model import Table
 from streameval.schema.config import Null
 from streameval.schema.text import check_number, number_of, quoted, suggestion
-from streameval.slices.arguments import ANSWERS, Where, combinations_of, declared_of, names_of, value_of
-from streameval.slices.axis import Axis, AxisSlices
-from streameval.slices.coding import Coded, coded, crossed
-from streameval.slices.encoding import put_names, slices_in_pieces, take_names, take_slices
-from streameval.slices.gathering import Gathered
-from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
+from streameval.slices.axis import Axis, AxisSlices, put_names, slices_in_pieces, take_names, take_slices
+from streameval.slices.gathering import Coded, Gathered, coded, crossed
+from streameval.slices.values import (
+    ANSWERS,
+    OTHER,
+    Key,
+    Other,
+    Value,
+    Where,
+    combinations_of,
+    declared_of,
+    key_of,
+    names_of,
+    typed,
+    value_of,
+    values_of,
+)
 from streameval.states.base import COUNT_MAX, Part
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
 from streameval.wire.fields import NEVER_WRITTEN, Sink
