@@ -156,21 +156,16 @@ def iter_progressive_evaluate(
     seconds: bool = False,
     prediction: bool = False,
 ) -> Iterator[Snapshot]:
-    """Run `progressive_evaluate`, and yield a `Snapshot` every ``step`` examples and after the last.
+    """Run `progressive_evaluate`, and yield a `Snapshot` every ``step`` answered examples and after the last.
+
+    What is wrong with an argument is said at once, not with the first snapshot.
 
     Parameters
     ----------
-    step
-        After how many answered examples a snapshot is yielded.
     seconds, prediction
         Whether snapshots tell the time it took, and the prediction.
     dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn, progress, total
         As for `progressive_evaluate`.
-
-    Raises
-    ------
-    InputError, DependencyError
-        As `progressive_evaluate`; what is wrong with an argument is said at once, not with the first snapshot.
 
     Examples
     --------

@@ -28,12 +28,9 @@ class Predictor:
     def __init__(self, model: object, evaluator: object, predict: str) -> None:
         self._scores = predict == "scores" or (predict == "auto" and reads_scores(evaluator))
         self._name = type(model).__name__
-        self._predict: Callable[..., Any]
-        if self._scores:
-            why = "" if predict == "scores" else "the evaluator reads scores, but "
-            self._predict = _method(model, "predict_proba_one", why, f"; {_ADVICE}")
-        else:
-            self._predict = _method(model, "predict_one")
+        why = "the evaluator reads scores, but " if self._scores and predict == "auto" else ""
+        method, advice = ("predict_proba_one", f"; {_ADVICE}") if self._scores else ("predict_one", "")
+        self._predict = _method(model, method, why, advice)
 
     def __call__(self, x: object, extra: Mapping[str, Any]) -> object:
         """The prediction for one example; None where the model predicts nothing."""
@@ -48,7 +45,7 @@ class Predictor:
             return None
         if type(y_pred) is dict or isinstance(y_pred, Mapping):
             if self._scores:
-                return dict(self._scored(y_pred)) if y_pred else None
+                return self._scored(y_pred) if y_pred else None
             if NoneType in map(type, y_pred.values()):
                 return {label: value for label, value in y_pred.items() if value is not None}
             return y_pred or None
@@ -56,9 +53,9 @@ class Predictor:
             return y_pred
         raise self._single(y_pred)
 
-    def _scored(self, y_pred: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    def _scored(self, y_pred: Mapping[Any, Any]) -> dict[Any, Any]:
         """Labels and their scores, where River gives the probabilities of False and True."""
-        scored = []
+        scored = {}
         for label, value in y_pred.items():
             if isinstance(label, bool):
                 raise self._single(y_pred)
@@ -66,13 +63,11 @@ class Predictor:
                 if not value:  # a classifier that has not learnt yet
                     continue
                 if not {False, True} & value.keys():
-                    raise InputError(
-                        f"{self._name} predicts the classes {quoted(list(value))} for label {quoted(label)}, not False "
-                        'and True; give predict="labels"'
-                    )
+                    classes = f"{self._name} predicts the classes {quoted(list(value))} for label {quoted(label)}"
+                    raise InputError(f'{classes}, not False and True; give predict="labels"')
                 value = value.get(True, 0.0)
             if value is not None:
-                scored.append((label, value))
+                scored[label] = value
         return scored
 
     def _single(self, y_pred: object) -> InputError:
@@ -82,7 +77,7 @@ class Predictor:
         )
 
 
-def learn_method(model: object) -> tuple[Callable[..., object], bool]:
+def _learn_method(model: object) -> tuple[Callable[..., object], bool]:
     """The method that learns, and whether it takes a weight ``w``."""
     method = _method(model, "learn_one", "", ", or give learn=False")
     try:
@@ -144,17 +139,15 @@ class Loop:
         self._target = Target(evaluator)
         self._predict = Predictor(model, evaluator, predict)
         self._learn: Callable[..., object] | None
-        self._learn, takes_weight = learn_method(model) if learn else (None, False)
+        self._learn, takes_weight = _learn_method(model) if learn else (None, False)
         self._skips = no_prediction == "skip"
-        self._weight = None if weight is None else _reader("weight", weight)
-        self._time = None if time is None else _reader("time", time)
-        self._delay = None if delay is None else _reader("delay", delay)
+        self._weight, self._time = _reader("weight", weight), _reader("time", time)
+        self._delay = _reader("delay", delay)
         if weight_for == "auto":
             weight_for = "learn" if weight is None else "both"
         elif weight_for != "metric" and learn and not takes_weight:
-            raise InputError(
-                f'learn_one of {type(model).__name__} takes no w; give weight_for="metric", or leave it out'
-            )
+            name = type(model).__name__
+            raise InputError(f'learn_one of {name} takes no w; give weight_for="metric", or leave it out')
         self._weighs_learning = weight_for != "metric" and takes_weight
         self._weighs_metric = weight_for != "learn"
         if self._weighs_metric:
@@ -255,8 +248,10 @@ def _independent(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def _reader(name: str, field: object) -> Callable[..., Any]:
-    """What reads the time, the delay or the weight of an example."""
+def _reader(name: str, field: object) -> Callable[..., Any] | None:
+    """What reads the time, the delay or the weight of an example, if there is one."""
+    if field is None:
+        return None
     if isinstance(field, str):
 
         def read(place: int, x: Any, *_: object) -> Any:
@@ -278,12 +273,11 @@ def _due(place: int, time: Any, delay: Any) -> Any:
     """When the truth of an example becomes known."""
     try:
         due = time + delay
-        fits = bool(due >= time)
+        if due >= time:
+            return due
     except (TypeError, OverflowError):
         raise InputError(
             f"delay {quoted(delay)} cannot be added to {quoted(time)}, the time of dataset[{place}]; give a number "
             "for numbers, a timedelta for datetimes (without time= the times are 0, 1, 2, ...)"
         ) from None
-    if not fits:
-        raise InputError(f"delay of dataset[{place}] is {quoted(delay)}; it must not be negative or NaN")
-    return due
+    raise InputError(f"delay of dataset[{place}] is {quoted(delay)}; it must not be negative or NaN")

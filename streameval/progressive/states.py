@@ -34,10 +34,8 @@ _CLASSES: tuple[type[AnyState], ...] = (Evaluator, Metric, Sliced, Rolling, Time
 
 def restored(data: bytes, *more: Any) -> AnyState:
     """What `to_bytes` was called on, whichever class it was; ``more`` are classes that are taken besides states."""
-    holder = holder_of(data)
-    kind: Any = next(
-        (kind for kind in (*_CLASSES, *more) if kind._holder == holder), Evaluator
-    )  # which says what is wrong
+    kinds: dict[int | None, Any] = {kind._holder: kind for kind in (*_CLASSES, *more)}
+    kind = kinds.get(holder_of(data), Evaluator)  # which says what is wrong
     return kind.from_bytes(data)  # type: ignore[no-any-return]  # one of these, unless it is one of ``more``
 
 
@@ -46,13 +44,8 @@ def check_class(state: object, name: str, *more: type) -> None:
     if isinstance(state, type):
         raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
     if not isinstance(state, (Evaluator, Metric, Sliced, Window, *more)):
-        *rest, last = (
-            "an Evaluator",
-            "a metric such as F1()",
-            "a Sliced",
-            "a window",
-            *(f"a {one.__name__}" for one in more),
-        )
+        also = (f"a {kind.__name__}" for kind in more)
+        *rest, last = "an Evaluator", "a metric such as F1()", "a Sliced", "a window", *also
         raise InputError(f"{name} takes {', '.join(rest)} or {last}, not {quoted(state)}")
 
 
@@ -65,15 +58,14 @@ def check_empty(state: Any, name: str, start: str, advice: str = "") -> None:
 
 def without_limit(state: Any) -> Any:
     """The same content without ``label_limit``, which is no part of what was counted; to be written, not to count."""
-    name = next((name for name in ("_template", "_empty") if hasattr(state, name)), None)  # of a window, of slices
-    inner: Any = state if name is None else getattr(state, name)
-    if inner._config.label_limit is None:
+    template: Any = getattr(state, "_template", None)  # of windows and slices
+    if (state if template is None else template)._config.label_limit is None:
         return state
     twin = state.copy()
-    if name is None:
+    if template is None:
         twin._config = replace(twin._config, label_limit=None)
     else:
-        setattr(twin, name, without_limit(inner))
+        twin._template = without_limit(template)
     return twin
 
 
@@ -127,8 +119,7 @@ class Holder(Saveable):
         """What it was constructed with besides the evaluators."""
 
     @abstractmethod
-    def _put(self, sink: Sink) -> None:
-        """Write its content."""
+    def _put(self, sink: Sink) -> None: ...
 
     @abstractmethod
     def _take(self, source: Source) -> None:
@@ -140,9 +131,9 @@ class Holder(Saveable):
         return made(evaluators[""] if [*evaluators] == [""] else evaluators, **parameters)  # type: ignore[no-any-return]
 
     def _pieces(self) -> Iterator[bytes]:
-        sink = Sink()
+        sink, parameters = Sink(), self._parameters()
         for name in self._saved:
-            put_value(sink, self._parameters()[name], SPAN)
+            put_value(sink, parameters[name], SPAN)
         sink.varint(len(self._held()))
         for name, target in self._held().items():
             check_class(target.evaluator, f"a {type(self).__name__} that is saved", *self._taken)
@@ -189,11 +180,10 @@ class Holder(Saveable):
     def _differences(self, other: Self) -> list[str]:
         mine, theirs = self._held(), other._held()
         one, two = (dict(each._parameters(), evaluators=[*each._held()]) for each in (self, other))
-        return parameter_differences(one, two) or [
-            text
-            for name in mine
-            for text in differences(mine[name].evaluator, theirs[name].evaluator)  # type: ignore[arg-type]  # states
+        pairs: list[tuple[Any, Any]] = [
+            (mine[name].evaluator, theirs[name].evaluator) for name in mine if name in theirs
         ]
+        return parameter_differences(one, two) or [text for pair in pairs for text in differences(*pair)]
 
     def _take_over(self, source: Self) -> None:
         with self._guard:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError, MetricError
+from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.guarding import Change, held
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
@@ -18,7 +19,6 @@ from streameval.windows.base import Window
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
 
-_ONE = (float, int)
 _INNER = ("evaluator", "_template", "metric")
 """Where the counting object lies within the object passed in."""
 
@@ -33,17 +33,14 @@ class Target:
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
-            raise InputError(
-                f"{name} must be an object, not the class {evaluator.__name__}; write {evaluator.__name__}()"
-            )
+            kind = evaluator.__name__
+            raise InputError(f"{name} must be an object, not the class {kind}; write {kind}()")
         if isinstance(evaluator, Mapping):  # which has other methods of these names
             raise InputError(f"{name} must be one object, not the mapping {quoted(evaluator)}; give a Trace of it")
         for verb in ("update", "get"):
             if not callable(getattr(evaluator, verb, None)):
-                raise InputError(
-                    f"{name} must have update and get, but {quoted(evaluator)} has no {verb}; "
-                    "give an Evaluator, a metric object or a window"
-                )
+                lacks = f"{name} must have update and get, but {quoted(evaluator)} has no {verb}"
+                raise InputError(f"{lacks}; give an Evaluator, a metric object or a window")
         self.evaluator, self._name = evaluator, type(evaluator).__name__
         self.update: Callable[..., object] = evaluator.update  # type: ignore[attr-defined]
         accepted = _keywords(self.update)
@@ -71,10 +68,7 @@ class Target:
     def keywords(self, weight: object, mask: object, t: object) -> dict[str, object]:
         """The keywords of one call; refused are those that say something that the evaluator would ignore."""
         arguments: dict[str, object] = {}
-        plain = type(weight) in _ONE and weight == 1
-        if plain and mask is None and t is None and not self.needs_t:
-            return arguments
-        if not plain:
+        if type(weight) not in NUMBERS or weight != 1:
             self.refuse_weight()
             arguments[str(self._weight)] = weight
         if mask is not None:
@@ -96,7 +90,7 @@ def changing(evaluator: object) -> Callable[..., Change | None] | None:
 @lru_cache(maxsize=256)
 def _changes(kind: type[Any]) -> bool:
     counts = next((base for base in kind.__mro__ if "update" in vars(base)), object)
-    return "_change" in vars(counts) or counts.__module__.startswith("streameval.windows.")
+    return "_change" in vars(counts) or counts.__module__.partition(".")[0] == "streameval"
 
 
 def _keywords(method: Callable[..., object]) -> dict[str, bool]:
@@ -133,17 +127,15 @@ def all_read_scores(kinds: Mapping[str, bool]) -> bool:
 
 def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
     """What an evaluator answers now, by name, as a copy; of ``metrics`` only those that it can answer."""
-    spec = _spec_of(evaluator)
-    single = spec is not None
-    if metrics is not None and not single and "metric" in inspect.signature(evaluator.get).parameters:
-        values: Values = {}
+    spec, values = _spec_of(evaluator), dict[str, float | dict[Label, float]]()
+    if metrics is not None and spec is None and "metric" in inspect.signature(evaluator.get).parameters:
         with held(evaluator):
             for metric in metrics:
                 with contextlib.suppress(MetricError):  # another evaluator may know it
                     values[metric] = evaluator.get(metric)
         return _independent(values)
     answer = evaluator.get()
-    if isinstance(answer, Mapping) and not single:
+    if isinstance(answer, Mapping) and spec is None:
         values = {str(name): value for name, value in answer.items()}
     elif isinstance(answer, list | tuple):  # River's collection of metrics answers in their order
         names = [type(metric).__name__ for metric in evaluator]
@@ -176,9 +168,8 @@ def check_order(before: Any, t: Any, name: str) -> None:
     try:
         fits = not hasattr(t, "__iter__") and bool(before <= t)  # strings and sets compare too, but are no times
     except TypeError:
-        raise InputError(
-            f"{name} must be numbers or datetimes of one kind, not {quoted(t)} after {quoted(before)}"
-        ) from None
+        pair = f"{quoted(t)} after {quoted(before)}"
+        raise InputError(f"{name} must be numbers or datetimes of one kind, not {pair}") from None
     if not fits:
         if t != t or hasattr(t, "__iter__"):
             raise InputError(f"{name} is {quoted(t)}; give a number or a datetime")

@@ -6,6 +6,7 @@ import copy
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -48,14 +49,7 @@ class Trace(Holder):
     every
         Number of examples between two rows.
     metrics
-        Which metrics are written down; None for all that the evaluators answer.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be understood.
-    MetricError
-        If a metric cannot be had from any of the evaluators.
+        Which metrics are written down; None for all that the evaluators answer. `MetricError` if none answers one.
 
     Notes
     -----
@@ -110,7 +104,8 @@ class Trace(Holder):
                 make([(self, (t, changes), 1)])
         if not self._status.value[0] % self._every:
             self._look()
-            self._write_due()
+            with self._guard.reading:
+                self._written = self._rows  # with that of the last example, which follows its commit
 
     def _look(self) -> None:
         """Let evaluators warn, which they do not where a row is written, as guards are held there."""
@@ -140,9 +135,7 @@ class Trace(Holder):
     ) -> Change | None:
         """Read one example to be counted; None where some evaluator can only count."""
         changes, foreign = self._read(y_true, y_pred, weight, mask, t)
-        if foreign:
-            return None
-        return self, (t, changes), 1
+        return None if foreign else (self, (t, changes), 1)
 
     def _read(
         self, y_true: object, y_pred: object, weight: object, mask: object, t: object
@@ -150,8 +143,7 @@ class Trace(Holder):
         """Read one example for every evaluator, and list those that can only count it."""
         if t is not None:
             check_order(self._status.value[1], t, "t")
-        changes: list[Change] = []
-        foreign: list[Target] = []
+        changes, foreign = list[Change](), list[Target]()
         for target in self._targets.values():
             change = target.change and target.change(y_true, y_pred, **target.keywords(weight, mask, t))
             if change and (not changes or apart(change, changes)):
@@ -177,11 +169,7 @@ class Trace(Holder):
         return parts
 
     def _count(
-        self,
-        foreign: list[Target],
-        changes: list[Change],
-        pair: tuple[object, object],
-        how: tuple[object, object, object],
+        self, foreign: list[Target], changes: list[Change], pair: tuple[object, ...], how: tuple[object, object, object]
     ) -> None:
         """Count an example in evaluators that can only count it, then in the others.
 
@@ -213,18 +201,10 @@ class Trace(Holder):
     def record(self) -> None:
         """Record a row now, in place of one recorded after the same number of examples."""
         self._look()
-        self._record()
-
-    @reads
-    def _record(self) -> None:
-        rows = self._rows
-        same = bool(rows) and rows[-1][0] == self.examples
-        self._written = [*rows[: len(rows) - same], self._row()]
-
-    @reads
-    def _write_due(self) -> None:
-        """Write the row of the last example, which follows its commit."""
-        self._written = self._rows
+        with self._guard.reading:
+            rows = self._rows
+            same = bool(rows) and rows[-1][0] == self.examples
+            self._written = [*rows[: len(rows) - same], self._row()]
 
     @property
     def _rows(self) -> list[_Row]:
@@ -254,8 +234,7 @@ class Trace(Holder):
     @property
     def examples(self) -> int:
         """Number of examples counted."""
-        examples: int = self._status.value[0]
-        return examples
+        return int(self._status.value[0])
 
     @property
     def evaluators(self) -> dict[str, object]:
@@ -308,14 +287,14 @@ class Trace(Holder):
     def plot(
         self, ax: Axes | None = None, metrics: Iterable[str | MetricSpec] | None = None, *, title: str | None = None
     ) -> Axes:
-        """Plot the values against time, or against the number of examples, and return the axes.
+        """Plot the values against time, or against the number of examples, and return the axes; needs matplotlib.
 
         Parameters
         ----------
         ax
             The axes to draw on; None for new ones.
         metrics
-            Which of the metrics that were written down are drawn; None for all.
+            Which of the metrics that were written down are drawn, else `MetricError`; None for all.
         title
             The text above the picture; "" for none.
 
@@ -323,10 +302,6 @@ class Trace(Holder):
         ------
         InputError
             If there is no row yet.
-        MetricError
-            If a metric was not written down.
-        DependencyError
-            If matplotlib is not installed.
         """
         from streameval.plots.curves import plot_lines  # only when asked, so that importing the package stays quick
 
@@ -366,9 +341,7 @@ class Trace(Holder):
     def _put(self, sink: Sink) -> None:
         put_value(sink, self._metrics, TUPLE)
         rows, (examples, moment) = self._rows, self._status.value
-        sink.varint(len(rows))
-        sink.append(_bytes_of(rows))
-        sink.varint(examples)
+        sink += (varint(len(rows)), _bytes_of(rows), varint(examples))
         put_value(sink, moment, SPAN, "t")
 
     def _take(self, source: Source) -> None:
@@ -385,8 +358,8 @@ class Trace(Holder):
             if since is not None or until is not None:
                 check_order(since, until, "t")
         written = [at for at, _, _ in rows]
-        require(ascending(written), not rows or written[-1] <= examples)
-        require(sum(not at % self._every for at in written if at) == examples // self._every)
+        due = sum(not at % self._every for at in written if at)
+        require(ascending(written), not rows or written[-1] <= examples, due == examples // self._every)
         self._written, self._status = rows, commit.Root().cell((examples, moment))
 
     def _is_key(self, key: Any) -> bool:
@@ -415,11 +388,9 @@ def _targets_of(evaluators: object) -> dict[str, Target]:
     for name, evaluator in evaluators.items():
         if not isinstance(name, str) or not name:
             raise InputError(f"evaluators has the name {quoted(name)}; names are strings that are not empty")
-        for other, target in targets.items():
-            if target.evaluator is evaluator:
-                raise InputError(
-                    f"{quoted(other)} and {quoted(name)} are one object, which would count each example twice"
-                )
+        for other in (other for other, target in targets.items() if target.evaluator is evaluator):
+            same = f"{quoted(other)} and {quoted(name)} are one object"
+            raise InputError(f"{same}, which would count each example twice")
         targets[name] = Target(evaluator, f"evaluators[{name!r}]")
     return targets
 
@@ -428,13 +399,12 @@ def _names_of(metrics: Iterable[str | MetricSpec]) -> tuple[str, ...]:
     """The names under which values come. Those that are no metrics of ours may be another library's."""
     if isinstance(metrics, str | MetricSpec):
         raise MetricError(f"metrics must be a list, not {quoted(metrics)}; write [{quoted(metrics)}]")
-    names: dict[str, None] = {}
-    for metric in map(str, metrics):
-        try:
-            names[parse_spec(metric).key] = None
-        except MetricError:
-            names[metric] = None
-    return tuple(names)
+    names = list[str]()
+    for name in map(str, metrics):
+        with suppress(MetricError):
+            name = parse_spec(name).key
+        names.append(name)
+    return tuple(dict.fromkeys(names))
 
 
 def _checked_metrics(metrics: Iterable[str | MetricSpec], targets: dict[str, Target]) -> tuple[str, ...]:

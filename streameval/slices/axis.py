@@ -33,7 +33,11 @@ class Axis:
         return len(self.names) == 1 and self.declared[0] is not None
 
     def selected(self, keys: Iterable[Key]) -> set[Key]:
-        """Which of all keys that examples have get a slice of their own."""
+        """Which of all keys that examples have get a slice of their own.
+
+        Of values that were not declared those ``max_slices`` stay that come first in a fixed pseudo-random order,
+        whatever the order of examples and merges. A value that is not among them never will be.
+        """
         allowed = [
             key
             for key in keys
@@ -55,13 +59,13 @@ class Axis:
         return dict(zip(self.names, values, strict=True))
 
 
+@dataclass(slots=True, eq=False)
 class AxisSlices(Generic[A]):
     """The slices along an axis. Replaced as a whole where slices come or go; a slice without examples may stay."""
 
-    __slots__ = ("axis", "overflow", "slices")
-
-    def __init__(self, axis: Axis, slices: dict[Key, A], overflow: A) -> None:
-        self.axis, self.slices, self.overflow = axis, slices, overflow
+    axis: Axis
+    slices: dict[Key, A]
+    overflow: A  # the examples of all other values
 
     def keys(self) -> list[Key]:
         """The keys of slices that have examples."""
@@ -94,11 +98,6 @@ class AxisSlices(Generic[A]):
         for part in (*self.slices.values(), self.overflow):
             part._belong(guard)
         return self
-
-    def retire(self) -> None:
-        """Be parts of it no longer."""
-        for part in (*self.slices.values(), self.overflow):
-            core_of(part).states.retire()
 
     def with_examples(
         self, added: dict[Key, A], overflow: A | None, empty: A, guard: commit.Guard
@@ -145,8 +144,8 @@ def merged(parts: Iterable[A], empty: A) -> A:
 
 def put_names(
     sink: Sink,
-    by: Sequence[str],
-    cross: Sequence[Sequence[str]],
+    by: tuple[str, ...],
+    cross: Sequence[tuple[str, ...]],
     max_slices: int,
     declared: Sequence[Sequence[Key] | None],
 ) -> None:
@@ -155,7 +154,7 @@ def put_names(
     for name, keys in zip(by, declared, strict=True):
         sink.string(name)
         sink.varint(0 if keys is None else len(keys) + 1)
-        _put_values(sink, (value for key in keys or () for value in key))
+        _put_key(sink, (value for key in keys or () for value in key))
     sink.varint(len(cross))
     for names in cross:
         sink += (varint(len(names)), *(varint(by.index(name)) for name in names))
@@ -167,7 +166,7 @@ def take_names(source: Source) -> dict[str, Any]:
     for _ in range(source.count()):
         by.append(source.string())
         if known := source.count():
-            values[by[-1]] = [value for _, value in _take_values(source, known - 1)]
+            values[by[-1]] = [value for _, value in _take_key(source, known - 1)]
     for _ in range(source.count()):
         places = [source.count() for _ in range(source.count())]
         require(all(place < len(by) for place in places))
@@ -175,13 +174,13 @@ def take_names(source: Source) -> dict[str, Any]:
     return {"by": by, "cross": cross, "max_slices": max_slices, "values": values}
 
 
-def _put_values(sink: Sink, values: Iterable[Typed]) -> None:
-    for _, value in values:
+def _put_key(sink: Sink, key: Iterable[Typed]) -> None:
+    for _, value in key:
         put_value(sink, value, LABEL)
 
 
-def _take_values(source: Source, count: int) -> Key:
-    return tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(count))])
+def _take_key(source: Source, width: int) -> Key:
+    return tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(width))])
 
 
 def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
@@ -191,18 +190,18 @@ def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
     yield varint(len(slices))
     for key, part in [*slices, ((), group.overflow)]:
         sink = Sink()
-        _put_values(sink, key)
+        _put_key(sink, key)
         # Counts take a byte at least, for declared labels are not written again with each slice.
         put_states(sink, config, core_of(part).states.in_blocks(), least=1)
         yield from sink.pieces()
 
 
 def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:
-    """The slices that `put_slices` wrote, or `FormatError` if no examples leave such ones."""
+    """The slices that `slices_in_pieces` wrote, or `FormatError` if no examples leave such ones."""
     axis, empty = fresh.axis, fresh.overflow
     config, count, slices = core_of(empty).config, source.count(), dict[Key, Any]()
     for width in [len(axis.names)] * count + [0]:
-        key = _take_values(source, width)
+        key = _take_key(source, width)
         slices[key] = from_contents(empty, take_states(source, config, least=1))
     rest = slices.pop(())
     keys = list(slices)
@@ -211,8 +210,8 @@ def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:
     else:
         fits = all(part.examples for part in slices.values()) and axis.selected(keys) == set(keys)
         fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))
-        open_ = all(known is None for known in axis.declared)
-        fits = fits and (not rest.examples or not open_ or len(keys) == axis.max_slices)
+        full = len(keys) == axis.max_slices or any(known is not None for known in axis.declared)
+        fits = fits and (full or not rest.examples)
     if not fits or len(slices) != count:
         raise FormatError("the slices are not those that their values make")
     return AxisSlices(axis, slices, rest)

@@ -106,22 +106,14 @@ labels in lists take about a hundred megabytes."""
 class Gathered(Generic[A]):
     """Many examples, read once; built as ``like``."""
 
-    def __init__(
-        self,
-        like: A,
-        guard: commit.Guard,
-        y_true: object,
-        y_pred: object,
-        mask: object,
-        weights: object,
-        groups: int,
-        null: Null,
-    ) -> None:
-        """Read examples, which may run code of the user; ``groups`` is about how many there will be."""
+    def __init__(self, like: A, guard: commit.Guard) -> None:
         self._like, self._core = like, core_of(like).scratch(guard)
         self.reader = self._core.reader
-        least = min(_MOST, _EACH * groups)
-        self._batches = list(_gathered(self._core.read_many(y_true, y_pred, weights, mask, null=null), least))
+
+    def read(self, y_true: object, y_pred: object, weights: object, mask: object, null: Null, groups: int) -> None:
+        """Read examples, which may run code of the user; ``groups`` is about how many there will be."""
+        batches = self._core.read_many(y_true, y_pred, weights, mask, null=null)
+        self._batches = list(_gathered(batches, min(_MOST, _EACH * groups)))
 
     def counted(self, groupings: list[tuple[IntArray, int]]) -> list[list[A]]:
         """For each grouping, an object with the examples of each of its groups. They share labels: merge or copy them.
@@ -164,10 +156,8 @@ def _gathered(batches: Iterator[Batch], least: int) -> Iterator[Batch]:
 
 
 def _differ(examples: str, values: int) -> InputError:
-    return InputError(
-        f"numbers of examples differ: y_true and y_pred have {examples} and where has {values}; give one of each per "
-        "example"
-    )
+    numbers = f"y_true and y_pred have {examples} and where has {values}"
+    return InputError(f"numbers of examples differ: {numbers}; give one of each per example")
 
 
 def _parted(batch: Batch, codes: IntArray, groups: int) -> Iterator[tuple[int, Batch]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
     from streameval.report.text import SliceRow
 
+Names: TypeAlias = str | tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice(Generic[A]):
@@ -75,7 +77,7 @@ class Sliced(Mergeable, Generic[A]):
     Parameters
     ----------
     evaluator
-        An `Evaluator` or a single metric that has counted nothing. It is copied.
+        An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied.
     by
         What examples are sliced by: a name, or several, each of which slices all examples. Every example comes with a
         value for each: a string, an integer, a boolean, or None.
@@ -86,11 +88,6 @@ class Sliced(Mergeable, Generic[A]):
         a fixed pseudo-random order have slices; the examples of all others are counted together, as `OTHER`.
     values
         For some of the names, the values to have slices of; those of all other values are counted together.
-
-    Raises
-    ------
-    InputError
-        If an argument is of the wrong kind or out of range, or ``evaluator`` has counted examples.
 
     Examples
     --------
@@ -104,9 +101,9 @@ class Sliced(Mergeable, Generic[A]):
     (2, 0.6666666666666666)
     """
 
-    __slots__ = ("_by", "_cell", "_cross", "_declared", "_empty", "_guard", "_max_slices")
+    __slots__ = ("_by", "_cell", "_cross", "_declared", "_guard", "_max_slices", "_template")
     _holder: ClassVar[int] = SLICED
-    _empty: A
+    _template: A
     _cell: commit.Cell  # of the slices along each axis
 
     def __init__(
@@ -118,7 +115,7 @@ class Sliced(Mergeable, Generic[A]):
         max_slices: int = 1000,
         values: Mapping[str, Iterable[Value]] | None = None,
     ) -> None:
-        self._empty = template_of(evaluator, "Sliced")
+        self._template = template_of(evaluator, "Sliced")
         check_number("max_slices", max_slices, 1, 2**63 - 1)
         self._by, self._max_slices = names_of(by, "by"), max_slices
         self._cross, self._declared = combinations_of(cross, self._by), declared_of(values, self._by)
@@ -134,11 +131,12 @@ class Sliced(Mergeable, Generic[A]):
             places = tuple(map(self._by.index, names))
             axis = Axis(names, places, self._max_slices, tuple(known[place] for place in places))
             keys = self._declared[places[0]] if axis.closed else None
-            made.append(AxisSlices(axis, {key: self._empty.copy() for key in keys or ()}, self._empty.copy()))
+            made.append(AxisSlices(axis, {key: self._template.copy() for key in keys or ()}, self._template.copy()))
         replaced = getattr(self, "_cell", None)
         self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in made))
         for group in () if replaced is None else replaced.value:
-            group.retire()
+            for part in (*group.slices.values(), group.overflow):
+                core_of(part).states.retire()
         forget(self._guard)
 
     @property
@@ -150,9 +148,8 @@ class Sliced(Mergeable, Generic[A]):
         replaced = self._slices
         commit.Root.commit([self._cell.prepare_store(tuple(group.belong(self._guard) for group in slices))])
         present = {id(part) for group in self._slices for part in group.slices.values()}
-        for part in (part for group in replaced for part in group.slices.values()):
-            if id(part) not in present:
-                core_of(part).states.retire()
+        for part in (part for group in replaced for part in group.slices.values() if id(part) not in present):
+            core_of(part).states.retire()
 
     def update(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
@@ -195,32 +192,26 @@ class Sliced(Mergeable, Generic[A]):
         return True
 
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
-        """Count one example of any form, or take it back with sign -1."""
         of_keys = [group.slices.get(key, group.overflow) for group, key in zip(self._slices, keys, strict=True)]
         readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
         make([(self, (keys, readings), sign)])
 
-    def _prepare(self, reading: tuple[list[Key], list[Reading]], sign: int) -> list[Part]:
-        """Prepare what `_count` read; the guard is held until the commit."""
-        keys, readings = reading
+    def _prepare(self, change: tuple[list[Key], list[Reading]], sign: int) -> list[Part]:
+        keys, readings = change
         places = list(zip(self._slices, keys, strict=True))
         if sign > 0 and not all(key in group.slices for group, key in places):
-            added = self._empty.copy()
+            added = self._template.copy()
             core = core_of(added)
             core.states.root.commit(core.prepare(readings[0]))
             return self._prepare_add([({key: added}, None) for key in keys], 1)
-        if sign < 0:
-            parts = [self._reverted(group, key) for group, key in places]
-        else:
-            parts = [group.slices[key] for group, key in places]
+        of_keys = [group.slices[key] if sign > 0 else self._reverted(group, key) for group, key in places]
         return [
-            change
-            for part, reading in zip(parts, readings, strict=True)
-            for change in core_of(part).prepare(reading, sign)
+            part
+            for counting, reading in zip(of_keys, readings, strict=True)
+            for part in core_of(counting).prepare(reading, sign)
         ]
 
     def _reverted(self, group: AxisSlices[A], key: Key) -> A:
-        """Where an example is taken back."""
         part = group.slices.get(key)
         if part is None or not part.examples:
             part = group.overflow
@@ -259,9 +250,10 @@ class Sliced(Mergeable, Generic[A]):
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
         by_axis = [[columns[place] for place in group.axis.places] for group in self._slices]
         groupings = self._grouped(by_axis)
-        like = next(iter(self._slices[0].slices.values()), self._empty)  # whose labels have columns already
+        like = next(iter(self._slices[0].slices.values()), self._template)  # whose labels have columns already
         groups = max(len(keys) + 1 for _, keys in groupings)
-        examples = Gathered(like, self._guard, y_true, y_pred, mask, weights, groups, null)
+        examples = Gathered(like, self._guard)
+        examples.read(y_true, y_pred, weights, mask, null, groups)
         while True:  # again only where slices have gone meanwhile
             parts, before = examples.counted([(codes, len(keys) + 1) for codes, keys in groupings]), groupings
             groupings = self._add_counted(parts, before, by_axis, examples.reader)
@@ -281,7 +273,7 @@ class Sliced(Mergeable, Generic[A]):
             for (_, keys), of_keys in zip(before, parts, strict=True)
         ]
         reader.confirm()
-        self._add(added, len(before[0][0]))
+        commit.Root.commit(self._prepare_add(added, len(before[0][0])))
         return before
 
     def _grouped(self, by_axis: list[list[Coded]]) -> list[tuple[Any, list[Key]]]:
@@ -289,23 +281,17 @@ class Sliced(Mergeable, Generic[A]):
 
     @combines
     def merge(self, other: Self) -> None:
-        """Add all examples that ``other`` has counted. ``other`` stays as it is; merging with itself doubles.
-
-        Raises
-        ------
-        MergeError
-            If the two were built differently; the message names the difference. Nothing has changed then.
-        """
+        """Add all examples that ``other``, of the same configuration, has counted; merging with itself doubles."""
         self._check_compatible(other, "merge")
         added = [
             ({key: part for key, part in group.slices.items() if part.examples}, group.overflow)
             for group in other._slices
         ]
-        self._add(added, other._slices[0].examples())
+        commit.Root.commit(self._prepare_add(added, other._slices[0].examples()))
 
     @combines
     def unmerge(self, other: Self) -> None:
-        """Take out all examples that ``other`` has counted: the exact inverse of `merge`. ``other`` stays as it is.
+        """Take out all examples that ``other`` has counted: the exact inverse of `merge`.
 
         Raises
         ------
@@ -336,16 +322,13 @@ class Sliced(Mergeable, Generic[A]):
 
     def _differences(self, other: Self) -> list[str]:
         differing = parameter_differences(self._parameters(), other._parameters())
-        return differing or differences(self._empty, other._empty)
+        return differing or differences(self._template, other._template)
 
     def _parameters(self) -> dict[str, object]:
         return {"by": self._by, "cross": self._cross, "max_slices": self._max_slices, "values": self._declared}
 
-    def _add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> None:
-        commit.Root.commit(self._prepare_add(added, examples))
-
     def _prepare_add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> list[Part]:
-        """Add examples to the slices of each axis: by key, and those of the overflow; the guard is held."""
+        """Add examples to the slices of each axis: by key, and those of the overflow."""
         count = self._slices[0].examples()
         if count + examples > COUNT_MAX:
             raise CounterOverflowError(
@@ -354,7 +337,7 @@ class Sliced(Mergeable, Generic[A]):
             )
         changed, parts = [], list[Part]()
         for group, (of_keys, overflow) in zip(self._slices, added, strict=True):
-            group, merges = group.with_examples(of_keys, overflow, self._empty, self._guard)
+            group, merges = group.with_examples(of_keys, overflow, self._template, self._guard)
             changed.append(group)
             for target, part in merges:
                 parts += target._prepare_merge(core_of(part).states)
@@ -378,7 +361,7 @@ class Sliced(Mergeable, Generic[A]):
     @property
     def reads_scores(self) -> bool:
         """Whether numbers in ``y_pred`` are scores."""
-        return self._empty.reads_scores
+        return self._template.reads_scores
 
     @property
     @reads
@@ -389,12 +372,12 @@ class Sliced(Mergeable, Generic[A]):
     @reads
     def total(self) -> A:
         """An independent evaluator or metric with all examples."""
-        total = self._slices[0].total(self._empty)
+        total = self._slices[0].total(self._template)
         total._guard.notes = copied(self._guard).notes
         return total
 
     @reads
-    def slices(self, by: str | tuple[str, ...] | None = None) -> tuple[Slice[A], ...]:
+    def slices(self, by: Names | None = None) -> tuple[Slice[A], ...]:
         """The slices by a name or a combination of names, or all there are, as independent values.
 
         Declared values come in their order, others sorted; last, if there are any, all that have no slice.
@@ -406,10 +389,7 @@ class Sliced(Mergeable, Generic[A]):
     def __getitem__(self, where: Mapping[str, Value | Other] | Value | Other) -> A:
         """An independent object with the examples of one slice: of a value, or ``{name: value, ...}``.
 
-        Raises
-        ------
-        InputError
-            If there is no such slice.
+        `InputError` if there is no such slice.
         """
         if not isinstance(where, Mapping):
             if len(self._by) > 1:
@@ -432,41 +412,32 @@ class Sliced(Mergeable, Generic[A]):
                 return part.copy()
         raise InputError(f"slices are by {[group.axis.names for group in self._slices]}, not by {quoted(tuple(where))}")
 
-    def get(
-        self, metric: MetricLike | None = None, *, by: str | tuple[str, ...] | None = None
-    ) -> dict[str | tuple[str, ...], dict[Where, Answer]]:
+    def get(self, metric: MetricLike | None = None, *, by: Names | None = None) -> dict[Names, dict[Where, Answer]]:
         """Values of the metrics of each slice, by name and then by value; see `slices` for the order.
 
-        Parameters
-        ----------
-        metric
-            One metric to ask an evaluator for; without it, all of its metrics by name.
-        by
-            A name, or a tuple of names that were given as ``cross``; without it, each of them.
+        Of one metric of an evaluator, or of all of its metrics by name; ``by`` is a name, or a tuple of names that were
+        passed as ``cross``, and without it each of them.
         """
         self._look()
-        return self._answers(metric, by)
+        with self._guard.reading:
+            return dict(self._answer(group, metric) for group in self._selected(by))
 
-    @reads
-    def _answers(
-        self, metric: MetricLike | None, by: str | tuple[str, ...] | None
-    ) -> dict[str | tuple[str, ...], dict[Where, Answer]]:
-        answers: dict[str | tuple[str, ...], dict[Where, Answer]] = {}
-        for group in self._selected(by):
-            parts, names = group.ordered(), group.axis.names
-            values = {OTHER if key is None else values_of(key): answer_of(part, metric, ANSWERS) for key, part in parts}
-            if len(values) < len(parts):
-                raise InputError(
-                    f"{group.axis.describe()} holds booleans and also 0 and 1, which are the same keys to Python; read "
-                    "slices()"
-                )
-            answers[names[0] if len(names) == 1 else names] = values
-        return answers
+    @staticmethod
+    def _answer(group: AxisSlices[A], metric: MetricLike | None) -> tuple[Names, dict[Where, Answer]]:
+        parts, names = group.ordered(), group.axis.names
+        values = {OTHER if key is None else values_of(key): answer_of(part, metric, ANSWERS) for key, part in parts}
+        if len(values) < len(parts):
+            held = f"{group.axis.describe()} holds booleans and also 0 and 1, which are the same keys to Python"
+            raise InputError(f"{held}; read slices()")
+        return names[0] if len(names) == 1 else names, values
 
-    def report(self, by: str | tuple[str, ...] | None = None, *, digits: int = 4) -> str:
+    def report(self, by: Names | None = None, *, digits: int = 4) -> str:
         """A table: examples and metrics of each slice and of all together. Values per label are left out."""
+        from streameval.report.text import slices_report  # only when asked
+
         self._look()
-        return self._table(by, digits)
+        with self._guard.reading:
+            return slices_report(*self._rows(by), digits)
 
     def plot(self, metric: MetricLike | None = None, **options: Any) -> Axes:
         """Draw a metric of each slice, with matplotlib; see `streameval.plots.plot_slices`, which has the options."""
@@ -475,13 +446,7 @@ class Sliced(Mergeable, Generic[A]):
     def _look(self) -> None:
         look(self._guard, lambda: core_of(self.total()))
 
-    @reads
-    def _table(self, by: str | tuple[str, ...] | None, digits: int) -> str:
-        from streameval.report.text import slices_report  # only when asked
-
-        return slices_report(*self._rows(by), digits)
-
-    def _rows(self, by: str | tuple[str, ...] | None = None) -> tuple[list[SliceRow], SliceRow]:
+    def _rows(self, by: Names | None = None) -> tuple[list[SliceRow], SliceRow]:
         """Each slice, and all together; the guard is held."""
         from streameval.schema.text import printable
 
@@ -506,7 +471,7 @@ class Sliced(Mergeable, Generic[A]):
             slice_table(axis, total) for axis in axes
         ]
 
-    def _selected(self, by: str | tuple[str, ...] | None) -> list[AxisSlices[A]]:
+    def _selected(self, by: Names | None) -> list[AxisSlices[A]]:
         names = (by,) if isinstance(by, str) else by
         groups = [group for group in self._slices if names is None or group.axis.names == names]
         if not groups:
@@ -517,9 +482,8 @@ class Sliced(Mergeable, Generic[A]):
     def copy(self) -> Self:
         """An independent object with the same content."""
         twin = type(self).__new__(type(self))
+        twin._take_over(self)
         twin._guard = copied(self._guard)
-        twin._empty, twin._by, twin._cross = self._empty, self._by, self._cross
-        twin._max_slices, twin._declared = self._max_slices, self._declared
         twin._cell = commit.Root().cell(tuple(group.copy().belong(twin._guard) for group in self._slices))
         return twin
 
@@ -531,7 +495,7 @@ class Sliced(Mergeable, Generic[A]):
 
     def _head(self) -> Sink:
         sink = Sink()
-        put_empty(sink, saved_empty(self._empty))
+        put_empty(sink, saved_empty(self._template))
         put_names(sink, self._by, self._cross, self._max_slices, self._declared)
         return sink
 
@@ -556,7 +520,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @reads
     def __repr__(self) -> str:
-        return f"Sliced({number_of(self.examples, 'example')}, {self._sizes()}; {self._empty!r})"
+        return f"Sliced({number_of(self.examples, 'example')}, {self._sizes()}; {self._template!r})"
 
     def _sizes(self) -> str:
         return ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)

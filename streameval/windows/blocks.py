@@ -103,7 +103,7 @@ class Blocks(Window[A]):
     def _edges(self, index: int) -> tuple[int | Fraction, int | Fraction]:
         """Where a block starts and ends."""
         clock = self._clock
-        start, period = clock.exact(self._origin), clock.exact_period()
+        start, period = clock.exact(self._origin), clock.exact(clock.saved()[1])
         start += index * period
         try:
             clock.value(start, None), clock.value(start + period, None)
@@ -116,7 +116,7 @@ class Blocks(Window[A]):
         place = self._last
         if not place.first <= key < place.end:
             clock = self._clock
-            index = int((clock.exact(key) - clock.exact(self._origin)) // clock.exact_period())
+            index = int((clock.exact(key) - clock.exact(self._origin)) // clock.exact(clock.saved()[1]))
             if abs(index) >= 2**62:
                 raise InputError(f"t {quoted(t)} is more than 2**62 periods from the origin")
             start, end = self._edges(index)

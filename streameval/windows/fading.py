@@ -40,15 +40,10 @@ class Fading(Blocks[A]):
     Parameters
     ----------
     evaluator
-        An `Evaluator` or a single metric that has counted nothing. It is copied.
+        An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied.
     half_life
         After how long an example weighs half. An integer counts examples; a `datetime.timedelta`, or a float, is time,
-        and then each example needs its ``t``.
-
-    Raises
-    ------
-    InputError
-        If ``half_life`` is not greater than 0 and finite, or ``evaluator`` has counted examples or is something else.
+        and then each example needs its ``t``. Greater than 0, and finite.
 
     Notes
     -----
@@ -77,12 +72,9 @@ class Fading(Blocks[A]):
 
     @checked
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
-        if number_or_none(half_life) is not None and isinstance(half_life, int | np.integer):
-            clock = Clock(whole(half_life, "half_life"))
-        else:
-            clock = clock_of(half_life, "half_life")
+        counts = number_or_none(half_life) is not None and isinstance(half_life, int | np.integer)
         self._align(_KEEP)
-        self._begin(evaluator, clock)
+        self._begin(evaluator, Clock(whole(half_life, "half_life")) if counts else clock_of(half_life, "half_life"))
 
     def _seen(self, latest: int, key: int) -> int:
         return max(latest, key) if self._clock.timed else latest
@@ -113,15 +105,14 @@ class Fading(Blocks[A]):
         if not state.blocks:
             return self._template.copy()
         now, blocks = self._now(state), state.blocks
-        newest = blocks.get(now[0])
-        past = sum(block.examples for index, block in blocks.items() if index != now[0])
+        newest, older = blocks.get(now[0]), {index: block for index, block in blocks.items() if index != now[0]}
+        past = sum(block.examples for block in older.values())
 
         def before() -> A:
             """All blocks but the newest, in weights that hold at its start."""
             made = unlimited(self._template)
-            for index, block in blocks.items():
-                if index != now[0]:
-                    made.merge(self._scaled(block, 1, now[0] - index))
+            for index, block in older.items():
+                made.merge(self._scaled(block, 1, now[0] - index))
             return made
 
         def whole() -> A:

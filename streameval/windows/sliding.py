@@ -44,7 +44,6 @@ class _Recent(Window[A]):
         return self._clock.before(latest) if self.timed and latest != ALWAYS else ALWAYS
 
     def _adopt(self, recording: Recording, clock: int = ALWAYS) -> None:
-        """Replace what is in the window by a recording."""
         history = History(recording, core_of(self._template).states, timed=self.timed, clock=clock)
         inner = with_states(self._template, history.states)._belong(self._guard)
         if hasattr(self, "_now"):
@@ -63,7 +62,7 @@ class _Recent(Window[A]):
         return history.recording(self._size, self._limit(history.latest))
 
     def _slide(self, y_true: object, y_pred: object, weight: float, mask: object, stamp: int, limit: int) -> bool:
-        """Count an example of a common form in as few steps as can be, as `Accumulator.update` does; whether it is."""
+        """Count an example of a common form in as few steps as can be; False if it is none."""
         history, _, core = self._now
         if not (core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1):
             return False
@@ -163,10 +162,9 @@ class _Recent(Window[A]):
         put_recording(sink, self._recording(self._now[0]), scored=core_of(self._template).config.scored)
 
     def _taken(self, source: Source) -> Recording:
-        """The examples that `put_recording` wrote."""
         config = core_of(self._template).config
-        reads = {"timed": self.timed, "scored": config.scored, "predicts": config.decides}
-        return take_recording(source, config.labels or (), **reads)
+        labels, scored, predicts = config.labels or (), config.scored, config.decides
+        return take_recording(source, labels, timed=self.timed, scored=scored, predicts=predicts)
 
 
 @public
@@ -176,15 +174,10 @@ class Rolling(_Recent[A]):
     Parameters
     ----------
     evaluator
-        An `Evaluator` or a single metric that has counted nothing. It is copied, and says how examples are read and
-        what `get` answers.
+        An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied, and says how
+        examples are read and what `get` answers.
     size
-        Maximum number of examples in the window.
-
-    Raises
-    ------
-    InputError
-        If ``size`` is not an integer of at least 1, or ``evaluator`` has counted examples or is something else.
+        Maximum number of examples in the window, at least 1.
 
     Notes
     -----
@@ -262,14 +255,9 @@ class TimeRolling(_Recent[A]):
     Parameters
     ----------
     evaluator
-        An `Evaluator` or a single metric that has counted nothing. It is copied.
+        An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied.
     period
-        A `datetime.timedelta` if times are dates; a number if they are numbers.
-
-    Raises
-    ------
-    InputError
-        If ``period`` is not greater than 0 and finite, or ``evaluator`` has counted examples or is something else.
+        A `datetime.timedelta` if times are dates; a number if they are numbers. Greater than 0, and finite.
 
     Notes
     -----
@@ -357,9 +345,8 @@ class TimeRolling(_Recent[A]):
         stamps, aware = self._clock.keys(times)
         back = np.flatnonzero(stamps[1:] < stamps[:-1])
         if len(back):
-            raise InputError(
-                f"times goes back at position {int(back[0]) + 1}; give examples in the order of their times"
-            )
+            place = int(back[0]) + 1
+            raise InputError(f"times goes back at position {place}; give examples in the order of their times")
         self._extend(y_true, y_pred, weights, mask, null, (stamps, aware))
 
     def advance(self, t: Time) -> None:

@@ -24,9 +24,9 @@ Moments: TypeAlias = tuple[IntArray, bool | None]
 
 _EPOCH = datetime(1970, 1, 1)  # times without a zone are taken as they are
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _LOW = 2**63 - 1
-# Differences of two times stay within 64 bits.
-_FAR = 2**62
+_FAR = 2**62  # so that differences of two times stay within 64 bits
 _DAY = 86_400_000_000
 _FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1  # what a datetime can say: the years from 1 to 9999
 _TOO_FINE = "is finer than a microsecond; round it first, so that it is clear what counts"
@@ -36,7 +36,7 @@ _DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Numbers of examples, of which a period has so many. Its subclasses read times; a key is the integer of one."""
+    """Numbers of examples, of which a period has so many; in subclasses, times. A key is the integer of one."""
 
     period: Any
     kind: ClassVar[int] = 2
@@ -55,12 +55,8 @@ class Clock:
         return max(key - int(self.period), ALWAYS)
 
     def exact(self, key: int) -> int | Fraction:
-        """A time as a rational number."""
+        """A time, or the period, as a rational number."""
         return key
-
-    def exact_period(self) -> int | Fraction:
-        """The period as a rational number."""
-        return self.exact(self.saved()[1])
 
     def ceil(self, exact: int | Fraction) -> int:
         """The key of the first time that is not before ``exact``."""
@@ -106,22 +102,19 @@ class _Calendar(Clock):
 
     def key(self, t: object, name: str = "t") -> Moment:
         if type(t) is datetime and t.tzinfo is None:
-            since = t - _EPOCH
-            return since.days * _DAY + since.seconds * 1_000_000 + since.microseconds, False
+            return (t - _EPOCH) // _MICROSECOND, False
         if isinstance(t, datetime):
             if t != t:
                 raise InputError(f"{name} is NaT; give a time")
             if getattr(t, "nanosecond", False):
                 raise InputError(f"{name} {quoted(t)} {_TOO_FINE}")
             aware = t.tzinfo is not None and t.utcoffset() is not None
-            since = t - (_EPOCH_UTC if aware else _EPOCH)
-            key = since.days * _DAY + since.seconds * 1_000_000 + since.microseconds
+            key = (t - (_EPOCH_UTC if aware else _EPOCH)) // _MICROSECOND
             if not self.holds(key):  # by its offset
                 raise InputError(f"{name} {quoted(t)} {_TOO_FAR}")
             return key, aware
         if isinstance(t, np.datetime64):
-            keys = self._of_array(np.asarray(t).reshape(1), name)
-            return int(keys[0]), False
+            return int(self._of_array(np.asarray(t).reshape(1), name)[0]), False
         if isinstance(t, date):
             return (t.toordinal() - _EPOCH.toordinal()) * _DAY, False
         raise InputError(
@@ -236,9 +229,9 @@ class _Line(Clock):
 def clock_of(period: object, name: str) -> Clock:
     """How times are read with such a period."""
     if isinstance(period, timedelta):
-        micro = period.days * _DAY + period.seconds * 1_000_000 + period.microseconds
         if period != period or getattr(period, "nanoseconds", False):
             raise InputError(f"{name} must be a whole number of microseconds, not {quoted(period)}")
+        micro = period // _MICROSECOND
         if not 0 < micro < _FAR:
             raise InputError(f"{name} must be longer than 0 and shorter than 100,000 years, not {quoted(period)}")
         return _Calendar(micro)

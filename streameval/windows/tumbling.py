@@ -46,7 +46,7 @@ class Tumbling(Blocks[A]):
     Parameters
     ----------
     evaluator
-        An `Evaluator` or a single metric that has counted nothing. It is copied.
+        An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied.
     size
         How many examples a window takes; it closes with the last of them. Either this or ``period``.
     period
@@ -57,11 +57,6 @@ class Tumbling(Blocks[A]):
     history
         How many windows before the one in progress are kept. With a ``period``, an example that comes late is counted
         in its window as long as that is kept, and refused otherwise.
-
-    Raises
-    ------
-    InputError
-        If an argument is missing, of the wrong kind or out of range, or ``evaluator`` has counted examples.
 
     Examples
     --------
@@ -89,14 +84,10 @@ class Tumbling(Blocks[A]):
         whole(history, "history", 0)
         if (size is None) == (period is None):
             raise InputError("Tumbling takes either size=..., in examples, or period=..., in time; give one of them")
-        if size is not None:
-            if origin is not None:
-                raise InputError(f"origin={quoted(origin)} has no meaning with size; leave it out, or give a period")
-            clock, start, zone = Clock(whole(size, "size")), 0, None
-        else:
-            clock = clock_of(period, "period")
-            start, zone = (clock.ceil(0), None) if origin is None else clock.key(origin, "origin")
-        self._align(int(history), start, zone)
+        if size is not None and origin is not None:
+            raise InputError(f"origin={quoted(origin)} has no meaning with size; leave it out, or give a period")
+        clock = clock_of(period, "period") if size is None else Clock(whole(size, "size"))
+        self._align(int(history), *((clock.ceil(0), None) if origin is None else clock.key(origin, "origin")))
         self._begin(evaluator, clock)
 
     @property
