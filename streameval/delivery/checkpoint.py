@@ -8,13 +8,13 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 
-from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
-from streameval.delivery.ledger import Ledger
+from streameval.delivery.ledger import MOST, Ledger
 from streameval.delivery.lock import PathLock
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.guarding import held
@@ -23,7 +23,8 @@ from streameval.progressive.pending import Pending
 from streameval.progressive.states import AnyState, check_class, check_compatible, check_empty, restored
 from streameval.progressive.trace import Trace
 from streameval.schema.text import check_number, number_or_none, quoted
-from streameval.wire.envelope import CHECKPOINT
+from streameval.wire.envelope import CHECKPOINT, decoding, opened, sealed, sized
+from streameval.wire.fields import varint
 from streameval.wire.files import UnsyncedError, check_writable, naming_file, read_file, write_file
 
 _MORE = Ledger, Pending, Trace
@@ -70,11 +71,17 @@ class Checkpoint(Saveable, Generic[HeldT]):
 
     @property
     def _guard(self) -> Any:
-        return getattr(self.evaluator, "_guard", None)
+        return self.evaluator._guard
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        position, state = decode_checkpoint(data)
+        _, source = opened(data, (CHECKPOINT,))
+        with decoding():
+            position = source.varint()
+            state = source.raw(source.varint())
+            source.end()
+            if position > MOST:
+                raise FormatError("a position beyond 63 bits")
         try:
             evaluator = restored(state, *_MORE)
         except FormatError as error:
@@ -83,6 +90,11 @@ class Checkpoint(Saveable, Generic[HeldT]):
         object.__setattr__(made, "evaluator", evaluator)
         object.__setattr__(made, "position", position)
         return made
+
+
+def encode_checkpoint(position: int, state: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
+    """The bytes of a checkpoint in pieces; ``state`` makes those of the state."""
+    return sealed(CHECKPOINT, chain((varint(position),), sized(state)))
 
 
 @public
@@ -108,8 +120,7 @@ class Checkpointer(Generic[HeldT]):
     Raises
     ------
     InputError
-        If ``evaluator`` has counted examples, an argument is of the wrong kind or out of range, or another Checkpointer
-        holds the path; the message names its process.
+        If ``evaluator`` has counted examples, or another Checkpointer holds the path; the message names its process.
     MergeError
         If the file holds something that was built differently; the message names the difference.
     FormatError
@@ -216,13 +227,7 @@ class Checkpointer(Generic[HeldT]):
                 self.step()
 
     def step(self, count: int = 1) -> None:
-        """Record that the next items of the stream are counted, and save if due. `remaining` calls it for you.
-
-        Parameters
-        ----------
-        count
-            How many items, for example the length of a batch.
-        """
+        """Record that ``count`` more items are counted, and save if due. `remaining` calls it for you."""
         if not self._lock.open:
             self._check_open()
         check_number("count", count, 0, MOST)
@@ -331,14 +336,10 @@ class _MovedError(InputError):
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held | Checkpoint[Any]:
-    """Load an object that `save` wrote, whatever its class; files larger than ``max_bytes`` are refused.
+    """Load an object that `save` wrote, whatever its class.
 
-    Raises
-    ------
-    FormatError
-        If the file holds anything else, is damaged, no ordinary file, or too large; the message names the file.
-    OSError
-        If it is not there, or cannot be read.
+    `FormatError`, which names the file, if it holds anything else, is damaged, no ordinary file, or larger than
+    ``max_bytes``; `OSError` if it is not there, or cannot be read.
     """
     if max_bytes is not None:
         check_number("max_bytes", max_bytes, 0, MOST)

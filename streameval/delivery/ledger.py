@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
-from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
 from streameval.errors import (
     ConflictError,
     FormatError,
@@ -31,10 +31,14 @@ from streameval.progressive.states import (
     without_limit,
 )
 from streameval.report.model import Table, listed
-from streameval.schema.labels import Label, in_order, normalise
+from streameval.schema.labels import Label, ascending, in_order, normalise
 from streameval.schema.record import record_of
 from streameval.schema.text import number_of, printable, quoted, suggestion
-from streameval.wire.envelope import LEDGER
+from streameval.wire.envelope import LEDGER, decoding, opened, sealed
+from streameval.wire.fields import Sink, Source, varint
+
+MOST = 2**63 - 1  # the largest epoch, sequence and position
+_DIGEST = 16
 
 
 class Version(NamedTuple):
@@ -44,12 +48,30 @@ class Version(NamedTuple):
     sequence: int
 
 
+class Shard(NamedTuple):
+    """What is known of a shard: how new its state is, and which one it was."""
+
+    version: Version
+    digest: bytes
+
+
+class SavedSum(NamedTuple):
+    """The state of some shards, as bytes; the shards are sorted."""
+
+    shards: dict[Label, Shard]
+    state: bytes
+
+
+def digest(state: bytes) -> bytes:
+    """What tells the bytes of one state from those of another."""
+    return hashlib.blake2b(state, digest_size=_DIGEST).digest()
+
+
 @public
 class Ledger(Mergeable, Generic[StateT]):
     """Merges the states of shards, of which each may arrive late, repeatedly or out of order.
 
-    Where messages arrive twice, late or out of order, merging what they bring counts examples twice. Instead, each
-    shard sends its whole state so far with a sequence number, and the ledger stores the newest. Putting or merging
+    Each shard sends its whole state so far with a sequence number, and the ledger stores the newest. Putting or merging
     the same again changes nothing, and neither does the order. To retract a shard, put an empty state.
 
     Parameters
@@ -79,12 +101,9 @@ class Ledger(Mergeable, Generic[StateT]):
 
     def __init__(self, evaluator: StateT | None = None) -> None:
         self._guard = commit.Guard()
-        # A state without examples that has the configuration of all shards; it never changes.
-        self._template: Any = None
-        # The sum that each shard is part of. No shard is in two of them.
-        self._sums: dict[Label, SavedSum] = {}
-        # The sum of all, if it is known; no other ledger's.
-        self._total: Any = None
+        self._template: Any = None  # of the configuration of all shards, without examples; it never changes
+        self._sums: dict[Label, SavedSum] = {}  # that each shard is part of; no shard is in two of them
+        self._total: Any = None  # the sum of all, if it is known; no other ledger's
         if evaluator is not None:
             self._template = _template_of(evaluator)
             check_empty(evaluator, "Ledger", "empty", ", and put this one as a shard")
@@ -108,25 +127,21 @@ class Ledger(Mergeable, Generic[StateT]):
         ConflictError
             If another state exists with the same epoch and sequence, or the shard was compacted with other shards and
             this state is newer.
-        MergeError
-            If it is built differently from the other shards.
-        InputError, LabelError, FormatError
-            If an argument is of the wrong kind or out of range, or the bytes are damaged.
+        MergeError, FormatError
+            If it is built differently from the other shards, or the bytes are damaged.
         """
-        name = _shard(shard)
-        epoch, sequence = _counter(epoch, "epoch"), _counter(sequence, "sequence")
+        name, version = _shard(shard), Version(_counter(epoch, "epoch"), _counter(sequence, "sequence"))
         if isinstance(evaluator, bytes | bytearray | memoryview):
             data = bytes(evaluator)
             state = restored(data)
         else:
             check_class(evaluator, "Ledger.put")
-            state = evaluator.copy()  # of one moment
-            data = b""
+            state, data = evaluator.copy(), b""  # of one moment
         plain = without_limit(state)  # a shard may come again with another limit
         if plain is not state or not data:
             data = plain.to_bytes()
         fresh = _template_of(state) if self._template is None else None
-        added = SavedSum({name: ShardVersion(epoch, sequence, digest(data))}, data)
+        added = SavedSum({name: Shard(version, digest(data))}, data)
         with self._guard:
             template = fresh if self._template is None else self._template
             check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
@@ -139,15 +154,11 @@ class Ledger(Mergeable, Generic[StateT]):
                     total.merge(state)
                 except StreamevalError:  # reading will say what is wrong
                     total = None
-            self._template = template
-            self._sums[name] = added
-            self._total = total
+            self._template, self._sums[name], self._total = template, added, total
 
     @combines
     def merge(self, other: Self) -> None:
-        """Keep the newest state of each shard of both ledgers. ``other`` is not changed.
-
-        Merging twice changes nothing, and ledgers may be merged in any order and grouping.
+        """Keep the newest state of each shard of both ledgers; merging twice, or in another order, changes nothing.
 
         Raises
         ------
@@ -194,9 +205,9 @@ class Ledger(Mergeable, Generic[StateT]):
         picked = {id(part): part for part in (self._known(shard) for shard in chosen)}
         if len(picked) < 2:
             return
-        whole = {shard: added for part in picked.values() for shard, added in part.shards.items()}
+        whole = {name: shard for part in picked.values() for name, shard in part.shards.items()}
         state = _summed([(restored(part.state), part) for part in picked.values()]).to_bytes()
-        both = SavedSum(dict(sorted(whole.items(), key=lambda item: in_order(item[0]))), state)
+        both = SavedSum({name: whole[name] for name in sorted(whole, key=in_order)}, state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
 
     @changes
@@ -217,13 +228,7 @@ class Ledger(Mergeable, Generic[StateT]):
     @overload
     def get(self: Ledger[StateT], metric: MetricLike | None = None) -> object: ...
     def get(self, metric: MetricLike | None = None) -> object:
-        """Values of the metrics for the sum of all shards.
-
-        Parameters
-        ----------
-        metric
-            One metric to ask evaluators for; without it, all of theirs by name.
-        """
+        """Values for the sum of all shards: of one metric of evaluators, or of all of their metrics by name."""
         with self._guard.reading:
             whole: Any = self._read()
         if isinstance(whole, Mergeable):  # which is summed anew now and then, but warns once
@@ -242,16 +247,14 @@ class Ledger(Mergeable, Generic[StateT]):
         name = _shard(shard)
         with self._guard.reading:
             part = self._known(name)
-        if len(part.shards) > 1:
-            count = len(part.shards) - 1
+        if count := len(part.shards) - 1:
             raise InputError(f"shard {shard!r} was compacted with {count} other shards; read it before compact()")
         return cast("StateT", restored(part.state))
 
     @reads
     def shards(self) -> dict[Label, Version]:
         """Version of the state of each shard, sorted by shard."""
-        names = sorted(self._sums, key=in_order)
-        return {name: Version(*self._sums[name].shards[name][:2]) for name in names}
+        return {name: self._sums[name].shards[name].version for name in sorted(self._sums, key=in_order)}
 
     @reads
     def compacted(self) -> tuple[tuple[Label, ...], ...]:
@@ -319,11 +322,28 @@ class Ledger(Mergeable, Generic[StateT]):
         return twin
 
     def _pieces(self) -> Iterator[bytes]:
-        return encode_ledger(b"" if self._template is None else self._template.to_bytes(), self._each())
+        template, sums = b"" if self._template is None else self._template.to_bytes(), self._each()
+        sink = Sink((varint(len(template)), template, varint(len(sums))))
+        for shards, state in sums:
+            sink.varint(len(shards))
+            for name, (version, which) in shards.items():
+                sink.label(name)
+                sink += (*map(varint, version), which if len(shards) > 1 else b"")
+            sink += (varint(len(state)), iter((state,)))  # by themselves, for a ledger has many
+        return sealed(LEDGER, sink.pieces())
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        template, sums = decode_ledger(data)
+        _, source = opened(data, (LEDGER,))
+        with decoding():
+            template = source.raw(source.varint())
+            sums = [_take_sum(source) for _ in range(source.count())]
+            source.end()
+            names = [shard for shards, _ in sums for shard in shards]
+            if len(set(names)) != len(names) or not ascending([next(iter(shards)) for shards, _ in sums]):
+                raise FormatError("shards are repeated or not in order")
+            if sums and not template:
+                raise FormatError("shards of no configuration")
         try:
             made = cls(cast("StateT", restored(template))) if template else cls()
 
@@ -342,6 +362,22 @@ class Ledger(Mergeable, Generic[StateT]):
             raise FormatError(f"the bytes are damaged: {error}") from None
         made._sums = {shard: part for part in sums for shard in part.shards}
         return made
+
+
+def _take_sum(source: Source) -> SavedSum:
+    shards: dict[Label, Shard] = {}
+    many = source.count()
+    for _ in range(many):
+        name, version = source.label(), Version(source.varint(), source.varint())
+        if max(version) > MOST:
+            raise FormatError("an epoch or a sequence beyond 63 bits")
+        shards[name] = Shard(version, source.raw(_DIGEST) if many > 1 else b"")
+    if not many or len(shards) < many or not ascending(list(shards)):
+        raise FormatError("a state of no shards, or of shards that are repeated or not in order")
+    state = source.raw(source.varint())
+    if many == 1:
+        shards[name] = Shard(version, digest(state))
+    return SavedSum(shards, state)
 
 
 def _template_of(state: AnyState) -> AnyState:
@@ -371,12 +407,11 @@ def _counter(value: object, name: str) -> int:
 
 def _is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
     """Whether a sum replaces those that its shards are in; `ConflictError` if neither can replace the other."""
-    first = sums.get(next(iter(added.shards)))
-    if first is not None and _supersedes(first, added):
+    present = [sums[shard] for shard in added.shards if shard in sums]
+    if present and _supersedes(present[0], added):
         return False
-    for shard in added.shards:
-        current = sums.get(shard)
-        if current is not None and not _supersedes(added, current):
+    for current in present:
+        if not _supersedes(added, current):
             raise _conflict(added, current)
     return True
 
@@ -391,23 +426,22 @@ def _supersedes(one: SavedSum, other: SavedSum) -> bool:
     same = True
     for shard, theirs in other.shards.items():
         mine = one.shards.get(shard)
-        if mine is None or mine[:2] < theirs[:2]:
+        if mine is None or mine.version < theirs.version:
             return False
-        if mine[:2] == theirs[:2] and mine.digest != theirs.digest:
+        if mine.version == theirs.version and mine.digest != theirs.digest:
             advice = "a shard must give every state a sequence of its own, and a new epoch when it starts again"
             raise ConflictError(f"shard {shard!r} has two different states with {_at(theirs)}; {advice}")
-        same = same and mine[:2] == theirs[:2]
+        same = same and mine.version == theirs.version
     if same and len(one.shards) == len(other.shards) and one.state != other.state:
-        raise ConflictError(
-            f"two sums of the same {len(one.shards)} shards differ; restore one of the ledgers from a copy"
-        )
+        sums = f"two sums of the same {len(one.shards)} shards"
+        raise ConflictError(f"{sums} differ; restore one of the ledgers from a copy")
     return True
 
 
 def _conflict(added: SavedSum, current: SavedSum) -> ConflictError:
     """What is wrong with two sums that share shards where neither supersedes the other."""
     both = [shard for shard in added.shards if shard in current.shards]
-    newer = [shard for shard in both if added.shards[shard][:2] != current.shards[shard][:2]]
+    newer = [shard for shard in both if added.shards[shard].version != current.shards[shard].version]
     shard = (newer or both)[0]
     single, several = sorted((added, current), key=lambda each: len(each.shards))
     if len(single.shards) == 1:
@@ -422,8 +456,8 @@ def _conflict(added: SavedSum, current: SavedSum) -> ConflictError:
     )
 
 
-def _at(version: ShardVersion) -> str:
-    return f"epoch {version.epoch}, sequence {version.sequence}"
+def _at(shard: Shard) -> str:
+    return f"epoch {shard.version.epoch}, sequence {shard.version.sequence}"
 
 
 def _summed(parts: Iterable[tuple[AnyState, SavedSum]]) -> AnyState:

@@ -23,7 +23,7 @@ import pytest
 
 import streameval as se
 from streameval.delivery import checkpoint, lock
-from streameval.delivery.encoding import encode_checkpoint
+from streameval.delivery.checkpoint import encode_checkpoint
 from streameval.delivery.lock import PathLock
 from streameval.wire import files
 from tests.support.effort import cases

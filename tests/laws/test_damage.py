@@ -11,7 +11,8 @@ import pytest
 
 import streameval as se
 from streameval.delivery.checkpoint import decoded
-from streameval.delivery.encoding import digest, encode_checkpoint
+from streameval.delivery.checkpoint import encode_checkpoint
+from streameval.delivery.ledger import digest
 from streameval.wire.fields import varint
 from tests.golden import write
 from tests.soak import damage
