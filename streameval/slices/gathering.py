@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.evaluation.counting import A, core_of, with_states
 from streameval.inputs.arrow import arrow_of_polars, codes_of_arrow
 from streameval.inputs.forms import form_of
 from streameval.kernel import backend
-from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Ragged, concatenate
-from streameval.schema.config import Null
 from streameval.schema.text import quoted
 from streameval.slices.values import Key, Typed, typed
 from streameval.states.state_set import StateSet
@@ -54,9 +51,9 @@ def coded(column: object, name: str) -> Coded:
         array = np.asanyarray(values)
         if array.ndim != 1:
             raise InputError(f"{argument} must hold one value for each example, but has shape {array.shape}")
-        if array.dtype.kind in "iub":
-            codes, first = _ranked(array)
-            return Coded(codes, [(typed(value, name),) for value in array[first].tolist()])
+        if array.dtype.kind in "iub" and not isinstance(array, np.ma.MaskedArray):
+            distinct, codes = np.unique(array, return_inverse=True)
+            return Coded(codes, [(typed(value, name),) for value in distinct.tolist()])
         values = array.tolist()
     values = list(values)
     kinds = set(map(type, values))
@@ -77,23 +74,11 @@ def _used(codes: IntArray, values: Sequence[Typed]) -> Coded:
     return Coded(place[codes + 1], [(value,) for value in distinct])
 
 
-def _ranked(array: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray]:
-    """The rank of each number among the distinct ones, and where each of these stands first."""
-    order = np.argsort(array, kind="stable")
-    sorted_ = array[order]
-    starts = np.ones(len(array), np.bool_)
-    starts[1:] = sorted_[1:] != sorted_[:-1]
-    codes = np.empty(len(array), np.int64)
-    codes[order] = np.cumsum(starts) - 1
-    return codes, order[starts]
-
-
 def crossed(parts: list[Coded]) -> Coded:
     """The codes of the combinations that rows have."""
     codes = parts[0].codes
     for part in parts[1:]:  # codes stay below the number of rows, so products fit into 64 bits
-        codes, _ = _ranked(codes * len(part.keys) + part.codes)
-    codes, first = _ranked(codes)
+        _, first, codes = np.unique(codes * len(part.keys) + part.codes, return_index=True, return_inverse=True)
     columns = [[part.keys[code] for code in part.codes[first].tolist()] for part in parts]
     return Coded(codes, [tuple(value for key in keys for value in key) for keys in zip(*columns, strict=True)])
 
@@ -103,41 +88,30 @@ _EACH, _MOST, _ENTRIES = 64, 2**17, 2**22
 labels in lists take about a hundred megabytes."""
 
 
-class Gathered(Generic[A]):
-    """Many examples, read once; built as ``like``."""
+def counted(batches: list[Batch], groupings: list[tuple[IntArray, int]], empty: StateSet) -> list[list[StateSet]]:
+    """For each grouping, states with the examples of each of its groups. They share labels: merge or copy them.
 
-    def __init__(self, like: A, guard: commit.Guard) -> None:
-        self._like, self._core = like, core_of(like).scratch(guard)
-        self.reader = self._core.reader
-
-    def read(self, y_true: object, y_pred: object, weights: object, mask: object, null: Null, groups: int) -> None:
-        """Read examples, which may run code of the user; ``groups`` is about how many there will be."""
-        batches = self._core.read_many(y_true, y_pred, weights, mask, null=null)
-        self._batches = list(_gathered(batches, min(_MOST, _EACH * groups)))
-
-    def counted(self, groupings: list[tuple[IntArray, int]]) -> list[list[A]]:
-        """For each grouping, an object with the examples of each of its groups. They share labels: merge or copy them.
-
-        A grouping has for each example the number of its group, and how many groups there are.
-        """
-        examples, start = len(groupings[0][0]), 0
-        sets = [[self._core.states.empty_like() for _ in range(groups)] for _, groups in groupings]
-        for batch in self._batches:
-            stop = start + batch.examples
-            if stop > examples:
-                raise _differ(f"at least {stop}", examples)
-            for (codes, groups), of_groups in zip(groupings, sets, strict=True):
-                if not StateSet.count_groups(of_groups, codes[start:stop], batch):
-                    for group, part in _parted(batch, codes[start:stop], groups):
-                        of_groups[group].count(part)
-            start = stop
-        if start != examples:
-            raise _differ(str(start), examples)
-        return [[with_states(self._like, states) for states in of_groups] for of_groups in sets]
+    A grouping has for each example the number of its group, and how many groups there are.
+    """
+    examples, start = len(groupings[0][0]), 0
+    sets = [[empty.empty_like() for _ in range(groups)] for _, groups in groupings]
+    for batch in batches:
+        stop = start + batch.examples
+        if stop > examples:
+            raise _differ(f"at least {stop}", examples)
+        for (codes, groups), of_groups in zip(groupings, sets, strict=True):
+            if not StateSet.count_groups(of_groups, codes[start:stop], batch):
+                for group, part in _parted(batch, codes[start:stop], groups):
+                    of_groups[group].count(part)
+        start = stop
+    if start != examples:
+        raise _differ(str(start), examples)
+    return sets
 
 
-def _gathered(batches: Iterator[Batch], least: int) -> Iterator[Batch]:
-    """The same examples with batches of lists put together until there are ``least``, or a few million labels."""
+def gathered(batches: Iterator[Batch], groups: int) -> Iterator[Batch]:
+    """The same examples with batches of lists put together until there are enough for so many groups."""
+    least = min(_MOST, _EACH * groups)
     waiting: list[Ragged] = []
     for batch in batches:
         if waiting and not waiting[0].compatible(batch):

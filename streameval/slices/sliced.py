@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading
-from streameval.evaluation.counting import A, core_of, saved_empty
+from streameval.evaluation.counting import A, core_of, saved_empty, with_states
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, saved_template, template_of
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, make, reads
@@ -21,11 +21,12 @@ from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
+from streameval.kernel.types import IntArray
 from streameval.report.model import Table
 from streameval.schema.config import Null
 from streameval.schema.text import check_number, number_of, quoted, suggestion
 from streameval.slices.axis import Axis, AxisSlices, put_names, slices_in_pieces, take_names, take_slices
-from streameval.slices.gathering import Coded, Gathered, coded, crossed
+from streameval.slices.gathering import Coded, coded, counted, crossed, gathered
 from streameval.slices.values import (
     ANSWERS,
     OTHER,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from streameval.report.text import SliceRow
 
 Names: TypeAlias = str | tuple[str, ...]
+Grouping: TypeAlias = tuple[IntArray, list[Key]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,18 +254,19 @@ class Sliced(Mergeable, Generic[A]):
         groupings = self._grouped(by_axis)
         like = next(iter(self._slices[0].slices.values()), self._template)  # whose labels have columns already
         groups = max(len(keys) + 1 for _, keys in groupings)
-        examples = Gathered(like, self._guard)
-        examples.read(y_true, y_pred, weights, mask, null, groups)
+        core = core_of(like).scratch(self._guard)
+        batches = list(gathered(core.read_many(y_true, y_pred, weights, mask, null=null), groups))
         while True:  # again only where slices have gone meanwhile
-            parts, before = examples.counted([(codes, len(keys) + 1) for codes, keys in groupings]), groupings
-            groupings = self._add_counted(parts, before, by_axis, examples.reader)
+            sets = counted(batches, [(codes, len(keys) + 1) for codes, keys in groupings], core.states)
+            parts, before = [[with_states(like, states) for states in of_keys] for of_keys in sets], groupings
+            groupings = self._add_counted(parts, before, by_axis, core.reader)
             if groupings is before:
                 return
 
     @changes
     def _add_counted(
-        self, parts: list[list[A]], before: list[tuple[Any, list[Key]]], by_axis: list[list[Coded]], reader: Reader
-    ) -> list[tuple[Any, list[Key]]]:
+        self, parts: list[list[A]], before: list[Grouping], by_axis: list[list[Coded]], reader: Reader
+    ) -> list[Grouping]:
         """Add what was counted by slices, if these are the present ones, which are returned."""
         groupings = self._grouped(by_axis)
         if any(then != now for (_, then), (_, now) in zip(before, groupings, strict=True)):
@@ -276,7 +279,7 @@ class Sliced(Mergeable, Generic[A]):
         commit.Root.commit(self._prepare_add(added, len(before[0][0])))
         return before
 
-    def _grouped(self, by_axis: list[list[Coded]]) -> list[tuple[Any, list[Key]]]:
+    def _grouped(self, by_axis: list[list[Coded]]) -> list[Grouping]:
         return [_grouped(group, columns) for group, columns in zip(self._slices, by_axis, strict=True)]
 
     @combines
@@ -526,7 +529,7 @@ class Sliced(Mergeable, Generic[A]):
         return ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)
 
 
-def _grouped(group: AxisSlices[Any], columns: list[Coded]) -> tuple[Any, list[Key]]:
+def _grouped(group: AxisSlices[Any], columns: list[Coded]) -> Grouping:
     """For each example the place of its slice among the keys; the last place is that of all other values."""
     codes, keys = columns[0] if len(columns) == 1 else crossed(columns)
     selected = group.axis.selected({*group.keys(), *keys})

@@ -442,9 +442,10 @@ def test_values_may_stand_in_any_column(form: str):
     assert sliced.to_bytes() == expected.to_bytes()
 
 
+@pytest.mark.parametrize("make", [np.array, lambda values, kind: np.ma.array(values, mask=[0, 1, 0, 0, 1], dtype=kind)])
 @pytest.mark.parametrize("kind", ["i1", "u8", ">i4", "?"])
-def test_numbers_and_booleans_may_stand_in_arrays(kind: str):
-    values = np.array([1, 0, 1, 1, 0], kind)
+def test_numbers_and_booleans_may_stand_in_arrays(kind: str, make: Callable[..., Any]):
+    values = make([1, 0, 1, 1, 0], kind)
     sliced, expected = (se.Sliced(se.Evaluator(METRICS), by="x") for _ in range(2))
     sliced.update_many([{"a"}] * 5, [{"a"}] * 5, where={"x": values})
     for value in values.tolist():
