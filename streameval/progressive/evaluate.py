@@ -133,8 +133,9 @@ def progressive_evaluate(
     >>> progressive_evaluate(stream, Last(), se.Evaluator(["f1_micro", "subset_accuracy"])).get()
     {'f1_micro': 0.8571428571428571, 'subset_accuracy': 0.5}
     """
-    loop = _loop(dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn)
-    loop.run(_watched(dataset, progress, total))
+    options = predict, no_prediction, weight, weight_for, time, delay, learn
+    loop, examples = _checked(dataset, progress, total, model, metric, *options)
+    loop.run(examples)
     return metric
 
 
@@ -180,8 +181,8 @@ def iter_progressive_evaluate(
     3 {'subset_accuracy': 0.6666666666666666}
     """
     check_number("step", step, 1)
-    loop = _loop(dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn)
-    examples = _watched(dataset, progress, total)
+    options = predict, no_prediction, weight, weight_for, time, delay, learn
+    loop, examples = _checked(dataset, progress, total, model, metric, *options)
 
     def snapshots() -> Iterator[Snapshot]:
         start, answered, question = perf_counter(), 0, None
@@ -200,15 +201,13 @@ def iter_progressive_evaluate(
     return Turns(snapshots(), metric)
 
 
-def _loop(dataset: object, model: object, *options: Any) -> Loop:
-    """The loop, if the arguments are in order."""
-    if hasattr(dataset, "predict_one") and not hasattr(model, "predict_one"):
+def _checked(
+    stream: Stream, progress: bool | None, total: int | None, model: object, *options: Any
+) -> tuple[Loop, Iterator[object]]:
+    """The loop, and the examples of a stream, with a bar on stderr where it is wanted."""
+    if hasattr(stream, "predict_one") and not hasattr(model, "predict_one"):
         raise InputError("the first argument is a model; the order is River's: dataset, model, metric")
-    return Loop(model, *options)
-
-
-def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterator[object]:
-    """The examples of a stream, with a bar on stderr where it is wanted."""
+    loop = Loop(model, *options)
     if progress is not None and not isinstance(progress, bool):
         raise InputError(f"progress must be True, False or None, not {quoted(progress)}")
     if total is not None:
@@ -218,12 +217,12 @@ def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterat
     except TypeError:
         raise InputError(f"dataset must be an iterable of (x, y), not {quoted(stream)}") from None
     if progress is False or (progress is None and not (sys.stderr and sys.stderr.isatty())):
-        return examples
+        return loop, examples
     if total is None:
         total = len(stream) if isinstance(stream, Sized) else getattr(stream, "n_samples", None)
     try:
-        return with_bar(examples, total, " examples")
+        return loop, with_bar(examples, total, " examples")
     except DependencyError:
         if progress:
             raise
-        return examples
+        return loop, examples

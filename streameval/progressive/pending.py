@@ -271,14 +271,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             commit.Root.commit([self._cell.prepare_store((now, late, by_number, by_age, (), ()))])
 
     def _at(self, t: object) -> object:
-        """The time after a call at ``t``."""
-        now: object = self._cell.value[0]
-        if t is None:
-            return now
-        check_order(now, t, "t")
-        if self._strict:
-            put_value(Sink(), t, SPAN, "t")
-        return t
+        return self._moment(self._cell.value[0], t)
 
     @changes
     def discard(self, key: Hashable) -> None:

@@ -14,7 +14,7 @@ from streameval.evaluation.guarding import guards_of, held
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Saveable, differences, parameter_differences
 from streameval.kernel.backend import commit
-from streameval.progressive.target import Target
+from streameval.progressive.target import Target, check_order
 from streameval.report.model import Table
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
@@ -191,6 +191,15 @@ class Holder(Saveable):
                 target.evaluator._take_over(source._held()[name].evaluator)  # type: ignore[attr-defined]  # states
             own = {name: value for name, value in source._contents().items() if name not in ("_target", "_targets")}
             self.__dict__.update(own)
+
+    def _moment(self, before: object, t: object) -> object:
+        """The time after a call at ``t``."""
+        if t is None:
+            return before
+        check_order(before, t, "t")
+        if self._strict:
+            put_value(Sink(), t, SPAN, "t")
+        return t
 
     def _refuse_unsavable(self) -> None:
         self._strict = True

@@ -158,12 +158,7 @@ class Trace(Holder):
         examples, moment = self._status.value
         if not examples % self._every:
             self._written = self._rows
-        if t is not None:
-            check_order(moment, t, "t")
-            if self._strict:
-                put_value(Sink(), t, SPAN, "t")
-            moment = t
-        parts = [self._status.prepare_store((examples + 1, moment))]
+        parts = [self._status.prepare_store((examples + 1, self._moment(moment, t)))]
         for one, what, times in changes:
             parts += one._prepare(what, times)
         return parts

@@ -398,7 +398,7 @@ class Sliced(Mergeable, Generic[A]):
             if len(self._by) > 1:
                 raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {quoted(where)}}}]")
             where = {self._by[0]: where}
-        return self._at(dict(where))
+        return self._at(dict(where))  # a mapping of the user's may run code
 
     @reads
     def _at(self, where: dict[str, Value | Other]) -> A:
