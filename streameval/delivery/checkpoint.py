@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 
@@ -105,8 +105,8 @@ class Checkpointer(Generic[HeldT]):
     ----------
     evaluator
         An evaluator, a metric, a window, a ledger, a `Pending` or a `Trace` that has counted nothing. If the file
-        exists, this very object takes over what the file holds, and so do the evaluators in a `Pending` or a `Trace`;
-        update it as if nothing had happened. From then on a `Pending` or a `Trace` refuses what cannot be saved.
+        exists, this very object takes over what it holds, and so do the evaluators in a `Pending` or a `Trace`; update
+        it as if nothing had happened. From then on these two refuse what cannot be saved.
     path
         The file. It is held, by a lock file ``NAME.lock``, until the ``with`` block is left, `close` is called or the
         process ends, however it ends. It is replaced as a whole: whenever the process is killed, it holds a state and
@@ -120,11 +120,10 @@ class Checkpointer(Generic[HeldT]):
     Raises
     ------
     InputError
-        If ``evaluator`` has counted examples, or another Checkpointer holds the path; the message names its process.
-    MergeError
-        If the file holds something that was built differently; the message names the difference.
-    FormatError
-        If the file is damaged or holds anything else. It is never replaced then.
+        If ``evaluator`` has counted, or another Checkpointer holds the path; the message names its process.
+    MergeError, FormatError
+        If the file holds something that was built differently, is damaged or holds anything else. It is never replaced
+        then.
     OSError
         If the file cannot be read, or files in its folder cannot be replaced.
 
@@ -215,11 +214,9 @@ class Checkpointer(Generic[HeldT]):
         there are fewer. To leave the loop early, call `step` for the item in progress if it was counted.
         """
         items = iter(stream)
-        nothing = object()
-        for skipped in range(self._position):
-            if next(items, nothing) is nothing:
-                counted = f"the stream has {skipped} items, but {self._position} are counted in {self._path}"
-                raise InputError(f"{counted}; give the stream from its start, or another file")
+        if (skipped := sum(1 for _ in islice(items, self._position))) < self._position:
+            counted = f"the stream has {skipped} items, but {self._position} are counted in {self._path}"
+            raise InputError(f"{counted}; give the stream from its start, or another file")
         for item in items:
             self._open, before = True, self._position
             yield item
@@ -247,8 +244,7 @@ class Checkpointer(Generic[HeldT]):
     def save(self) -> None:
         """Save now. Once it returns, no crash can lose what is counted.
 
-        Any thread may call it. Where another one is counting an item, this waits for the end of it, up to a second, so
-        that state and position are of one moment.
+        Any thread may call it. Where another one is counting an item, this waits for the end of it, up to a second.
 
         `InputError` if an item is in progress, so that nobody knows whether it is counted, if somebody else has written
         the file, or if this is closed or of another process; `OSError` if it cannot be written. It is what it was.
@@ -271,9 +267,8 @@ class Checkpointer(Generic[HeldT]):
         self._release()
 
     def _version(self) -> object:
-        """What differs as soon as the evaluator counts more than the position says; or once an item is in progress."""
-        guard = getattr(self._evaluator, "_guard", None)
-        return self._open if guard is None else guard.version
+        """What differs as soon as the evaluator counts more than the position says."""
+        return self._evaluator._guard.version
 
     def _write(self, *, last: bool = False) -> None:
         """Write position and state, of one moment unless this is the last time; nobody else has the turn."""

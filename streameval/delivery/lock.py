@@ -12,8 +12,6 @@ from pathlib import Path
 from streameval.errors import InputError
 from streameval.wire.files import CLOSE_FIRST, FLAGS, hold, is_same, short_name
 
-_LONGEST = 255  # bytes of a name
-
 
 class PathLock:
     """Holds a path by locking ``NAME.lock`` beside it, until it is released or the process ends, however it ends.
@@ -25,7 +23,7 @@ class PathLock:
     def __init__(self, path: Path) -> None:
         self.target, self.process, self.forked = Path(os.path.realpath(path)), os.getpid(), False
         name = f"{self.target.name}.lock"
-        short = len(os.fsencode(name)) <= _LONGEST
+        short = len(os.fsencode(name)) <= 255
         self._path = self.target.with_name(name if short else short_name(self.target, "lock"))
         while True:
             file = io.FileIO(os.open(self._path, os.O_RDWR | os.O_CREAT | FLAGS, 0o666), "r+")

@@ -1,8 +1,4 @@
-"""Progressive validation: each example is predicted, then counted, then learnt from.
-
-Source: Blum, Kalai and Langford, Beating the hold-out (COLT 1999); with delay: Grzenda, Gomes and Bifet, Delayed
-labelling evaluation for data streams (DMKD, 2019).
-"""
+"""Progressive validation: each example is predicted, then counted, then learnt from."""
 
 from __future__ import annotations
 
@@ -68,6 +64,9 @@ def progressive_evaluate(
 ) -> EvaluatorT:
     """Evaluate a model while it learns from a stream: predict each example, count it, then learn from it.
 
+    Source: Blum, Kalai and Langford, Beating the hold-out (COLT 1999); with delay: Grzenda, Gomes and Bifet, Delayed
+    labelling evaluation for data streams (DMKD, 2019).
+
     Parameters
     ----------
     dataset
@@ -76,7 +75,7 @@ def progressive_evaluate(
         Anything with ``predict_one(x)`` and ``learn_one(x, y)``, such as the multi-label models of River.
     metric
         Anything with ``update(y_true, y_pred)`` and ``get()``: an `Evaluator`, a metric object, a window, a `Trace`, a
-        metric of River. It is used as it is, not copied.
+        metric of River. It is used as it is, and returned.
     predict
         ``"labels"`` asks the model's ``predict_one``, ``"scores"`` its ``predict_proba_one``; ``"auto"`` asks for
         scores if the evaluator reads scores: it has a threshold, or a metric of rankings or curves. River's
@@ -102,22 +101,16 @@ def progressive_evaluate(
     learn
         Whether the model learns.
     progress
-        Whether a progress bar is drawn on stderr; it needs tqdm. None shows one on a terminal, if tqdm is installed.
+        Whether a progress bar is drawn on stderr; it needs tqdm, else `DependencyError`. None shows one on a terminal,
+        if tqdm is installed.
     total
         How many examples there are, for the bar; by default as many as the stream says itself.
-
-    Returns
-    -------
-    object
-        The evaluator.
 
     Raises
     ------
     InputError
         If an argument cannot be understood; if an example has no field of the name, its time goes backwards or cannot
         be added to its delay; if the model predicts single labels. What was counted before stays counted.
-    DependencyError
-        If ``progress=True`` and tqdm is not installed.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from itertools import islice, takewhile
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
@@ -51,11 +52,6 @@ class Pending(Holder, Generic[EvaluatorT]):
     no_prediction
         What to do with a truth for which no prediction waits: ``"error"`` refuses it, ``"count"`` adds one to
         `without_prediction`.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be understood.
 
     Notes
     -----
@@ -133,9 +129,8 @@ class Pending(Holder, Generic[EvaluatorT]):
             self._carry_over()
             now = self._cell.value[0] if t is None else self._at(t)
             if self._waiting_at(key, now, claimed=True) is not None:
-                raise InputError(
-                    f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
-                )
+                waits = f"a prediction waits under key {quoted(key)} already"
+                raise InputError(f"{waits}; give each prediction a key of its own")
             # Most predictions name the same labels: they share them.
             if type(row) is Row and row.values is not None:
                 self._labels = row.labels
@@ -286,8 +281,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @property
     def _status(self) -> _Status:
-        status: _Status = self._cell.value
-        return status
+        return cast("_Status", self._cell.value)
 
     def _waiting_at(self, key: Hashable, now: object, *, claimed: bool = False) -> _Entry | None:
         """What waits under a key and is not too old; also what an evaluator is about to count, if asked for."""
@@ -303,10 +297,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         try:
             return bool(now - since > self._max_age)  # type: ignore[operator]
         except TypeError:
-            raise InputError(
-                f"max_age {quoted(self._max_age)} does not fit to times such as {quoted(now)}; "
-                "give a number for numbers, a timedelta for datetimes"
-            ) from None
+            wrong = f"max_age {quoted(self._max_age)} does not fit to times such as {quoted(now)}"
+            raise InputError(f"{wrong}; give a number for numbers, a timedelta for datetimes") from None
 
     @property
     def evaluator(self) -> EvaluatorT:
@@ -410,9 +402,7 @@ def _bytes_of(key: Hashable, entry: _Entry, predictions: Predictions) -> bytes:
 
 
 def _check_age(max_age: Any) -> None:
-    try:
-        fits = bool(max_age >= max_age - max_age) and not isinstance(max_age, bool)
-    except TypeError:
-        fits = False
-    if not fits:
-        raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")
+    with suppress(TypeError):
+        if max_age >= max_age - max_age and not isinstance(max_age, bool):
+            return
+    raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")
