@@ -166,7 +166,13 @@ class Checkpointer(Generic[HeldT]):
         try:
             self._own = self._identity()
             if self._own is not None:
-                self._load()
+                data = read_file(self._path)
+                with naming_file(self._path):
+                    loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
+                context = f"{self._path} does not fit the {type(evaluator).__name__} passed in"
+                check_compatible(evaluator, loaded.evaluator, context)
+                evaluator._take_over(loaded.evaluator)
+                self._position = loaded.position
         except BaseException:
             self.close()
             raise
@@ -182,15 +188,6 @@ class Checkpointer(Generic[HeldT]):
         except FileNotFoundError:
             return None
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-    def _load(self) -> None:
-        data = read_file(self._path)
-        with naming_file(self._path):
-            loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
-        context = f"{self._path} does not fit the {type(self._evaluator).__name__} passed in"
-        check_compatible(self._evaluator, loaded.evaluator, context)
-        self._evaluator._take_over(loaded.evaluator)
-        self._position = loaded.position
 
     @property
     def evaluator(self) -> HeldT:

@@ -89,9 +89,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         check_choice("no_prediction", no_prediction, ("error", "count"))
         if max_age is not None:
             _check_age(max_age)
-        self._target = Target(evaluator)
-        self._max_pending = max_pending
-        self._max_age = max_age
+        self._target, self._max_pending, self._max_age = Target(evaluator), max_pending, max_age
         self._refuses = no_prediction == "error"
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
@@ -256,14 +254,13 @@ class Pending(Holder, Generic[EvaluatorT]):
 
         Doing so twice is harmless, so each change begins with it, whatever interrupted the last one.
         """
-        now, late, by_number, by_age, gone, added = self._cell.value
-        waiting = self._waiting
+        (*status, gone, added), waiting = self._cell.value, self._waiting
         for key, entry in gone:
             if waiting.get(key) is entry:
                 del waiting[key]
         if added or len(gone) > 1:
             waiting.update(added)
-            commit.Root.commit([self._cell.prepare_store((now, late, by_number, by_age, (), ()))])
+            commit.Root.commit([self._cell.prepare_store((*status, (), ()))])
 
     def _at(self, t: object) -> object:
         return self._moment(self._cell.value[0], t)

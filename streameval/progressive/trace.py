@@ -346,7 +346,11 @@ class Trace(Holder):
         for _ in range(source.count()):
             at, when = source.varint(), take_value(source, SPAN)
             columns, values = names.take(source), take_values(source)
-            require(all(map(self._is_key, columns)), not values or isinstance(values, array))
+            require(
+                all(type(key) is tuple and len(key) == 3 for key in columns), not values or isinstance(values, array)
+            )
+            for metric, name, label in columns:
+                require(isinstance(metric, str), name in self._targets, type(label) in (str, int, NoneType))
             rows.append((at, when, dict(zip(columns, map(float, values), strict=True))))
         examples, moment = source.varint(), take_value(source, SPAN)
         for since, until in pairwise([None, *(when for _, when, _ in rows), moment]):
@@ -356,11 +360,6 @@ class Trace(Holder):
         due = sum(not at % self._every for at in written if at)
         require(ascending(written), not rows or written[-1] <= examples, due == examples // self._every)
         self._written, self._status = rows, commit.Root().cell((examples, moment))
-
-    def _is_key(self, key: Any) -> bool:
-        """Whether a column is one that a row can have."""
-        fits = isinstance(key, tuple) and len(key) == 3 and isinstance(key[0], str) and key[1] in self._targets
-        return fits and type(key[2]) in (str, int, NoneType)
 
 
 def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:
@@ -413,14 +412,8 @@ def _checked_metrics(metrics: Iterable[str | MetricSpec], targets: dict[str, Tar
 
 
 def _column(key: Key) -> str:
-    """The name of a column. Different keys have different names."""
+    """The name of a column. Different keys have different names: what could be an integer is quoted."""
     metric, evaluator, label = key
-    name = metric if label is None else f"{metric}: {_label_text(label)}"
+    odd = isinstance(label, str) and (not label or label[0] in "'\"" or "[" in label or label.lstrip("-").isdigit())
+    name = metric if label is None else f"{metric}: {repr(label) if odd else label}"
     return f"{name} [{evaluator}]" if evaluator else name
-
-
-def _label_text(label: Label) -> str:
-    """A label as it is, in quotes where it could be taken for an integer or for more than a label."""
-    if isinstance(label, str) and (not label or label[0] in "'\"" or "[" in label or label.lstrip("-").isdigit()):
-        return repr(label)
-    return str(label)
