@@ -439,7 +439,6 @@ def _supersedes(one: SavedSum, other: SavedSum) -> bool:
 
 
 def _conflict(added: SavedSum, current: SavedSum) -> ConflictError:
-    """What is wrong with two sums that share shards where neither supersedes the other."""
     both = [shard for shard in added.shards if shard in current.shards]
     newer = [shard for shard in both if added.shards[shard].version != current.shards[shard].version]
     shard = (newer or both)[0]

@@ -199,7 +199,6 @@ class Loop:
             yield self._answered(heapq.heappop(waiting)[2])
 
     def _question(self, place: int, item: Any, before: Any) -> tuple[Question, Any]:
-        """One example of the stream and its time."""
         try:
             x, y, *more = item
             extra = dict(*more) if more and more != [None] else {}
@@ -219,7 +218,6 @@ class Loop:
         return Question(place, x, y, extra, weight, due), now
 
     def _answered(self, question: Question) -> Question:
-        """Count an example, then learn from it."""
         if question.y_pred is not None or not self._skips:
             try:
                 weight = question.weight if self._weighs_metric and question.weight is not None else 1.0
@@ -270,7 +268,6 @@ def _reader(name: str, field: object) -> Callable[..., Any] | None:
 
 
 def _due(place: int, time: Any, delay: Any) -> Any:
-    """When the truth of an example becomes known."""
     try:
         due = time + delay
         if due >= time:

@@ -135,7 +135,6 @@ def _differ(examples: str, values: int) -> InputError:
 
 
 def _parted(batch: Batch, codes: IntArray, groups: int) -> Iterator[tuple[int, Batch]]:
-    """The examples of each group that there is."""
     if groups == 1:
         yield 0, batch
         return

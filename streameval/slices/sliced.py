@@ -347,7 +347,6 @@ class Sliced(Mergeable, Generic[A]):
         return [*parts, self._cell.prepare_store(tuple(changed))]
 
     def _keys(self, where: Mapping[str, Value]) -> list[Key]:
-        """The key of one example along each axis."""
         values = [typed(value_of(where, name), name) for name in self._by]
         return [tuple(values[place] for place in group.axis.places) for group in self._slices]
 
@@ -450,7 +449,6 @@ class Sliced(Mergeable, Generic[A]):
         look(self._guard, lambda: core_of(self.total()))
 
     def _rows(self, by: Names | None = None) -> tuple[list[SliceRow], SliceRow]:
-        """Each slice, and all together; the guard is held."""
         from streameval.schema.text import printable
 
         def row(title: str, name: str, part: A) -> SliceRow:

@@ -52,9 +52,8 @@ class Place(NamedTuple):
 class Blocks(Window[A]):
     """Blocks of one period of the clock; the newest and ``history`` before it are stored.
 
-    An example belongs to a block by its key: its number, or its time. Windows of time are aligned to an origin, so
-    those of two streams can be merged. Those of a number of examples cannot: the tenth example of a shard is not the
-    tenth of the whole.
+    An example belongs to a block by its key: its number, or its time. Those of time are aligned to an origin, so two
+    streams can be merged. Those of a number of examples cannot: the tenth of a shard is not the tenth of the whole.
     """
 
     __slots__ = ("_cell", "_history", "_last", "_origin", "_zone")
@@ -101,7 +100,6 @@ class Blocks(Window[A]):
         return block._belong(self._guard)
 
     def _edges(self, index: int) -> tuple[int | Fraction, int | Fraction]:
-        """Where a block starts and ends."""
         clock = self._clock
         start, period = clock.exact(self._origin), clock.exact(clock.saved()[1])
         start += index * period
@@ -193,7 +191,6 @@ class Blocks(Window[A]):
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
     ) -> Change:
-        """Read what `update` counts."""
         time = self._time(t)
         return self, (self._reading(self._probable_block(time, t), y_true, y_pred, weight, mask), time, weight, t), 1
 
@@ -225,12 +222,11 @@ class Blocks(Window[A]):
         return core_of(counting).read(y_true, y_pred, weight, mask)
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
-        if self.timed or self._fades:
-            raise Declined
-        state, _, place = self._where(None, None)
-        if place.number not in state.blocks:
-            raise Declined
-        return state.blocks[place.number]._prepare_plain(y_true, y_pred)
+        if not (self.timed or self._fades):
+            state, _, place = self._where(None, None)
+            if place.number in state.blocks:
+                return state.blocks[place.number]._prepare_plain(y_true, y_pred)
+        raise Declined
 
     def _prepare(
         self,
@@ -354,15 +350,15 @@ class Blocks(Window[A]):
 
     @combines
     def unmerge(self, other: Self) -> None:
-        """Take out the examples of another window: the exact inverse of `merge`. The other stays as it is.
+        """Take out the examples of another window: the exact inverse of `merge`.
 
         Raises
         ------
         MergeError
             If the two cannot be merged, or the other reaches to the time so far: how far the rest reaches, and what
-            it had evicted until then, is not known. Nothing has changed then.
+            it had evicted until then, is not known.
         RevertError
-            If the counts show that the other was not merged. Nothing has changed then.
+            If the counts show that the other was not merged.
         """
         self._check_compatible(other, "unmerge")
         mine, theirs = self._state, other._state

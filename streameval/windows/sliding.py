@@ -136,10 +136,8 @@ class _Recent(Window[A]):
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Not supported, raises `MergeError`: examples evicted during a merge cannot be restored."""
-        raise MergeError(
-            "cannot unmerge: examples that were evicted when the two were merged are gone; merge the "
-            "windows that should stay instead"
-        )
+        gone = "examples that were evicted when the two were merged are gone"
+        raise MergeError(f"cannot unmerge: {gone}; merge the windows that should stay instead")
 
     def _current(self) -> A:
         return self._now[1]
@@ -183,8 +181,7 @@ class Rolling(_Recent[A]):
     -----
     The window remembers its examples in about 4 bytes per label that an example mentions, and 4 more per example (12 if
     some weight is not 1). If it keeps rankings, curves or pairs, an example takes 24 bytes, and each label with a score
-    8 more, or 12 where a score is not a float32. Its counts equal those of a fresh object that has counted these
-    examples only.
+    8 more, or 12 where a score is not a float32.
 
     Examples
     --------
@@ -307,9 +304,8 @@ class TimeRolling(_Recent[A]):
             return
         agreed(aware, self._aware)
         if key < latest:
-            raise InputError(
-                f"t goes back: {quoted(t)} is before {quoted(self.latest)}; give examples in the order of their times"
-            )
+            back = f"t goes back: {quoted(t)} is before {quoted(self.latest)}"
+            raise InputError(f"{back}; give examples in the order of their times")
 
     def update(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> None:
         """Count one example, as `Evaluator.update` does, and evict what is older than ``period``.
