@@ -33,11 +33,9 @@ class Snapshot:
         The values by name: a number, or a mapping label -> number.
     time
         When the truth of the last of these examples became known, if there is a ``time=``.
-    seconds
-        How long it took so far, if asked for.
-    prediction
-        What was counted as the prediction of the last of these examples, if asked for; None where the model predicted
-        nothing.
+    seconds, prediction
+        If asked for: how long it took so far, and what was counted as the prediction of the last of these examples, or
+        None where the model predicted nothing.
     """
 
     step: int
@@ -100,11 +98,9 @@ def progressive_evaluate(
         before the next example is predicted, and the last ones at the end. None: at once.
     learn
         Whether the model learns.
-    progress
-        Whether a progress bar is drawn on stderr; it needs tqdm, else `DependencyError`. None shows one on a terminal,
-        if tqdm is installed.
-    total
-        How many examples there are, for the bar; by default as many as the stream says itself.
+    progress, total
+        Whether a progress bar is drawn on stderr, which needs tqdm (else `DependencyError`), and how many examples
+        there are if the stream does not say so itself. None shows one on a terminal, if tqdm is installed.
 
     Raises
     ------

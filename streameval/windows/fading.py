@@ -49,11 +49,10 @@ class Fading(Blocks[A]):
     -----
     ``now`` is the time of the latest example (or of `advance`). Forward decay (Cormode, Shkapenyuk, Srivastava & Xu,
     "Forward decay: a practical time decay model for streaming systems", 2009): within a block of one half-life an
-    example weighs ``2**x`` with x in [0, 1), a float64 with a relative error below 2**-51, and blocks are put together
-    in whole powers of two. All sums are exact, so the only error is that of the weights: relatively less than 2**-50
-    each, and examples older than 64 half-lives may be missing, which weighed less than 2**-64 each.
-
-    The weight of an example is multiplied by its ``2**x`` in float64, rounded once.
+    example weighs ``2**x`` with x in [0, 1), a float64 with a relative error below 2**-51, times its own weight,
+    rounded once; and blocks are put together in whole powers of two. All sums are exact, so the only error is that of
+    the weights: relatively less than 2**-50 each, and examples older than 64 half-lives may be missing, which weighed
+    less than 2**-64 each.
 
     Examples
     --------
@@ -179,6 +178,5 @@ def powers(x: FloatArray) -> FloatArray:
     """The same for many, bit for bit."""
     step = (x * _STEPS).astype(np.int64)
     rest = x - step / _STEPS
-    base = _table()[1][step]
-    result: FloatArray = base + base * (rest * (_C1 + rest * (_C2 + rest * (_C3 + rest * (_C4 + rest * _C5)))))
-    return result
+    base: FloatArray = _table()[1][step]
+    return base + base * (rest * (_C1 + rest * (_C2 + rest * (_C3 + rest * (_C4 + rest * _C5)))))
