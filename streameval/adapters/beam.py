@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Unpack, cast
 
 from streameval.adapters.engine import check_job, require
-from streameval.delivery.encoding import digest
+from streameval.delivery.ledger import digest
 from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric, class_of

@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any, Literal, TypeAlias, get_args
 
 from streameval.errors import InputError, StreamevalError
-from streameval.inputs import checked_weight
+from streameval.inputs.values import checked_weight
 from streameval.progressive.target import Target, check_order, reads_scores
 from streameval.schema.text import check_choice, quoted
 

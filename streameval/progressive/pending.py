@@ -351,8 +351,9 @@ class Pending(Holder, Generic[EvaluatorT]):
         twin = type(self).__new__(type(self))
         twin.__setstate__(self._contents())
         twin._target = Target(copy.deepcopy(self._target.evaluator, memo))
-        # A stored prediction never changes, so both may hold it.
-        twin._waiting = OrderedDict((key, (entry[0], entry[1])) for key, entry in self._waiting.items())
+        # A stored prediction never changes, so both hold the same one, but for a claim.
+        waiting: Any = ((key, tuple(entry)) for key, entry in self._waiting.items())
+        twin._waiting = OrderedDict(waiting)
         twin._cell = commit.Root().cell(self._status)
         return twin
 

@@ -192,7 +192,7 @@ def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
         sink = Sink()
         _put_key(sink, key)
         # Counts take a byte at least, for declared labels are not written again with each slice.
-        put_states(sink, config, core_of(part).states.in_blocks(), least=1)
+        put_states(sink, config, core_of(part).states.content(), least=1)
         yield from sink.pieces()
 
 

@@ -10,9 +10,8 @@ from streameval.errors import MetricError
 from streameval.evaluation.counting import A, core_of, saved_empty
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
-from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, saved_template
+from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, saved_template, template_of
 from streameval.evaluation.guarding import copied, reads
-from streameval.evaluation.holding import answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences

@@ -13,7 +13,6 @@ from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import A, compacted, core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
-from streameval.evaluation.evaluator import template_of
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray

@@ -14,7 +14,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A, core_of, unlimited, with_states
-from streameval.inputs import checked_weight
+from streameval.inputs.values import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.keywords import checked
