@@ -89,7 +89,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         check_choice("no_prediction", no_prediction, ("error", "count"))
         if max_age is not None:
             _check_age(max_age)
-        self._target, self._max_pending, self._max_age = Target(evaluator), max_pending, max_age
+        self._targets, self._max_pending, self._max_age = {"": Target(evaluator)}, max_pending, max_age
         self._refuses = no_prediction == "error"
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
@@ -154,7 +154,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         """
         if mask is None and t is None and type(weight) in NUMBERS and weight == 1 and self._count_plain(key, y_true):
             return
-        target, entry = self._target, None
+        target, entry = self._targets[""], None
         while True:
             before, status, now = entry, self._cell.value, self._at(t)
             entry = self._waiting_at(key, now)
@@ -176,7 +176,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     def _count_plain(self, key: Hashable, y_true: object) -> bool:
         """Count an unweighted example that runs no code of the user, if it is one that waits, in as few steps."""
-        target = self._target
+        target = self._targets[""]
         plain = None if self._max_age is not None else target.plain
         entry = None if plain is None else self._waiting_at(key, None)
         if plain is None or entry is None:
@@ -300,7 +300,7 @@ class Pending(Holder, Generic[EvaluatorT]):
     @property
     def evaluator(self) -> EvaluatorT:
         """What counts the pairs."""
-        return cast("EvaluatorT", self._target.evaluator)
+        return cast("EvaluatorT", self._targets[""].evaluator)
 
     @property
     def pending(self) -> int:
@@ -350,15 +350,12 @@ class Pending(Holder, Generic[EvaluatorT]):
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         twin = type(self).__new__(type(self))
         twin.__setstate__(self._contents())
-        twin._target = Target(copy.deepcopy(self._target.evaluator, memo))
+        twin._targets = {"": Target(copy.deepcopy(self.evaluator, memo))}
         # A stored prediction never changes, so both hold the same one, but for a claim.
         waiting: Any = ((key, tuple(entry)) for key, entry in self._waiting.items())
         twin._waiting = OrderedDict(waiting)
         twin._cell = commit.Root().cell(self._status)
         return twin
-
-    def _held(self) -> Mapping[str, Target]:
-        return {"": self._target}
 
     def _parameters(self) -> dict[str, Any]:
         no_prediction = "error" if self._refuses else "count"

@@ -84,6 +84,7 @@ class Holder(Saveable):
     _taken: ClassVar[tuple[type, ...]] = ()  # evaluators that can be saved in it, besides states
     _strict = False  # whether what cannot be saved is refused at once
     _guard: commit.Guard  # held before those of the evaluators
+    _targets: dict[str, Target]  # the evaluators by name; a single one has the name ""
 
     def copy(self) -> Self:
         """An independent object with the same content, and evaluators of its own."""
@@ -108,11 +109,7 @@ class Holder(Saveable):
 
     @property
     def _inner_guards(self) -> list[commit.Guard]:  # type: ignore[override]  # which nobody sets
-        return [guard for target in self._held().values() for guard in guards_of(target.evaluator)]
-
-    @abstractmethod
-    def _held(self) -> Mapping[str, Target]:
-        """The evaluators by name; a single one has the name ``""``."""
+        return [guard for target in self._targets.values() for guard in guards_of(target.evaluator)]
 
     @abstractmethod
     def _parameters(self) -> dict[str, Any]:
@@ -134,8 +131,8 @@ class Holder(Saveable):
         sink, parameters = Sink(), self._parameters()
         for name in self._saved:
             put_value(sink, parameters[name], SPAN)
-        sink.varint(len(self._held()))
-        for name, target in self._held().items():
+        sink.varint(len(self._targets))
+        for name, target in self._targets.items():
             check_class(target.evaluator, f"a {type(self).__name__} that is saved", *self._taken)
             sink.string(name)
             data: bytes = target.evaluator.to_bytes()  # type: ignore[attr-defined]  # a state
@@ -168,28 +165,29 @@ class Holder(Saveable):
     __hash__ = None  # type: ignore[assignment]
 
     def _display(self) -> tuple[str, Sequence[Table]]:
-        parts = [target.evaluator for target in self._held().values()]
+        parts = [target.evaluator for target in self._targets.values()]
         tables = [table for part in parts if isinstance(part, Saveable) for table in part._display()[1]]
         return repr(self), tables
 
     def _fresh(self) -> Self:
         """One like it, of copies that have counted nothing."""
-        states: list[tuple[str, Any]] = [(name, target.evaluator) for name, target in self._held().items()]
+        states: list[tuple[str, Any]] = [(name, target.evaluator) for name, target in self._targets.items()]
         return self._over({name: state._fresh() for name, state in states}, self._parameters())
 
     def _differences(self, other: Self) -> list[str]:
-        mine, theirs = self._held(), other._held()
-        one, two = (dict(each._parameters(), evaluators=[*each._held()]) for each in (self, other))
-        pairs: list[tuple[Any, Any]] = [
-            (mine[name].evaluator, theirs[name].evaluator) for name in mine if name in theirs
+        one, two = (dict(each._parameters(), evaluators=[*each._targets]) for each in (self, other))
+        pairs = zip(self._targets.values(), other._targets.values(), strict=False)  # of the same names, or these differ
+        return parameter_differences(one, two) or [
+            text
+            for mine, theirs in pairs
+            for text in differences(mine.evaluator, theirs.evaluator)  # type: ignore[arg-type]
         ]
-        return parameter_differences(one, two) or [text for pair in pairs for text in differences(*pair)]
 
     def _take_over(self, source: Self) -> None:
         with self._guard:
-            for name, target in self._held().items():
-                target.evaluator._take_over(source._held()[name].evaluator)  # type: ignore[attr-defined]  # states
-            own = {name: value for name, value in source._contents().items() if name not in ("_target", "_targets")}
+            for name, target in self._targets.items():
+                target.evaluator._take_over(source._targets[name].evaluator)  # type: ignore[attr-defined]  # states
+            own = {name: value for name, value in source._contents().items() if name != "_targets"}
             self.__dict__.update(own)
 
     def _moment(self, before: object, t: object) -> object:
@@ -203,5 +201,5 @@ class Holder(Saveable):
 
     def _refuse_unsavable(self) -> None:
         self._strict = True
-        for target in self._held().values():
+        for target in self._targets.values():
             target.evaluator._refuse_unsavable()  # type: ignore[attr-defined]  # states

@@ -327,9 +327,6 @@ class Trace(Holder):
 
         return repr(self), [latest_table(self.columns())]
 
-    def _held(self) -> Mapping[str, Target]:
-        return self._targets
-
     def _parameters(self) -> dict[str, Any]:
         return {"every": self._every, "metrics": self._metrics}
 
