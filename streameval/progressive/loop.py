@@ -273,8 +273,7 @@ def _due(place: int, time: Any, delay: Any) -> Any:
         if due >= time:
             return due
     except (TypeError, OverflowError):
-        raise InputError(
-            f"delay {quoted(delay)} cannot be added to {quoted(time)}, the time of dataset[{place}]; give a number "
-            "for numbers, a timedelta for datetimes (without time= the times are 0, 1, 2, ...)"
-        ) from None
+        wrong = f"delay {quoted(delay)} cannot be added to {quoted(time)}, the time of dataset[{place}]"
+        advice = "give a number for numbers, a timedelta for datetimes (without time= the times are 0, 1, 2, ...)"
+        raise InputError(f"{wrong}; {advice}") from None
     raise InputError(f"delay of dataset[{place}] is {quoted(delay)}; it must not be negative or NaN")

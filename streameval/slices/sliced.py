@@ -334,10 +334,8 @@ class Sliced(Mergeable, Generic[A]):
         """Add examples to the slices of each axis: by key, and those of the overflow."""
         count = self._slices[0].examples()
         if count + examples > COUNT_MAX:
-            raise CounterOverflowError(
-                f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on "
-                f"its own: {count} are there"
-            )
+            most = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits"
+            raise CounterOverflowError(f"{most}; evaluate in parts, each on its own: {count} are there")
         changed, parts = [], list[Part]()
         for group, (of_keys, overflow) in zip(self._slices, added, strict=True):
             group, merges = group.with_examples(of_keys, overflow, self._template, self._guard)

@@ -43,9 +43,8 @@ def typed(value: object, name: str, argument: str = "where") -> Typed:
         value = value if isinstance(value, np.timedelta64) else value.item()
     if isinstance(value, str):
         if not is_unicode(value):
-            raise InputError(
-                f"{argument}[{name!r}] is {quoted(value)}, which holds a lone surrogate; decode the bytes correctly"
-            )
+            lone = f"{argument}[{name!r}] is {quoted(value)}, which holds a lone surrogate"
+            raise InputError(f"{lone}; decode the bytes correctly")
         return str, str.__str__(value)
     if value is None or isinstance(value, bool):
         return type(value), value
@@ -53,10 +52,9 @@ def typed(value: object, name: str, argument: str = "where") -> Typed:
         return int, int.__add__(value, 0)
     if isinstance(value, float) and value != value:
         return type(None), None  # how pandas says that there is none
-    raise InputError(
-        f"{argument}[{name!r}] is {quoted(value)}, of type {type(value).__name__}; examples are sliced by strings, "
-        "integers, booleans and None: convert it, for example with str()"
-    )
+    wrong = f"{argument}[{name!r}] is {quoted(value)}, of type {type(value).__name__}"
+    advice = "examples are sliced by strings, integers, booleans and None: convert it, for example with str()"
+    raise InputError(f"{wrong}; {advice}")
 
 
 def key_of(values: tuple[object, ...], names: tuple[str, ...]) -> Key:

@@ -136,10 +136,8 @@ class Blocks(Window[A]):
 
     def _check_late(self, index: int, newest: int | None, name: str) -> None:
         if newest is not None and index < newest - self._history:
-            raise InputError(
-                f"{name} is too late: its window is {newest - index} before the one in progress, and "
-                f"{self._history} are stored; give a larger history=, or leave it out"
-            )
+            late = f"{name} is too late: its window is {newest - index} before the one in progress"
+            raise InputError(f"{late}, and {self._history} are stored; give a larger history=, or leave it out")
 
     def _wrong_time(self, name: str) -> InputError:
         length = "{}={!r}".format(*next(iter(self._parameters().items())))
@@ -323,10 +321,8 @@ class Blocks(Window[A]):
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
         super()._check_compatible(other, verb)
         if not self.timed:
-            raise MergeError(
-                f"cannot {verb}: windows of {self._clock.period} examples of two streams have no common order; merge "
-                "snapshots, or build windows of time"
-            )
+            windows = f"windows of {self._clock.period} examples of two streams have no common order"
+            raise MergeError(f"cannot {verb}: {windows}; merge snapshots, or build windows of time")
 
     @combines
     def merge(self, other: Self) -> None:

@@ -117,9 +117,8 @@ class _Calendar(Clock):
             return int(self._of_array(np.asarray(t).reshape(1), name)[0]), False
         if isinstance(t, date):
             return (t.toordinal() - _EPOCH.toordinal()) * _DAY, False
-        raise InputError(
-            f"{name} must be a datetime, date or numpy.datetime64, as the period is a timedelta, not {quoted(t)}"
-        )
+        must = f"{name} must be a datetime, date or numpy.datetime64"
+        raise InputError(f"{must}, as the period is a timedelta, not {quoted(t)}")
 
     def keys(self, times: object) -> Moments:
         listed = times if isinstance(times, list | tuple) else _as_array(times)
@@ -259,10 +258,8 @@ def saved_clock(kind: int, period: int) -> Clock:
 def agreed(aware: bool | None, so_far: bool | None) -> None:
     """Raise if times with and without a time zone meet."""
     if aware is not so_far:
-        raise InputError(
-            f"t has {'a' if aware else 'no'} time zone, but the times so far have {'one' if so_far else 'none'}; "
-            "give all times alike"
-        )
+        differ = f"t has {'a' if aware else 'no'} time zone, but the times so far have {'one' if so_far else 'none'}"
+        raise InputError(f"{differ}; give all times alike")
 
 
 def whole(value: object, name: str, low: int = 1) -> int:
