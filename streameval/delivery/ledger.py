@@ -78,8 +78,7 @@ class Ledger(Mergeable, Generic[StateT]):
     ----------
     evaluator
         A state that has counted nothing and says what all shards are built like: an `Evaluator`, a metric, or a
-        window that merges. Without it the first shard says so, and an empty ledger cannot answer. `InputError` or
-        `MergeError` if it is anything else.
+        window that merges. Without it the first shard says so, and an empty ledger cannot answer.
 
     Examples
     --------
@@ -127,8 +126,8 @@ class Ledger(Mergeable, Generic[StateT]):
         ConflictError
             If another state exists with the same epoch and sequence, or the shard was compacted with other shards and
             this state is newer.
-        MergeError, FormatError
-            If it is built differently from the other shards, or the bytes are damaged.
+        MergeError
+            If it is built differently from the other shards.
         """
         name, version = _shard(shard), Version(_counter(epoch, "epoch"), _counter(sequence, "sequence"))
         if isinstance(evaluator, bytes | bytearray | memoryview):
@@ -160,13 +159,8 @@ class Ledger(Mergeable, Generic[StateT]):
     def merge(self, other: Self) -> None:
         """Keep the newest state of each shard of both ledgers; merging twice, or in another order, changes nothing.
 
-        Raises
-        ------
-        ConflictError
-            If the two hold different states of one shard with the same epoch and sequence, or sums that share only
-            some of their shards. Nothing has changed then.
-        MergeError
-            If the shards of the two are built differently.
+        `ConflictError` if the two hold different states of one shard with the same epoch and sequence, or sums that
+        share only some of their shards; `MergeError` if they are built differently. Nothing has changed then.
         """
         if type(other) is not type(self):
             differing = f"a Ledger and {type(other).__name__} differ"

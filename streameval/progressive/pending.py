@@ -103,16 +103,12 @@ class Pending(Holder, Generic[EvaluatorT]):
         Parameters
         ----------
         key
-            By what the truth will be matched, for example the number of the request. Any hashable value.
+            By what the truth will be matched, for example the number of the request. Any hashable value, under which no
+            prediction waits.
         y_pred
             The prediction, in any form that the evaluator takes. A compact copy is stored.
         t
             The time now: numbers or datetimes, which must not go backwards. Needed if there is a ``max_age``.
-
-        Raises
-        ------
-        InputError
-            If a prediction waits under this key already, ``t`` goes backwards, or ``y_pred`` is no prediction.
         """
         self._at(t)
         row, limit = compact_copy(y_pred, self._labels), self._max_pending
@@ -145,12 +141,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         """Count the prediction that waits under ``key`` with its truth.
 
         The time ``t`` is also passed to the evaluator if it is a window over time; all else is as for its ``update``.
-
-        Raises
-        ------
-        InputError
-            If ``no_prediction="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the
-            evaluator refuses the truth.
+        `InputError` if ``no_prediction="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if
+        the evaluator refuses the truth.
         """
         if mask is None and t is None and type(weight) in NUMBERS and weight == 1 and self._count_plain(key, y_true):
             return

@@ -82,18 +82,10 @@ class Trace(Holder):
     def update(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
     ) -> None:
-        """Count one example in every evaluator, as its ``update`` does.
+        """Count one example in every evaluator, as its ``update`` does, or in none if any of them refuses it.
 
-        Parameters
-        ----------
-        t
-            The time of the example: numbers or datetimes, which must not go backwards. It becomes the column
-            ``time``, and is passed to those evaluators that are windows over time.
-
-        Raises
-        ------
-        InputError
-            If any of the evaluators refuses the example. None of them has counted it then.
+        Its time ``t`` is a number or a datetime, which must not go backwards. It becomes the column ``time``, and is
+        passed to those evaluators that are windows over time.
         """
         plain = mask is None and t is None and type(weight) in NUMBERS and weight == 1
         if not (plain and self._count_plain(y_true, y_pred)):
@@ -284,19 +276,8 @@ class Trace(Holder):
     ) -> Axes:
         """Plot the values against time, or against the number of examples, and return the axes; needs matplotlib.
 
-        Parameters
-        ----------
-        ax
-            The axes to draw on; None for new ones.
-        metrics
-            Which of the metrics that were written down are drawn, else `MetricError`; None for all.
-        title
-            The text above the picture; "" for none.
-
-        Raises
-        ------
-        InputError
-            If there is no row yet.
+        It draws all that was written down, or some ``metrics`` of that, on ``ax`` or new axes; a ``title`` of "" is none.
+        `InputError` if there is no row yet, `MetricError` if a metric was not written down.
         """
         from streameval.plots.curves import plot_lines  # only when asked, so that importing the package stays quick
 

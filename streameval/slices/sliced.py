@@ -158,10 +158,7 @@ class Sliced(Mergeable, Generic[A]):
     ) -> None:
         """Count one example, as `Evaluator.update` does.
 
-        Parameters
-        ----------
-        where
-            The value of each name that slices are by; other names may be in it too.
+        Of ``where`` the value of each name that slices are by is taken; other names may be in it too.
         """
         keys = self._keys(where)
         plain = mask is None and type(weight) in NUMBERS and weight == 1
@@ -173,11 +170,8 @@ class Sliced(Mergeable, Generic[A]):
     ) -> None:
         """Revert one example, passed as it was passed to `update`.
 
-        Raises
-        ------
-        RevertError
-            If the counts show that no such example was counted; or if it is the last one of its slice while others
-            have no room: which of them would now have a slice is not known any more. Nothing has changed then.
+        `RevertError` if the counts show that no such example was counted; or if it is the last one of its slice while
+        others have no room: which of them would now have a slice is not known any more.
         """
         self._count(self._keys(where), y_true, y_pred, weight, mask, -1)
 
@@ -240,11 +234,8 @@ class Sliced(Mergeable, Generic[A]):
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: all of them, or none if anything is wrong.
 
-        Parameters
-        ----------
-        where
-            For each name that slices are by, the values of all examples: an array, a list, a column of Arrow, pandas
-            or polars. A data frame or an Arrow table will do, and may hold other columns too.
+        In ``where`` are, for each name that slices are by, the values of all examples: an array, a list, a column of
+        Arrow, pandas or polars. A data frame or an Arrow table will do, and may hold other columns too.
         """
         columns = [coded(value_of(where, name), name) for name in self._by]
         if len({len(column.codes) for column in columns}) > 1:
@@ -296,13 +287,9 @@ class Sliced(Mergeable, Generic[A]):
     def unmerge(self, other: Self) -> None:
         """Take out all examples that ``other`` has counted: the exact inverse of `merge`.
 
-        Raises
-        ------
-        MergeError
-            If the two were built differently, or if examples were counted together as `OTHER`: which of their values
-            would then have a slice is not known any more. Nothing has changed then.
-        RevertError
-            If the counts show that ``other`` was not merged. Nothing has changed then.
+        `MergeError` if the two were built differently, or if examples were counted together as `OTHER`: which of their
+        values would then have a slice is not known any more. `RevertError` if the counts show that ``other`` was not
+        merged. Nothing has changed then.
         """
         self._check_compatible(other, "unmerge")
         changed = []

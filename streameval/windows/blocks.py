@@ -172,11 +172,8 @@ class Blocks(Window[A]):
     ) -> None:
         """Count one example, as `Evaluator.update` does.
 
-        Parameters
-        ----------
-        t
-            When it was, if windows are of time: a datetime, date or numpy.datetime64 where the length is a timedelta,
-            else a number. It need not be the latest. `InputError` if it is too late; nothing has changed then.
+        If windows are of time, ``t`` says when it was: a datetime, date or numpy.datetime64 where the length is a
+        timedelta, else a number. It need not be the latest; `InputError` if it is too late.
         """
         time = self._time(t)
         block = self._probable_block(time, t)
@@ -255,10 +252,7 @@ class Blocks(Window[A]):
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
 
-        Parameters
-        ----------
-        times
-            One time per example, as for `update`, if windows are of time.
+        If windows are of time, ``times`` has one per example, as for `update`.
         """
         clock = self._clock
         if (times is None) is clock.timed:
@@ -347,13 +341,8 @@ class Blocks(Window[A]):
     def unmerge(self, other: Self) -> None:
         """Take out the examples of another window: the exact inverse of `merge`.
 
-        Raises
-        ------
-        MergeError
-            If the two cannot be merged, or the other reaches to the time so far: how far the rest reaches, and what
-            it had evicted until then, is not known.
-        RevertError
-            If the counts show that the other was not merged.
+        `MergeError` if the two cannot be merged, or the other reaches to the time so far: how far the rest reaches, and
+        what it had evicted until then, is not known. `RevertError` if the counts show that the other was not merged.
         """
         self._check_compatible(other, "unmerge")
         mine, theirs = self._state, other._state

@@ -310,11 +310,8 @@ class TimeRolling(_Recent[A]):
     def update(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> None:
         """Count one example, as `Evaluator.update` does, and evict what is older than ``period``.
 
-        Parameters
-        ----------
-        t
-            When it was: a datetime, date or numpy.datetime64 if the period is a timedelta, else a number. `InputError`
-            if it is before the latest time; nothing has changed then.
+        When it was, ``t``, is a datetime, date or numpy.datetime64 if the period is a timedelta, else a number.
+        `InputError` if it is before the latest time.
         """
         key, aware = self._clock.key(t)
         timed = aware is self._aware and self._now[0].tape.examples
@@ -333,10 +330,7 @@ class TimeRolling(_Recent[A]):
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
 
-        Parameters
-        ----------
-        times
-            One time per example, as for `update`, none before the one before.
+        There is one of ``times`` per example, as for `update`, none before the one before.
         """
         stamps, aware = self._clock.keys(times)
         back = np.flatnonzero(stamps[1:] < stamps[:-1])
