@@ -276,7 +276,7 @@ class Trace(Holder):
     ) -> Axes:
         """Plot the values against time, or against the number of examples, and return the axes; needs matplotlib.
 
-        It draws all that was written down, or some ``metrics`` of that, on ``ax`` or new axes; a ``title`` of "" is none.
+        It draws what was written down, or some ``metrics`` of it, on ``ax`` or new axes; a ``title`` of "" is none.
         `InputError` if there is no row yet, `MetricError` if a metric was not written down.
         """
         from streameval.plots.curves import plot_lines  # only when asked, so that importing the package stays quick

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -46,6 +46,10 @@ class Place(NamedTuple):
     end: int
     number: int
     start: int | Fraction | float
+
+
+_Read: TypeAlias = tuple[Reading, Moment | None, float, Time | None]
+"""An example, the key of its time, its weight and its time, as they are before they are counted."""
 
 
 class Blocks(Window[A]):
@@ -222,22 +226,19 @@ class Blocks(Window[A]):
                 return state.blocks[place.number]._prepare_plain(y_true, y_pred)
         raise Declined
 
-    def _prepare(
-        self,
-        change: tuple[Reading, Moment | None, float, Time | None],
-        sign: int = 1,  # noqa: ARG002
-    ) -> list[Part]:
+    def _prepare(self, change: _Read, sign: int = 1) -> list[Part]:  # noqa: ARG002
         reading, time, weight, t = change
         state, key, place = self._where(time, t)
         block = state.blocks.get(place.number)
         counting = self._owned(self._template.copy()) if block is None else block
         parts = self._prepare_at(core_of(counting), reading, key, place, weight)
-        latest = self._seen(state.latest, key)
-        if block is None or latest != state.latest:
+        latest, aware = self._seen(state.latest, key), None if time is None else time[1]
+        if block is None:
             newest = place.number if state.newest is None else max(place.number, state.newest)
-            blocks = state.blocks if block is not None else {**state.blocks, place.number: counting}
-            now = WindowState(newest, blocks, None if time is None else time[1], latest)
-            parts.append(self._cell.prepare_store(self._pruned(now)))
+            blocks = {**state.blocks, place.number: counting}
+            parts.append(self._cell.prepare_store(self._pruned(WindowState(newest, blocks, aware, latest))))
+        elif latest != state.latest:
+            parts.append(self._cell.prepare_store(WindowState(state.newest, state.blocks, aware, latest)))
         return parts
 
     def update_many(
