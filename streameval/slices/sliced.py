@@ -24,7 +24,7 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.report.model import Table
 from streameval.schema.config import Null
-from streameval.schema.text import check_number, number_of, quoted, suggestion
+from streameval.schema.text import check_number, number_of, printable, quoted, suggestion
 from streameval.slices.axis import Axis, AxisSlices, put_names, slices_in_pieces, take_names, take_slices
 from streameval.slices.gathering import Coded, coded, counted, crossed, gathered
 from streameval.slices.values import (
@@ -434,8 +434,6 @@ class Sliced(Mergeable, Generic[A]):
         look(self._guard, lambda: core_of(self.total()))
 
     def _rows(self, by: Names | None = None) -> tuple[list[SliceRow], SliceRow]:
-        from streameval.schema.text import printable
-
         def row(title: str, name: str, part: A) -> SliceRow:
             answer: Any = answer_of(part, None, ANSWERS)
             values = {part.spec.key: answer} if isinstance(part, Metric) else answer
@@ -452,10 +450,8 @@ class Sliced(Mergeable, Generic[A]):
         from streameval.report.notebook import slice_table
 
         rows, total = self._rows()
-        axes = [list(group) for _, group in groupby(rows, key=itemgetter(0))]
-        return f"Sliced: {number_of(self.examples, 'example')}, {self._sizes()}", [
-            slice_table(axis, total) for axis in axes
-        ]
+        tables = [slice_table(list(axis), total) for _, axis in groupby(rows, key=itemgetter(0))]
+        return f"Sliced: {number_of(self.examples, 'example')}, {self._sizes()}", tables
 
     def _selected(self, by: Names | None) -> list[AxisSlices[A]]:
         names = (by,) if isinstance(by, str) else by
