@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import streameval as se
-from streameval.delivery.checkpoint import decoded
-from streameval.delivery.checkpoint import encode_checkpoint
+from streameval.delivery.checkpoint import decoded, encode_checkpoint
 from streameval.delivery.ledger import digest
 from streameval.wire.fields import varint
 from tests.golden import write
