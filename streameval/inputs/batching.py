@@ -14,7 +14,7 @@ from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.lists import check_pairs, without_rows
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
-from streameval.inputs.samples import check_named_alike, check_row_keys, note_first, note_one, start_samples
+from streameval.inputs.samples import check_named_alike, check_row_keys, note_examples, note_first, start_samples
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
@@ -41,19 +41,16 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     check_pairs(arguments, 1)
     cells: dict[int, int] = {}
     reader.reset()
-    start_samples(arguments, (y_true, y_pred))
     for argument, example in zip(arguments, examples, strict=True):
         for column, bits in cells_in(example, argument):
             cells[column] = cells.get(column, 0) | bits
-        if argument.sample is not None:
-            argument.sample.add_example(example)
     cells.pop(IGNORED, None)
-    fixed = reader.labels.fixed
-    slots = [5 * column + min(MASK, bits) for column, bits in cells.items() if bits or column >= fixed]
-    if reader.samples:
-        note_one(arguments, slots)
-    _finish(arguments, 1)
-    return Example.at(np.array(slots, np.int64), weight)
+    labels = reader.labels
+    placed = [5 * column + min(MASK, bits) for column, bits in cells.items() if bits or column >= labels.fixed]
+    slots = np.array(placed, np.int64)
+    reader.check_label_types()
+    note_examples(reader.record, reader.config, (y_true, y_pred), [slots], labels.labels, many=False, read=examples)
+    return Example.at(slots, weight)
 
 
 def read_many(
@@ -103,7 +100,9 @@ def read_many(
             if reader.samples:
                 note_first(arguments, batch)
             yield batch
-    _finish(arguments, start)
+    for argument in arguments[:2] if reader.samples else ():
+        argument.sample.close(reader.config, argument.width, is_named=argument.frame is not None)
+    reader.note(start)
 
 
 def _arguments(
@@ -111,13 +110,6 @@ def _arguments(
 ) -> list[Argument]:
     roles = (TRUE, PRED) if mask is None else (TRUE, PRED, MASK)
     return [Argument(role, reader, frame, many, null) for role in roles]
-
-
-def _finish(arguments: list[Argument], examples: int) -> None:
-    reader = arguments[0].reader
-    for argument in arguments[:2] if reader.samples else ():
-        argument.sample.close(reader.config, argument.width, is_named=argument.frame is not None)
-    reader.note(examples)
 
 
 def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: int | None = None) -> None:

@@ -143,13 +143,14 @@ def start_samples(arguments: Sequence[Argument], values: Iterable[object]) -> No
 
 
 def note_examples(
-    record: Record, config: Config, sides: Sequence[Any], slots: Sequence[IntArray], names: list[Label], *, many: bool
-) -> None:
-    """Note examples that the kernel has read, if some are to be noted; ``slots`` are those of the first."""
+    record: Record, config: Config, sides: Sequence[Any], slots: Sequence[IntArray], names: list[Label], *, many: bool,
+    read: Sequence[Any] | None = None,
+) -> None:  # fmt: skip
+    """Note examples, if some are to be noted: of these ``slots`` are the first, and what was ``read`` may differ."""
     if record.room:
         few = undescribed(record)
         samples = [Sample(side if few else None, many=many) for side in sides]
-        for sample, side in zip(samples, sides, strict=True):
+        for sample, side in zip(samples, sides if read is None else read, strict=False):
             for example in side[: record.room] if many else [side]:
                 sample.add_example(example)
             sample.close(config)
@@ -162,13 +163,6 @@ def undescribed(record: Record) -> int:
     """How many further examples are to be noted as they are understood."""
     sample = record.samples.get("y_true")
     return _FIRST if sample is None else _FIRST - len(sample.first)
-
-
-def note_one(arguments: Sequence[Argument], slots: list[int]) -> None:
-    """Note how an example without scores is understood."""
-    reader = arguments[0].reader
-    if undescribed(reader.record):
-        _note([argument.sample for argument in arguments[:2]], reader.labels.labels, slots)
 
 
 def note_first(arguments: Sequence[Argument], batch: Batch) -> None:

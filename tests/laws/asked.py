@@ -360,7 +360,7 @@ LOOP: Calls = {
 BY = ["region", "half"]
 CLOSED: Calls = {
     "closed": lambda held: [(one.start, one.evaluator.to_bytes()) for one in held.closed],
-    "last": lambda held: held.last and held.last.evaluator.to_bytes(),
+    "last": lambda held: (last := held.last) and last.evaluator.to_bytes(),
 }
 OF_SLICES: Calls = {
     "slices": lambda held: [(repr(one.where), one.evaluator.to_bytes()) for one in held.slices()],
