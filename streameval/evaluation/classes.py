@@ -1,7 +1,4 @@
-"""The metric classes by name, each made from its entry when it is first used.
-
-The stub in the same folder, which ``docs/generate.py`` writes, is for type checkers.
-"""
+"""The metric classes by name, each made from its entry when it is first used; type checkers read the stub."""
 
 from streameval.evaluation.metric import class_of
 from streameval.metrics.catalogue import catalogue, entry_of_class

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 
 from streameval.errors import FormatError, MetricError
@@ -427,9 +426,9 @@ def unlimited(empty: A) -> A:
     return made
 
 
-def saved_empty(holder: Accumulator, contents: Mapping[str, Any] = MappingProxyType({})) -> Saved:
+def saved_empty(holder: Accumulator, contents: Mapping[str, Any] | None = None) -> Saved:
     """What bytes hold of an object that is built as this one and has counted nothing, or what these contents say."""
-    return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs), contents)
+    return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs), contents or {})
 
 
 def from_contents(like: A, contents: Mapping[str, Any]) -> A:

@@ -38,17 +38,12 @@ class Kind:
     options: type[StateOptions]
     bit: int  # 0 is that of the decisions
     code: Callable[[], Code]
-    keeps: tuple[str, ...] = ()  # the names for ``keep=`` that ask for it, if these are not its own
+    keeps: tuple[str, ...] = ()  # further names in ``keep=`` that ask for it
 
     @property
     def name(self) -> str:
         """What it is called in ``keep=`` and the catalogue."""
         return self.options.kind
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names in ``keep=`` that ask for it."""
-        return self.keeps or (self.name,)
 
     def view(self, state: Any, columns: IntArray) -> Any:
         """What formulas read of a state, for the labels in these columns."""
@@ -85,7 +80,7 @@ KINDS: dict[str, Kind] = {
     for kind in (
         Kind(RankingOptions, 1, _rankings),
         Kind(CurveOptions, 2, _curves),
-        Kind(PairOptions, 3, _pairs, ("pairs", *PARTS)),
+        Kind(PairOptions, 3, _pairs, PARTS),
     )
 }
 """By name, in the order of their bits."""
@@ -101,7 +96,7 @@ def options_for(
 ) -> tuple[StateOptions, ...]:
     """The states that metrics, and a user with ``keep`` and arguments, require besides decisions, or `MetricError`."""
     names = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
-    known = list(dict.fromkeys([*KINDS, *chain.from_iterable(kind.names for kind in KINDS.values())]))
+    known = list(dict.fromkeys([*KINDS, *chain.from_iterable(kind.keeps for kind in KINDS.values())]))
     if wrong := [name for name in names if name not in known]:
         hint = suggestion(wrong[0], known)
         raise MetricError(f"keep must hold {', '.join(map(repr, known))}, not {quoted(wrong[0])}{hint}")
@@ -110,7 +105,7 @@ def options_for(
         entry = entry_of(spec.name)
         needs.setdefault(entry.state, []).append(entry.needs(spec))
     options = (
-        kind.options.of(needs.get(kind.name, ()), set(names).intersection(kind.names), arguments or {})
+        kind.options.of(needs.get(kind.name, ()), set(names) & {kind.name, *kind.keeps}, arguments or {})
         for kind in KINDS.values()
     )
     return tuple(part for part in options if part is not None)

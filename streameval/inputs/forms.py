@@ -1,7 +1,4 @@
-"""Which form an argument has: known by its class, or by what its objects have, so that no library is imported.
-
-A new form is one reader in `streameval.inputs.readers`, or for single examples in `streameval.inputs.examples`.
-"""
+"""Which form an argument has: known by its class, or by what its objects have, so that no library is imported."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Labels and the columns they are counted in.
-
-A label is a ``str`` of valid Unicode or an ``int``, so that whatever was counted can be sorted, saved and read back.
-"""
+"""Labels, which can be sorted, saved and read back, and the columns they are counted in."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Values in messages and in other formats, words that were meant, and numbers as arguments.
-
-A function writes text of one format: different values have different text, and it can be read back. With ``mixed``,
-where some values are no strings, strings that look like another kind of value are marked.
-"""
+"""Values in messages and in other formats, words that were meant, and numbers as arguments."""
 
 from __future__ import annotations
 
@@ -107,6 +103,8 @@ def number_of(count: int, noun: str) -> str:
 
 
 # -- values as text of other formats ----------------------------------------------------------------------------------
+# Different values have different text, which can be read back. With ``mixed``, where some values are no strings,
+# strings that look like another kind of value are marked.
 
 
 def csv_cell(value: object, *, raw: bool = False, typed: bool = False) -> str:

@@ -16,7 +16,7 @@ from tests.support.reader import Reader
 KEEP = tuple(KINDS)
 """Every kind."""
 
-NAMES = tuple(dict.fromkeys(chain(KINDS, *(kind.names for kind in KINDS.values()))))
+NAMES = tuple(dict.fromkeys(chain(KINDS, *(kind.keeps for kind in KINDS.values()))))
 """Every name for ``keep=``."""
 
 SCORED = frozenset(name for name, kind in KINDS.items() if kind.options.reads == "scores")
