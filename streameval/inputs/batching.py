@@ -35,9 +35,9 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
         masks = None if mask is None else [mask]
         (batch,) = read_many([y_true], [y_pred], masks, weights, reader, many=False)
         return Example.of(batch, reader.labels.fixed)
-    arguments = _arguments(reader, mask, many=False)
-    values = zip(arguments, (y_true, y_pred, mask), strict=False)
-    examples = [without_rows([value], argument, 0)[0] for argument, value in values]
+    values = (y_true, y_pred) if mask is None else (y_true, y_pred, mask)
+    arguments = [Argument(role, reader, many=False) for role, _ in zip(NAMES, values, strict=False)]
+    examples = [without_rows([value], argument, 0)[0] for argument, value in zip(arguments, values, strict=True)]
     check_pairs(arguments, 1)
     cells: dict[int, int] = {}
     reader.reset()
@@ -67,10 +67,9 @@ def read_many(
     values = [(value, form_of(value)) for value in ((y_true, y_pred) if mask is None else (y_true, y_pred, mask))]
     frames = [columns_of(value, form) for value, form in values if form in FRAMES]
     frame = next(iter(frames), None)
-    if len(frames) > 1:
-        check_named_alike(frames)
+    check_named_alike(frames)
     check_choice("null", null, NULLS)
-    arguments = _arguments(reader, mask, frame, many, null)
+    arguments = [Argument(role, reader, frame, many, null) for role, _ in zip(NAMES, values, strict=False)]
     start_samples(arguments, (y_true, y_pred))
     if "rows" not in reader.record.warnings and {form for _, form in values[:2]} <= {"frame", "series"}:
         for about, message in check_row_keys(y_true, y_pred):
@@ -103,13 +102,6 @@ def read_many(
     for argument in arguments[:2] if reader.samples else ():
         argument.sample.close(reader.config, argument.width, is_named=argument.frame is not None)
     reader.note(start)
-
-
-def _arguments(
-    reader: Reader, mask: object, frame: list[object] | None = None, many: bool = True, null: Null = "error"
-) -> list[Argument]:
-    roles = (TRUE, PRED) if mask is None else (TRUE, PRED, MASK)
-    return [Argument(role, reader, frame, many, null) for role in roles]
 
 
 def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: int | None = None) -> None:
