@@ -219,8 +219,7 @@ class State(ABC, Generic[K]):
     def examples(self) -> int:
         """Number of examples counted."""
         counted: Any = self.decisions if self.table is None else self.table
-        examples: int = counted.examples
-        return examples
+        return int(counted.examples)
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
@@ -267,7 +266,6 @@ class State(ABC, Generic[K]):
         return (self.extra and self.extra.value) or ExactSums()
 
     def _prepare_extra(self, added: list[Added[K]]) -> list[Part]:
-        """Prepare that sums are added to ``extra``."""
         before = self._extra.at(common_scale(self._extra.scale, *(sums.scale for sums, _ in added)))
         after = changed(before, added)
         if min(after.values(), default=0) < 0:
@@ -275,7 +273,6 @@ class State(ABC, Generic[K]):
         return self.extra.prepare_changes(before, after) if self.extra else []
 
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
-        """Prepare the counts of one of `prepare_merges`."""
         return self.table.prepare_merge(other.table, columns, sign)
 
     def _part(self, part: Part | int) -> Part:
@@ -321,8 +318,8 @@ class State(ABC, Generic[K]):
             raise refusal()
         margins = self._margins
         if margins is None or margins.scale != before.scale or not margins.lower(*self._by_column(removed)):
-            self._margins = Margins.of(before.scale, *self._by_column({**before.sums, **after}))
-            if self._margins is None:
+            self._margins = Margins(before.scale, *self._by_column({**before.sums, **after}))
+            if not self._margins.lower({}, 0):
                 raise refusal()
 
     def count(self, batch: Batch) -> None:
@@ -402,7 +399,6 @@ class State(ABC, Generic[K]):
         return tuple(map(names.__getitem__, columns.tolist()))
 
     def _head(self, columns: IntArray, scale: int | None) -> tuple[int, tuple[Label, ...], int, int | None]:
-        """The first fields of every content."""
         return self.examples, self.labels_of(columns), self.labels.fixed, scale
 
     @abstractmethod

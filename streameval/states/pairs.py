@@ -187,9 +187,9 @@ class Pairs(State[Key]):
 
     def canonical_scale(self) -> int | None:
         """The smallest scale at which its weight sums, and those of the cells, are integers."""
-        if self.weights.value is None and self.cell_state.weights.value is None:
-            return None
         cells = self.cell_state
+        if not self.weights.present and not cells.weights.present:
+            return None
         own, theirs = self._weights_at(0), _cell_sums(cells._weights_at(0))
         if self._equals_counts(own) and theirs.nonzero() == _cell_sums(cells._unit_sums()).at(theirs.scale).sums:
             return None

@@ -391,7 +391,6 @@ class RankingTables(View[Rankings]):
         return self._fractions(IDEALS)
 
     def _fractions(self, which: int) -> list[tuple[list[int], Fraction]]:
-        """Sums of gains, in units of ``unit`` examples."""
         table = self._table(which)
         sums, unit = (table.sums.tolist(), self._gain_scale) if table.weights is None else (table.weights, 0)
         return [(key, Fraction(value, 1 << unit)) for key, (value,) in zip(table.keys.tolist(), sums, strict=True)]

@@ -102,7 +102,6 @@ class Tables(View[Decisions]):
 
     @cached_property
     def _cells(self) -> Integers:
-        """Shape (5, labels)."""
         return _safe(self._state.by_label(self.columns, self.scale), self.examples)
 
     @cached_property

@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 # Scales are rounded up to a multiple of this, so that a stream of ordinary weights rescales once or twice in its life.
 _STEP = 32
+_SHARED = -1
 
 
 class ExactSums(Generic[K]):
@@ -190,25 +191,13 @@ class Margins:
     when half the total weight is gone, or a heavy label is in all examples that are left.
     """
 
-    __slots__ = ("_own", "_shared", "scale")
-
-    def __init__(self, scale: int, own: dict[int, int], shared: int) -> None:
-        self.scale = scale
-        self._own = own
-        self._shared = shared
-
-    @classmethod
-    def of(cls, scale: int, by_column: Mapping[int, int], total: int) -> Margins | None:
-        """The margins where labels weigh so much; None if one weighs more than all examples together."""
-        if max(by_column.values(), default=0) > total:
-            return None
-        half = total // 2
-        own = {column: total - value for column, value in by_column.items() if value > half}
-        return cls(scale, own, total - half)
+    def __init__(self, scale: int, by_column: Mapping[int, int], total: int) -> None:
+        self.scale, half = scale, total // 2
+        self._left = {column: total - value for column, value in by_column.items() if value > half}
+        self._left[_SHARED] = total - half
 
     def lower(self, by_column: Mapping[int, int], total: int) -> bool:
         """Take back what weighs so much for each column; False if a margin could now be used up."""
-        self._shared -= total
-        for column in self._own:
-            self._own[column] -= total - by_column.get(column, 0)
-        return self._shared >= 0 and min(self._own.values(), default=0) >= 0
+        for column in self._left:
+            self._left[column] -= total - by_column.get(column, 0)
+        return min(self._left.values()) >= 0

@@ -89,8 +89,6 @@ def take_curves(
 
 
 class _Bins:
-    """The columns of all bins as they are written."""
-
     def __init__(self, source: Source, labels: int) -> None:
         lengths = source.column(labels)
         size = sum(lengths.tolist())
@@ -130,7 +128,6 @@ class _Bins:
             yield CurveBlock(first, offsets, bins, counts, sums, weights.copy)
 
     def _bins_from(self, at: int, end: int, last: int) -> IntArray:
-        """The bins from a place on; ``last`` is the one before."""
         before, after = np.searchsorted(self._starts, (at, end)).tolist()
         first = np.zeros(end - at, np.bool_)
         first[self._starts[before:after] - at] = True

@@ -101,7 +101,6 @@ def _naming_target(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
-    """Where links lead to, and what is there."""
     target = Path(os.path.realpath(path))
     try:
         old = target.stat()

@@ -20,15 +20,6 @@ from streameval.states.pairs import PairBlock, PairContent, SetBlock, pairs_fit
 from streameval.states.weights import Again, trailing_zeros
 from streameval.wire.fields import ROWS, NewerFormatError, Option, Sink, Source, WeightForm, ascending_rows, require
 
-OPTIONS = (
-    Option(
-        96,
-        "parts",
-        lambda sink, chosen: sink.varint(sum((part in chosen) << place for place, part in enumerate(PARTS))),
-        lambda source: _parts_of(source.varint()),
-    ),
-)
-
 _KINDS = {
     "confusions": (pairing.CONFUSION,),
     "contributions": (pairing.CONTRIBUTION,),
@@ -39,10 +30,17 @@ _FRACTIONS = {pairing.CONFUSION: 1, pairing.CONTRIBUTION: 2}
 """How many of numerator and denominator a kind needs: the denominator, or both; in the other kinds both are 1."""
 
 
-def _parts_of(bits: int) -> tuple[Part, ...]:
-    if bits >> len(PARTS):
+def _put_parts(sink: Sink, parts: tuple[Part, ...]) -> None:
+    sink.varint(sum((part in parts) << place for place, part in enumerate(PARTS)))
+
+
+def _take_parts(source: Source) -> tuple[Part, ...]:
+    if (bits := source.varint()) >> len(PARTS):
         raise NewerFormatError("a part of pairs")
     return tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
+
+
+OPTIONS = (Option(96, "parts", _put_parts, _take_parts),)
 
 
 def put_pairs(sink: Sink, content: PairContent) -> None:
@@ -103,8 +101,6 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
 
 
 class _Kind:
-    """The pairs of a kind as they are written."""
-
     def __init__(self, source: Source, kind: int) -> None:
         length, self._kind, self._written = source.count(), kind, _FRACTIONS.get(kind, 0)
         self._columns = [source.packed(length) for _ in range(2 + self._written)]
@@ -123,8 +119,6 @@ class _Kind:
 
 
 class _Sets:
-    """The label sets as they are written."""
-
     def __init__(self, source: Source) -> None:
         self._lengths = source.packed(source.count())
         size = sum(sum(self._lengths[at : at + ROWS].tolist()) for at in range(0, len(self._lengths), ROWS))
@@ -166,10 +160,7 @@ def _check_pairs(
     whole: tuple[int, int | None],
     form: WeightForm,
 ) -> None:
-    """Refuse pairs of a kind that are not distinct and in order, or that occur more often than their labels do.
-
-    The cells of decisions and all examples are counts and, if there are any, weights.
-    """
+    """Refuse pairs that are not distinct and in order, or more than their cells; these are counts and any weights."""
     width, examples = len(cells[0]), whole[0]
     safe = examples < 2**62 // (ROWS + 1)
     keys, before = np.zeros((0, 5), np.int64), [0, 0]

@@ -112,7 +112,6 @@ def is_possible(content: RankingContent) -> bool:
 
 
 def _in_form(content: RankingContent) -> bool:
-    """Whether keys and scales are as they are always written."""
     gains = [value for which in (GAINS, IDEALS) for value in content.tables[which].sums.reshape(-1).tolist()]
     return (
         (content.gain_scale == 0 or trailing_zeros(gains) == 0)
@@ -122,7 +121,6 @@ def _in_form(content: RankingContent) -> bool:
 
 
 def _weights_in_form(content: RankingContent, scale: int) -> bool:
-    """Whether weighted sums are in the largest units, and say more than the sums."""
     every: list[int] = []
     plain = True
     for which, table in enumerate(content.tables):
@@ -197,7 +195,6 @@ def _agree(content: RankingContent, tables: list[Lines]) -> bool:
 
 
 def _ideals_agree(content: RankingContent, tables: list[Lines]) -> bool:
-    """Whether there are ideal gains exactly where there are true labels."""
     ranks = content.options.gain_ranks
     if not ranks:
         return not tables[GAINS] and not tables[IDEALS]

@@ -81,8 +81,6 @@ def take_recording(
 
 
 class _Read:
-    """Examples as they are written."""
-
     def __init__(self, source: Source, *, timed: bool, scored: bool) -> None:
         self.size = source.count()
         self._lengths, self._slots = source.packed(self.size), source.packed(source.count())
@@ -122,6 +120,5 @@ class _Read:
 
 
 def _small(numbers: IntArray, top: int) -> Int32Array:
-    """The same integers, which are at most this."""
     require((numbers >= 0) & (numbers <= top))
     return numbers.astype(np.int32)

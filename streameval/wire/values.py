@@ -89,7 +89,6 @@ def take_value(source: Source, top: int, depth: int = _DEEPEST) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value behind a scalar of numpy."""
     return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufSU" else value
 
 
