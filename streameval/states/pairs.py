@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, compress, pairwise
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ SetBlock: TypeAlias = tuple[list[tuple[int, ...]], list[int], Iterable[int]]
 
 _ALL: Key = (-1,)
 _KINDS = range(pairing.CONFUSION, pairing.PRED_PRED + 1)
-NO_PAIRS = np.zeros((0, 5), np.int64)
+_NO_PAIRS = np.zeros((0, 5), np.int64)
 _BITS = {
     "confusions": pairing.CONFUSIONS,
     "contributions": pairing.CONTRIBUTIONS,
@@ -227,7 +227,7 @@ class Pairs(State[Key]):
                 if content.scale is not None:
                     yield from zip(names, weights, strict=True)
 
-        self.table.restore(content.examples, NO_PAIRS, NO_PAIRS[:, 0])
+        self.table.restore(content.examples, _NO_PAIRS, _NO_PAIRS[:, 0])
         self._fill_weights(content.scale, weights())
         if self.extra is not None:
             self.root.commit(self.extra.prepare(ExactSums(0, extra)))
@@ -374,8 +374,7 @@ class PairTables(View[Pairs]):
         """What several metrics read, made when the first of them asks for it."""
         if name not in self._made:
             self._made[name] = make()
-        made: Made = self._made[name]
-        return made
+        return cast("Made", self._made[name])
 
     @cached_property
     def _content(self) -> PairContent:
@@ -397,7 +396,7 @@ class PairTables(View[Pairs]):
         return self.once(kind, lambda: self._of_kind(kind))
 
     def _of_kind(self, kind: int) -> tuple[IntArray, Integers]:
-        keys, times, weights = zip((NO_PAIRS, NO_PAIRS[:, 0], ()), *self._content.pairs[kind](), strict=True)
+        keys, times, weights = zip((_NO_PAIRS, _NO_PAIRS[:, 0], ()), *self._content.pairs[kind](), strict=True)
         weighed = np.concatenate(times) if self.scale is None else np.array(list(chain.from_iterable(weights)), object)
         return np.concatenate(keys), weighed
 

@@ -166,20 +166,17 @@ class StateSet:
 
     def unmerge(self, other: StateSet) -> None:
         """Take back all that ``other`` has counted, or raise `RevertError` if its examples cannot be among these."""
-        self.root.commit(self.prepare_unmerge(other))
-
-    def prepare_unmerge(self, other: StateSet) -> list[Part]:
-        """Prepare what `unmerge` does."""
         self._check_options(other)
         if not other.examples:
-            return []
+            return
         mentioned = other.decisions.labels_of(other.decisions.columns())
         if None in self.labels.columns_of(mentioned):
             raise RevertError(_NOT_PART)
         try:
-            return self.prepare_merges([(other, self.columns_of(other), -1)])
+            parts = self.prepare_merges([(other, self.columns_of(other), -1)])
         except RevertError:
             raise RevertError(_NOT_PART) from None
+        self.root.commit(parts)
 
     def _check_options(self, other: StateSet) -> None:
         differing: list[str] = []
@@ -248,10 +245,6 @@ class StateSet:
     def drop_weights(self) -> list[Part]:
         """Prepare that all weight sums are dropped, where it is known that every counted example weighs 1."""
         return [part for state in self.states.values() for part in state.drop_weights()]
-
-    def columns(self) -> IntArray:
-        """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
-        return self.decisions.columns()
 
     def content(self) -> dict[str, Any]:
         """What the states hold, by name."""

@@ -48,16 +48,8 @@ def sealed(holder: int, body: Iterable[bytes]) -> Iterator[bytes]:
 
 def whole(pieces: Iterator[bytes]) -> bytes:
     """The bytes that come in pieces, in one buffer that grows."""
-    first = next(pieces)
-    rest = next(pieces, None)
-    if rest is None:
-        return first
     buffer = BytesIO()
-    for piece in (first, rest):
-        buffer.write(piece)
-    del first, rest, piece
-    for piece in pieces:
-        buffer.write(piece)
+    buffer.writelines(pieces)
     return buffer.getvalue()
 
 

@@ -368,18 +368,17 @@ class Source:
             if size > 127 or stop > end:  # a long label, or nothing that can be read
                 self._at = at
                 labels.append(self.label())
-                at = self._at
-                continue
-            raw = data[at + 1 : stop]
-            labels.append(_integer_of(raw) if size & 1 else raw.decode())
+                stop = self._at
+            else:
+                raw = data[at + 1 : stop]
+                labels.append(_integer_of(raw) if size & 1 else raw.decode())
             at = stop
         self._at = at
         return labels
 
     def number(self) -> float:
         """A float64."""
-        value: float = struct.unpack("<d", self.raw(8))[0]
-        return value
+        return float(struct.unpack("<d", self.raw(8))[0])
 
     def array(self, length: int, kind: str) -> Any:
         """So many numbers of a kind of numpy, where they stand."""

@@ -112,23 +112,20 @@ def is_possible(content: RankingContent) -> bool:
 
 
 def _in_form(content: RankingContent) -> bool:
+    """Whether keys and scales are as they are always written, and weighted sums say more than the sums."""
     gains = [value for which in (GAINS, IDEALS) for value in content.tables[which].sums.reshape(-1).tolist()]
-    return (
-        (content.gain_scale == 0 or trailing_zeros(gains) == 0)
-        and all(ascending_rows(table.keys) and bool((table.sums[:, 0] > 0).all()) for table in content.tables)
-        and (content.scale is None or _weights_in_form(content, content.scale))
-    )
-
-
-def _weights_in_form(content: RankingContent, scale: int) -> bool:
-    every: list[int] = []
-    plain = True
+    ordered = all(ascending_rows(table.keys) and bool((table.sums[:, 0] > 0).all()) for table in content.tables)
+    if not ordered or not (content.gain_scale == 0 or trailing_zeros(gains) == 0):
+        return False
+    if content.scale is None:
+        return True
+    every, plain = list[int](), True
     for which, table in enumerate(content.tables):
-        shift = scale - (content.gain_scale if which >= GAINS else 0)
+        shift = content.scale - (content.gain_scale if which >= GAINS else 0)
         for sums, weights in zip(table.sums.tolist(), table.weights or (), strict=True):
             every += weights
             plain &= all(w << max(0, -shift) == s << max(0, shift) for s, w in zip(sums, weights, strict=True))
-    return not plain and (scale == 0 or trailing_zeros(every) == 0)
+    return not plain and (content.scale == 0 or trailing_zeros(every) == 0)
 
 
 def _in_bounds(content: RankingContent) -> bool:
