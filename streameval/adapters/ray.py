@@ -115,11 +115,8 @@ def _merged(*states: object) -> Any:
     """The sum of states, a new object: what a reference leads to is shared by all who hold it."""
     total: Any = None
     for state in states:
-        if isinstance(state, bytes):
-            part: Any = restored(state)
-        elif hasattr(state, "to_bytes") and hasattr(state, "merge") and hasattr(state, "copy"):
-            part = state
-        else:
+        part: Any = restored(state) if isinstance(state, bytes) else state
+        if not all(hasattr(part, name) for name in ("to_bytes", "merge", "copy")):
             raise MergeError(f"cannot merge {quoted(state)}; return an Evaluator, or its to_bytes(), from each task")
         if total is None:
             total = part.copy()

@@ -38,7 +38,11 @@ class RiverMetric(MultiLabelMetric):
     """
 
     def __init__(self, metric: str | MetricSpec | Metric | Evaluator | Window[Any]) -> None:
-        self.metric = metric if isinstance(metric, Metric | Evaluator | Window) else _fresh(metric)
+        read_as: object = parse_spec(metric) if isinstance(metric, str) else metric
+        if not isinstance(read_as, MetricSpec | Metric | Evaluator | Window):
+            wanted = "a metric must be a name, a spec, a metric, an Evaluator or a window"
+            raise MetricError(f"{wanted}, not {quoted(metric)}")
+        self.metric = metric_of(read_as) if isinstance(read_as, MetricSpec) else read_as
         if isinstance(self.metric, Window) and self.metric.timed:
             needs = f"{type(self.metric).__name__} needs the time of each example and River tells metrics none"
             raise InputError(f"{needs}; use streameval.progressive_evaluate with time=")
@@ -86,10 +90,3 @@ class RiverMetric(MultiLabelMetric):
             if isinstance(item.value, float)
         )
         return f"{type(self).__name__}: {', '.join(values)}"
-
-
-def _fresh(metric: str | MetricSpec) -> Metric:
-    spec = parse_spec(metric) if isinstance(metric, str) else metric
-    if not isinstance(spec, MetricSpec):
-        raise MetricError(f"a metric must be a name, a spec, a metric, an Evaluator or a window, not {quoted(metric)}")
-    return metric_of(spec)
