@@ -49,12 +49,11 @@ def html_page(
     check_number("max_labels", max_labels, 1)
     if trace is not None and not callable(getattr(trace, "columns", None)):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
-    course = stream_section(trace.columns()) if trace is not None else None
     middle = (
         part_section("slices", "The metrics of each part of the data", slices),
         slice_label_section(report, slices),
         part_section("windows", "The metrics of recent examples", windows and [("all examples", report), *windows]),
-        course,
+        stream_section({} if trace is None else trace.columns()),
     )
     if len(runs) > 1:
         parts = [*change_sections(runs, max_labels), *middle, curve_section(runs)]

@@ -10,7 +10,6 @@ from itertools import accumulate
 from typing import Any
 
 from streameval.metrics.averaging import as_float
-from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.thresholds import best_thresholds
 from streameval.report.model import (
@@ -22,13 +21,13 @@ from streameval.report.model import (
     Report,
     Table,
     largest_first,
-    outwards,
     rows_of,
 )
 from streameval.report.page.charts import Chart, fraction_axis, log_axis
 from streameval.report.page.markup import (
     LONGEST,
     Section,
+    bounds_text,
     count_text,
     escaped,
     label_strings,
@@ -151,15 +150,6 @@ def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
     return name, number, direction, "" if bounds is None else bounds_text(bounds)
 
 
-def bounds_text(bounds: Bounds) -> str:
-    """The guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
-    if math.isnan(bounds.value):
-        return "not defined"
-    if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.4f}" == f"{bounds.high:.4f}":
-        return ""
-    return "between {} and {} (guaranteed)".format(*outwards(bounds.low, bounds.high, 4))
-
-
 def metric_list(report: Report, state: str) -> str:
     """The metrics of a state, with their meaning and, where they have some, their bounds."""
     rows = ""
@@ -207,7 +197,6 @@ def label_section(report: Report, max_labels: int) -> Section | None:
 
 
 def _scored(report: Report) -> list[Column]:
-    """What follows from curves."""
     if not report.views.keeps("curves"):
         return []
     tables = report.views.named("curves", "the report")
@@ -233,7 +222,6 @@ def _thresholds(values: Sequence[float]) -> Kind:
 
 
 def _chosen(report: Report) -> list[Column]:
-    """Metrics that were chosen with one value per label."""
     usual = [build_spec(name, average=None) for name in PER_LABEL]
     items = report.values(spec for spec in report.specs if spec.average is None and spec not in usual)
     return [Column(item.column, "fraction", [item.value[label] for label in report.labels], item.entry.summary)
@@ -264,7 +252,6 @@ def _pictures(table: Table) -> str:
 
 
 def _worst(columns: dict[str, Any], errors: list[float]) -> str:
-    """The labels that most of the errors fall on."""
     total = sum(errors)
     if not total or not math.isfinite(total):
         return ""

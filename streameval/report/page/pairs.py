@@ -13,10 +13,8 @@ from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_section
 from streameval.schema.text import cut_distinct
 
-_SIDE = 16
-_PAIRS = 200
-_LEAST = 0.005
-_NAME = 26
+_SIDE, _PAIRS, _NAME = 16, 200, 26  # labels of the matrix, pairs of the table, letters of a name
+_LEAST = 0.005  # the least fraction that is written
 _DEEP = 0.4  # at or above it a cell is so dark that its number must be light
 _MEANING = (
     "<p>Each false negative is distributed equally over the false positives of the same example, hence the fractions "
@@ -53,7 +51,6 @@ def _sums(matrix: Matrix) -> FloatArray:
 def _table(
     matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, wrong: IntArray, first: int
 ) -> Table:
-    """The pairs of different labels that are confused most often."""
     top = wrong[np.lexsort((matrix.column[wrong], matrix.row[wrong], -values[wrong]))[:_PAIRS]]
     few = f", the first {_PAIRS} of {len(wrong):,}" if len(wrong) > _PAIRS else ""
     kind: Kind = "count" if (values[top] == values[top].round()).all() or not values[top].max() < 1e15 else "tenths"
