@@ -31,7 +31,6 @@ _COLUMNS.flags.writeable = False
 _PIECE = 2**20  # cells, from which on examples are read piece by piece
 _FIRST = 500  # examples whose labels are registered before it is tried whether there are more
 
-
 Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]
 """An example, and the labels in whose columns it was read."""
 

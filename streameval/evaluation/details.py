@@ -150,12 +150,9 @@ class Details:
     def best_thresholds(self, metric: str | Objective = "f1") -> dict[Label, Choice]:
         """The best threshold of each label (SCut), for a metric of the label: together they are best for its mean.
 
-        Parameters
-        ----------
-        metric
-            ``"f1"``, ``"fbeta(beta=2)"``, ``"precision_at_recall(recall=0.9)"``,
-            ``"recall_at_precision(precision=0.9)"``, or an objective of
-            `streameval.metrics.thresholds`, such as ``Cost(false_negative=5)``.
+        ``metric`` is ``"f1"``, ``"fbeta(beta=2)"``, ``"precision_at_recall(recall=0.9)"``,
+        ``"recall_at_precision(precision=0.9)"``, or an objective of `streameval.metrics.thresholds`, such as
+        ``Cost(false_negative=5)``.
 
         Examples
         --------

@@ -56,15 +56,10 @@ def score(
         As for `Evaluator.update_many`: 0/1 arrays, sparse matrices or data frames, examples x labels; lists of labels
         per example; for ``y_pred`` also scores. ``sample_weight`` is scikit-learn's name of ``weights``.
     metrics
-        One metric, as a name such as ``"f1_macro"``, a spec or a metric object, or several of them. None for those
-        that an `Evaluator` has by itself.
+        One metric, as a name such as ``"f1_macro"``, a spec or a metric object, for its value (one per label if it has
+        no average); several, for a dict name -> value; or None, for those that an `Evaluator` has by itself.
     labels, unknown, threshold, nan, ties, inverse_propensities, label_limit, rows
         As for `Evaluator`.
-
-    Returns
-    -------
-    float or dict
-        For one metric its value (one per label if it has no average), for several a dict name -> value.
 
     Raises
     ------

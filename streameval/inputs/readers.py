@@ -39,12 +39,11 @@ def _refuse(value: object, argument: Argument) -> Source:
 
 
 def _refuse_one(value: object, argument: Argument) -> Source:
-    name = argument.name
-    one = f"{name} must be many examples in order, not one {type(value).__name__}; for one example use update"
-    many = "for many give a list of them"
+    name, many = argument.name, "for many give a list of them"
     if isinstance(value, Mapping):
         many = f"for examples by key give list({name}.values()), for columns pd.DataFrame({name})"
-    raise InputError(f"{one}, {many}")
+    one = f"{name} must be many examples in order, not one {type(value).__name__}"
+    raise InputError(f"{one}; for one example use update, {many}")
 
 
 def _refuse_lazy(_: object, argument: Argument) -> Source:

@@ -15,6 +15,12 @@ from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UIn
 from streameval.schema.text import number_or_none, quoted
 
 _NUMBERS = (int, float, np.floating)
+_MISSING = ', or construct with nan="missing"'
+_EXPECTED = {
+    TRUE: "truth is 0, 1, or None or NaN where masked",
+    PRED: "binary predictions are 0 or 1; for scores, construct with threshold=0.5",
+    MASK: "a mask is 0 or 1",
+}
 
 
 def checked_weight(weight: object) -> float:
@@ -104,9 +110,6 @@ def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputE
     return InputError(f"{argument.place} is {value} for label {quoted(label)}; {advice}")
 
 
-_MISSING = ', or construct with nan="missing"'
-
-
 def _advice_about(value: Any, role: int) -> str:
     if isinstance(value, str):
         if value.lower() in ("0", "1", "0.0", "1.0", "true", "false"):
@@ -120,13 +123,6 @@ def _advice_about(value: Any, role: int) -> str:
     if number is not None and isinstance(value, int | np.integer):
         return ": for labels give lists, with .tolist()"
     return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
-
-
-_EXPECTED = {
-    TRUE: "truth is 0, 1, or None or NaN where masked",
-    PRED: "binary predictions are 0 or 1; for scores, construct with threshold=0.5",
-    MASK: "a mask is 0 or 1",
-}
 
 
 def bit_of(value: object, label: object, argument: Argument) -> int:
@@ -301,19 +297,14 @@ def no_scores(value: object) -> InputError:
     return InputError(f"{binary}, but rankings and curves need scores; give numbers, or ranked lists")
 
 
-def is_tensor(kind: type) -> bool:
-    """Whether objects of a class are tensors, such as those of torch."""
-    return hasattr(kind, "detach") and hasattr(kind, "numpy")
-
-
 def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     """The values of what has ``__array__``, where they are in memory; those of a tensor without its gradient.
 
     Where numpy has no such type (bfloat16, floats of 8 bits) they are copied to float32, which holds each of them.
     """
-    if not is_tensor(type(value)):
-        return np.asanyarray(value)
     tensor: Any = value
+    if not (hasattr(type(value), "detach") and hasattr(type(value), "numpy")):  # as those of torch have
+        return np.asanyarray(value)
     device = getattr(tensor, "device", "cpu")
     if getattr(device, "type", str(device)) == "meta":
         raise InputError(f"{name} is a tensor on {device}, which has no values")
