@@ -1,7 +1,4 @@
-"""Dask: bags, data frames, delayed objects and arrays, counted where they are; states travel as bytes.
-
-Threads, processes and the distributed scheduler give the same bytes.
-"""
+"""Dask: bags, data frames, delayed objects and arrays, counted where they are; states travel as bytes."""
 
 from __future__ import annotations
 

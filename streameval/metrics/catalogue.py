@@ -291,11 +291,7 @@ COMPLETE.append(_completed)
 
 @lru_cache(maxsize=1024)
 def parse_spec(text: str) -> MetricSpec:
-    """The spec behind a name such as ``"f1_macro"`` or ``"fbeta_samples(beta=2, zero_division=nan)"``.
-
-    Case does not matter, spaces and hyphens are underscores, the average may come first (``"micro F1"``), ``@5`` or
-    ``_at_5`` stands for ``k=5``, and the number in ``f2`` or ``f0.5`` for beta.
-    """
+    """The spec behind a name such as ``"f1_macro"``, ``"micro F1"``, ``"ndcg@5"``, ``"f2"`` or ``"f1(empty=one)"``."""
     return build_spec(text)
 
 

@@ -22,7 +22,7 @@ from streameval.states.views import Counts, Integers
 
 __all__ = ["PrecisionRecallCurve", "RocCurve"]
 
-_CLOSE = 1e-9
+CLOSE = 1e-9
 
 Band: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 """Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
@@ -172,7 +172,7 @@ def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fractio
     rough = np.where(allowed, rough_ratios(num, den), -np.inf)
     top = float(rough.max())
     best: dict[tuple[int, int], int] = {}  # what is close is compared exactly; of equal ratios one is enough
-    for at in np.flatnonzero(rough >= top - _CLOSE * max(1.0, abs(top))).tolist():
+    for at in np.flatnonzero(rough >= top - CLOSE * max(1.0, abs(top))).tolist():
         best.setdefault((num[at], den[at]), at)
     values = {at: Fraction(*pair) if pair[1] else Fraction(0) for pair, at in best.items()}
     at = max(values, key=values.__getitem__)

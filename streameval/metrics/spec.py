@@ -86,10 +86,9 @@ class MetricSpec:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a metric: its default, and what it can be.
+    """A parameter of a metric: one of ``choices``, true or false, or a number in a range, as its default says.
 
-    A number in a closed range (``above`` excludes the lower end), a whole number if ``whole``, None as well if the
-    default is None; one of ``choices`` if there are any; or true or false if the default is.
+    ``above`` excludes the lower end of the range; a default of None is allowed besides.
     """
 
     name: str

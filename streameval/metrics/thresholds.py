@@ -21,7 +21,7 @@ from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
 from streameval.metrics.bounds import Choice, Choices
 from streameval.metrics.catalogue import parse_spec
-from streameval.metrics.curves import Terms, best_point, path_of, reaches, rough_ratios
+from streameval.metrics.curves import CLOSE, Terms, best_point, path_of, reaches, rough_ratios
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.curves import CurveTables, Path
@@ -33,8 +33,6 @@ __all__ = [
 
 
 Thresholds: TypeAlias = "float | Mapping[Label, float] | Mapping[Label, Choice] | Iterable[float]"
-
-_CLOSE = 1e-9
 
 
 class Objective(Protocol):
@@ -203,7 +201,7 @@ def _best_mean(paths: list[Path], goal: Objective, unit: float) -> Choice:
     threshold, value = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0]), float(sums[at])
     # Sums of floats in a fixed order: their error is far below the margin that decides whether to call it exact.
     bound = max(value, float((np.cumsum(change) + more).max()))
-    slack = _CLOSE * max(1.0, abs(value))
+    slack = CLOSE * max(1.0, abs(value))
     scale = unit / len(paths)
     return Choice(threshold, value * scale, (value if bound <= value + slack else bound) * scale)
 
