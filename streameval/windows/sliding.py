@@ -14,6 +14,7 @@ from streameval.evaluation.counting import A, core_of, with_states
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
 from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.types import DONE
+from streameval.schema.batch import Example
 from streameval.schema.config import Null
 from streameval.schema.keywords import checked
 from streameval.schema.recording import Recording, stamps_of
@@ -84,11 +85,9 @@ class _Recent(Window[A]):
         history, core = self._history()
         labels = core.labels
         if core.fast_path and core.weights.value is None and not self.timed:
-            parts = history.tape.prepare_slide(
-                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, 0, ALWAYS
-            )
-            if type(parts) is list:
-                return parts
+            placed = history.counts.place_example(labels.known, labels.fixed, y_true, y_pred, core.threshold)
+            if placed is not None:
+                return history.prepare_slide(Example(*placed), 0, self._size, ALWAYS)
         raise Declined
 
     def _prepare(self, reading: tuple[Reading, tuple[Moment, Time] | None], sign: int = 1) -> list[Part]:  # noqa: ARG002

@@ -79,7 +79,7 @@ SE_INLINE int se_reaching(const se_cells *in, ptrdiff_t columns, double bound, u
 
 /* The slots of a row of bytes, and what its key is made of; how many there are. */
 SE_INLINE ptrdiff_t se_slots(
-    const uint8_t *t, const uint8_t *p, ptrdiff_t columns, ptrdiff_t fixed, ptrdiff_t *slot, uint64_t *totals) {
+    const uint8_t *t, const uint8_t *p, ptrdiff_t columns, ptrdiff_t fixed, int64_t *slot, uint64_t *totals) {
     ptrdiff_t slots = 0;
     totals[0] = totals[1] = totals[2] = 0;
     for (ptrdiff_t column = 0; column < columns; column++) {

@@ -1,6 +1,6 @@
 # Arrays of numbers whose cells the kernel reads where they stand.
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cimport numpy as cnp
 
@@ -14,7 +14,7 @@ cdef extern from "decisions/cells.h" nogil:
     int SE_DOUBLE
     int se_plain_narrow_cells(const se_cells*, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint8_t*)
     int se_reaching(const se_cells*, ptrdiff_t, double, uint8_t*)
-    ptrdiff_t se_slots(const uint8_t*, const uint8_t*, ptrdiff_t, ptrdiff_t, Py_ssize_t*, uint64_t*)
+    ptrdiff_t se_slots(const uint8_t*, const uint8_t*, ptrdiff_t, ptrdiff_t, int64_t*, uint64_t*)
 
 
 cdef inline bint borrow_cells(object value, int dimensions, se_cells* to) noexcept:

@@ -8,10 +8,6 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells
-from streameval.kernel.decisions.counting cimport (
-    check, read_rows, se_add_pairs, se_count_lists, se_count_pairs, se_dense, se_has,
-    se_pairs, se_pairs_init, se_rows, se_scores,
-)
 from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
 from streameval.kernel.part cimport se_part_new
 from streameval.kernel.table cimport (
@@ -23,18 +19,55 @@ cimport numpy as cnp
 import numpy as np
 
 from streameval.kernel.decisions.rows import limbs, list_cells  # which need no loops of their own
-from streameval.kernel.decisions.weighing import weigh_dense, weigh_lists
-from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, Weighed
+
+cdef extern from "decisions/counting.h" nogil:
+    ctypedef struct se_rows:
+        const uint8_t* true_
+        const uint8_t* pred
+        const uint8_t* masked
+        ptrdiff_t true_stride
+        ptrdiff_t pred_stride
+        ptrdiff_t masked_stride
+        ptrdiff_t rows
+        ptrdiff_t columns
+        se_cells* true_cells
+        se_cells* pred_cells
+    ctypedef struct se_scores:
+        const void* at
+        const void* bounds
+        double bound
+        ptrdiff_t stride
+        int narrow
+        int finite
+    ctypedef struct se_pairs:
+        pass
+    ctypedef struct se_weighed:
+        const double* weights
+        int lowest
+        int highest
+        int limbs
+        int64_t* of_column
+        se_sums* keys
+        int64_t* of_key
+    int se_has(int)
+    int se_dense(const se_rows*, se_scores*, int, ptrdiff_t, int64_t*, se_sums*)
+    void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
+    void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
+    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, const se_pairs*, se_sums*)
+    int se_count_lists(ptrdiff_t, const se_lists*, ptrdiff_t, int64_t*, se_sums*, int64_t*, const se_weighed*)
+    void se_span(const double*, ptrdiff_t, int*, int*)
+    int se_weigh_dense(const se_rows*, const se_weighed*)
 
 cdef extern from "decisions/counts.h" nogil:
     int se_counts_init(se_counts*, Py_ssize_t)
     void se_counts_end(se_counts*)
     int se_counts_widen(se_counts*, Py_ssize_t)
     int64_t se_mentions(const se_counts*, Py_ssize_t)
-    void se_add_example(se_counts*, const Py_ssize_t*, Py_ssize_t, uint64_t, uint64_t, int)
+    void se_add_example(se_counts*, const int64_t*, Py_ssize_t, uint64_t, uint64_t, int)
     void se_drop_example(se_counts*, const int32_t*, Py_ssize_t)
-    int se_take_back(se_counts*, const Py_ssize_t*, Py_ssize_t, Py_ssize_t, uint64_t, uint64_t)
-    void se_note_gone(se_counts*, const Py_ssize_t*, Py_ssize_t)
+    int se_take_back(se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t, uint64_t, uint64_t)
+    void se_note_gone(se_counts*, const int64_t*, Py_ssize_t)
     void se_add_cells(se_counts*, const int64_t*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
     void se_add_rows(se_counts*, const se_sums*, int)
     void se_add_counts(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
@@ -151,8 +184,8 @@ cdef class Counts(Placing):
                 slots = self.placed(columns, fixed, y_true[position], y_pred[position], totals)
                 if slots < 0:
                     return OTHER
-                PyByteArray_Resize(held, (used + slots) * sizeof(Py_ssize_t))
-                memcpy(<Py_ssize_t*>PyByteArray_AS_STRING(held) + used, self.touched, slots * sizeof(Py_ssize_t))
+                PyByteArray_Resize(held, (used + slots) * sizeof(int64_t))
+                memcpy(<int64_t*>PyByteArray_AS_STRING(held) + used, self.touched, slots * sizeof(int64_t))
                 used += slots
                 if not se_sums_reserve(&keys, 1):
                     raise MemoryError
@@ -162,7 +195,7 @@ cdef class Counts(Placing):
             if not se_sums_reserve(&self.counted.rows, keys.used):
                 raise MemoryError
             for position in range(used):
-                self.counted.cell[(<Py_ssize_t*>PyByteArray_AS_STRING(held))[position]] += 1
+                self.counted.cell[(<int64_t*>PyByteArray_AS_STRING(held))[position]] += 1
             se_add_rows(&self.counted, &keys, 1)
             self.counted.examples += examples
             done = True
@@ -178,16 +211,19 @@ cdef class Counts(Placing):
             if not 0 <= slot[position] < 5 * self.width:
                 raise IndexError(f"slot {slot[position]} is out of range")
         return part_of(
-            self, <Py_ssize_t*>&slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign, known
+            self, None, &slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign, known
         )
 
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
+        cdef Py_ssize_t slots
         cdef uint64_t totals[3]
         self.begin(columns, threshold)
-        self.landed = self.placed(columns, fixed, y_true, y_pred, totals)
-        if self.landed < 0:
+        slots = self.placed(columns, fixed, y_true, y_pred, totals)
+        if slots < 0:
             return OTHER
-        return part_of(self, self.touched, self.landed, fixed, totals[0] | totals[1] << 32, totals[2], sign, False)
+        return part_of(
+            self, None, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2], sign, False
+        )
 
     cdef void drop_example(self, const int32_t* slot, Py_ssize_t slots) noexcept nogil:
         """Take back an example that was surely counted. For the tape, whose module has another seed of tables."""
@@ -297,36 +333,17 @@ cdef class Counts(Placing):
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
     def prepare_merge(self, Counts other, columns, Py_ssize_t fixed, int sign):
-        cdef Merged* data
         cdef Py_ssize_t width = other.width
         cdef const int64_t[::1] place
-        if sign > 0 and other.counted.examples > COUNT_MAX - self.counted.examples:
-            return FULL
+        cdef const int64_t* start = NULL
         if columns is None:
             self.reserve(width)
         else:
             place = columns
             width = min(width, place.shape[0])
             check_columns(place[:width], self.width)
-        if other is self:
-            other = other.copy(None)
-        if not se_sums_promise(&self.counted.rows, other.counted.rows.used):
-            raise MemoryError
-        data = <Merged*>calloc(1, sizeof(Merged) + (0 if columns is None else width) * sizeof(int64_t))
-        if data == NULL:
-            self.counted.rows.promised -= other.counted.rows.used
-            raise MemoryError
-        Py_INCREF(other)
-        data.change.counts, data.change.other = <PyObject*>self, <PyObject*>other
-        data.change.promised = other.counted.rows.used
-        data.width, data.fixed, data.by = width, fixed, sign
-        if columns is not None and width:
-            data.place = <int64_t*>(data + 1)
-            memcpy(data.place, &place[0], width * sizeof(int64_t))
-        part = se_part_new(commit_merge, data, release, self)
-        if sign < 0 and not se_includes(&self.counted, &other.counted, data.place, width, fixed):
-            return REFUSED
-        return part
+            start = &place[0] if width else NULL
+        return part_of(self, other.copy(None) if other is self else other, start, width, fixed, 0, 0, sign, False)
 
     def outcomes(self, columns):
         cdef const int64_t[::1] place = columns
@@ -396,65 +413,57 @@ cdef uint64_t inner_of(tuple key) except *:
 
 cdef struct Change:
     PyObject* counts
-    PyObject* other  # that is merged, or NULL
-    size_t promised
-
-
-cdef struct Counted:
-    Change change
-    uint64_t outer
-    uint64_t inner
+    PyObject* other  # that is merged, or NULL for an example
     int by
-    Py_ssize_t slots
-    Py_ssize_t* slot
-
-
-cdef struct Merged:
-    Change change
-    Py_ssize_t width
-    Py_ssize_t fixed
-    int by
-    int64_t* place
+    size_t promised  # row keys
+    uint64_t outer, inner  # of an example
+    Py_ssize_t fixed, size
+    int64_t* place  # the slots of an example, or where columns of the other go; NULL: to the same
 
 
 cdef part_of(
-    Counts self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner, int sign,
-    bint known,
+    Counts self, Counts other, const int64_t* place, Py_ssize_t size, Py_ssize_t fixed, uint64_t outer, uint64_t inner,
+    int sign, bint known,
 ):
-    """Prepare to count an example whose cells are placed."""
-    cdef Counted* data
-    if sign > 0 and self.counted.examples == COUNT_MAX:
+    """Prepare to count an example whose cells are placed, or to merge other counts."""
+    cdef Change* data
+    cdef size_t promised = 1 if other is None else other.counted.rows.used
+    cdef bint possible = True
+    if sign > 0 and (1 if other is None else other.counted.examples) > COUNT_MAX - self.counted.examples:
         return FULL
-    data = <Counted*>malloc(sizeof(Counted) + slots * sizeof(Py_ssize_t))
-    if data == NULL or not se_sums_promise(&self.counted.rows, 1):
+    data = <Change*>calloc(1, sizeof(Change) + (size if place != NULL else 0) * sizeof(int64_t))
+    if data == NULL or not se_sums_promise(&self.counted.rows, promised):
         free(data)
         raise MemoryError
-    data.change.counts, data.change.other, data.change.promised = <PyObject*>self, NULL, 1
-    data.outer, data.inner, data.by, data.slots, data.slot = outer, inner, sign, slots, <Py_ssize_t*>(data + 1)
-    if slots:
-        memcpy(data.slot, slot, slots * sizeof(Py_ssize_t))
-    part = se_part_new(commit_example, data, release, self)
+    data.counts, data.promised, data.by = <PyObject*>self, promised, sign
+    data.outer, data.inner, data.fixed, data.size = outer, inner, fixed, size
+    if place != NULL:
+        data.place = <int64_t*>(data + 1)
+        memcpy(data.place, place, size * sizeof(int64_t))
+    if other is not None:
+        Py_INCREF(other)
+        data.other = <PyObject*>other
+    part = se_part_new(commit_change, data, release, self)
     if sign < 0 and not known:
-        if not se_take_back(&self.counted, data.slot, slots, fixed, outer, inner):
-            return REFUSED
-        se_add_example(&self.counted, data.slot, slots, outer, inner, 1)
-    return part
+        if other is not None:
+            possible = se_includes(&self.counted, &other.counted, data.place, size, fixed)
+        else:
+            possible = se_take_back(&self.counted, data.place, size, fixed, outer, inner)
+            if possible:
+                se_add_example(&self.counted, data.place, size, outer, inner, 1)
+    return part if possible else REFUSED
 
 
-cdef void commit_example(void* data) noexcept:
-    cdef Counted* part = <Counted*>data
-    cdef se_counts* counts = &(<Counts>part.change.counts).counted
-    se_add_example(counts, part.slot, part.slots, part.outer, part.inner, part.by)
-    if part.by < 0:
-        se_note_gone(counts, part.slot, part.slots)
-    end_promise(&part.change)
-
-
-cdef void commit_merge(void* data) noexcept:
-    cdef Merged* part = <Merged*>data
-    cdef const se_counts* other = &(<Counts>part.change.other).counted
-    se_add_counts(&(<Counts>part.change.counts).counted, other, part.place, part.width, part.fixed, part.by)
-    end_promise(&part.change)
+cdef void commit_change(void* data) noexcept:
+    cdef Change* part = <Change*>data
+    cdef se_counts* counts = &(<Counts>part.counts).counted
+    if part.other != NULL:
+        se_add_counts(counts, &(<Counts>part.other).counted, part.place, part.size, part.fixed, part.by)
+    else:
+        se_add_example(counts, part.place, part.size, part.outer, part.inner, part.by)
+        if part.by < 0:
+            se_note_gone(counts, part.place, part.size)
+    end_promise(part)
 
 
 cdef void end_promise(Change* change) noexcept:
@@ -485,6 +494,35 @@ cdef int count_dense_rows(Counts self, se_rows* rows, se_scores* scores, Py_ssiz
     if seen <= 1:
         self.counted.examples += rows.rows
     return seen
+
+
+cdef const uint8_t* start_of_bytes(array, ptrdiff_t* stride) except? NULL:
+    cdef const uint8_t[:, :] cells
+    stride[0] = 0
+    if array is None:
+        return NULL
+    cells = array
+    stride[0] = cells.strides[0]
+    return &cells[0, 0] if cells.shape[0] and cells.shape[1] else NULL
+
+
+cdef int read_rows(se_rows* rows, true, pred, masked) except -1:
+    """Point to rows of 0 and 1; without predictions, scores take their place."""
+    rows.rows, rows.columns = true.shape
+    rows.true_cells = rows.pred_cells = NULL
+    rows.true_ = start_of_bytes(true, &rows.true_stride)
+    rows.pred = start_of_bytes(pred, &rows.pred_stride)
+    rows.masked = start_of_bytes(masked, &rows.masked_stride)
+    return 0
+
+
+cdef int check(int written) except -1:
+    """Raise what is wrong where a loop over lists could not go on."""
+    if written == -1:
+        raise MemoryError
+    if written == -2:
+        raise IndexError("a list, a column or a code is out of range")
+    return 0
 
 
 cdef void bytes_of(se_cells* cells, const uint8_t** at, ptrdiff_t* stride, se_cells** rest) noexcept:
@@ -545,3 +583,66 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
     finally:
         free(memory)
         free(rows.places)
+
+
+# -- exact sums of weights; `streameval.kernel.decisions.rows` says what they mean ---------------------------------------
+
+cdef class Sums:
+    """Room for sums of weights, and what they become."""
+
+    cdef se_weighed to
+    cdef se_sums groups
+    cdef object weights, of_column, of_key
+
+    def __cinit__(self, weights, Py_ssize_t columns):
+        cdef const double[::1] factors = weights
+        cdef Py_ssize_t rows = factors.shape[0]
+        cdef int64_t[:, :, ::1] cells
+        cdef int64_t[:, ::1] sums
+        self.weights = weights
+        self.to.weights = &factors[0] if rows else NULL
+        se_span(self.to.weights, rows, &self.to.lowest, &self.to.highest)
+        self.to.limbs = (self.to.highest - self.to.lowest) // 32 + 3
+        # One more than needed, so that nothing is empty.
+        cells = self.of_column = np.zeros((columns + 1, 4, self.to.limbs), np.int64)
+        sums = self.of_key = np.zeros((rows + 1, self.to.limbs), np.int64)
+        self.to.of_column, self.to.of_key, self.to.keys = &cells[0, 0, 0], &sums[0, 0], &self.groups
+        if not se_sums_init(&self.groups, 64, 1):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.groups.places)
+
+    cdef result(self):
+        true, pred, both, masked = self.of_column[:len(self.of_column) - 1].transpose(1, 0, 2)
+        cells = np.stack([np.zeros_like(both), true - both, pred - both, both, masked], axis=1)
+        keys, numbers = entries_of(&self.groups)
+        return Weighed(-self.to.lowest, cells, keys, self.of_key[numbers[:, 0] - 1])
+
+
+def weigh_dense(true, pred, masked, weights):
+    cdef Sums sums = Sums(weights, true.shape[1])
+    cdef se_rows rows
+    cdef int done
+    read_rows(&rows, true, pred, masked)
+    with nogil:
+        done = se_weigh_dense(&rows, &sums.to)
+    if not done:
+        raise MemoryError
+    return sums.result()
+
+
+def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, masked, named, weights):
+    cdef Sums sums = Sums(weights, width)
+    cdef se_lists sides[4]
+    cdef int64_t[::1] mark = np.zeros(width + 1, np.int64), cells = np.zeros(5 * width + 1, np.int64)
+    cdef se_sums rows
+    cdef int written
+    arrays = borrow_all(sides, true, pred, masked, named, False, True, examples, width)
+    if not se_sums_init(&rows, 64, 1):
+        raise MemoryError
+    with nogil:
+        written = se_count_lists(examples, sides, width, &cells[0], &rows, &mark[0], &sums.to)
+    free(rows.places)
+    check(written)
+    return sums.result()

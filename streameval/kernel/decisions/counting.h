@@ -179,58 +179,30 @@ static inline uint64_t se_digit(uint64_t number, int shift, int from) {
     return (left >= 0 ? number << left : number >> -left) & (((uint64_t)1 << SE_DIGIT) - 1);
 }
 
-static inline uint64_t se_sum_of_bytes(uint64_t lanes) {
-    const uint64_t even = 0x00FF00FF00FF00FFull;
-    return ((lanes & even) + (lanes >> 8 & even)) * 0x0001000100010001ull >> 48;
-}
-
 /* Or one row, moved by `bit`, into the bytes of a group of rows: true, predicted, both (left out), masked. */
 SE_INLINE void se_gather(
-    const se_rows *in, ptrdiff_t r, int bit, int hides, uint8_t *__restrict group, uint64_t *outer, uint64_t *inner) {
-    const uint64_t ones = 0x0101010101010101ull;
-    const ptrdiff_t columns = in->columns, whole = columns / SE_WORD * SE_WORD;
-    const ptrdiff_t wide = (columns + SE_WORD - 1) / SE_WORD * SE_WORD;
+    const se_rows *in, ptrdiff_t r, int bit, int hides, uint8_t *group, uint64_t *outer, uint64_t *inner) {
+    const ptrdiff_t columns = in->columns, wide = (columns + SE_WORD - 1) / SE_WORD * SE_WORD;
     const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
-    const uint8_t *m = hides ? in->masked + r * in->masked_stride : NULL;
-    uint64_t nt = 0, np = 0, nb = 0, nm = 0;
-    for (ptrdiff_t start = 0; start < whole; start += 255 * SE_WORD) { /* more words could overflow a byte */
-        const ptrdiff_t end = whole - start < 255 * SE_WORD ? whole : start + 255 * SE_WORD;
-        uint64_t lt = 0, lp = 0, lb = 0, lm = 0;
-        for (ptrdiff_t j = start; j < end; j += SE_WORD) {
-            uint64_t a, b, hid;
-            uint64_t *bits = (uint64_t *)(group + j);
-            memcpy(&a, t + j, SE_WORD);
-            memcpy(&b, p + j, SE_WORD);
-            if (hides) {
-                memcpy(&hid, m + j, SE_WORD);
-                a &= ones ^ hid;
-                b &= ones ^ hid;
-                bits[3 * wide / SE_WORD] |= hid << bit;
-                lm += hid;
-            }
-            bits[0] |= a << bit;
-            bits[wide / SE_WORD] |= b << bit;
-            lt += a;
-            lp += b;
-            lb += a & b;
+    const uint8_t *m = hides ? in->masked + r * in->masked_stride : NULL, one = (uint8_t)(1 << bit);
+    uint8_t *__restrict in_true = group, *__restrict in_pred = group + wide, *__restrict hidden = group + 3 * wide;
+    *outer = *inner = 0;
+    for (ptrdiff_t start = 0, end; start < columns; start = end) {
+        uint8_t nt = 0, np = 0, nb = 0, nm = 0; /* of so few columns that they do not overflow */
+        end = columns - start < 240 ? columns : start + 240;
+        for (ptrdiff_t j = start; j < end; j++) {
+            const uint8_t hid = hides ? m[j] : 0, a = t[j] & (hid ^ 1), b = p[j] & (hid ^ 1);
+            in_true[j] |= (uint8_t)-a & one;
+            in_pred[j] |= (uint8_t)-b & one;
+            if (hides) hidden[j] |= (uint8_t)-hid & one;
+            nt += a;
+            np += b;
+            nb += a & b;
+            nm += hid;
         }
-        nt += se_sum_of_bytes(lt);
-        np += se_sum_of_bytes(lp);
-        nb += se_sum_of_bytes(lb);
-        nm += se_sum_of_bytes(lm);
+        *outer += nt | (uint64_t)np << 32;
+        *inner += nb | (uint64_t)nm << 32;
     }
-    for (ptrdiff_t j = whole; j < columns; j++) {
-        const uint8_t hid = hides ? m[j] : 0, a = t[j] & (hid ^ 1), b = p[j] & (hid ^ 1);
-        group[j] |= (uint8_t)(a << bit);
-        group[wide + j] |= (uint8_t)(b << bit);
-        group[3 * wide + j] |= (uint8_t)(hid << bit);
-        nt += a;
-        np += b;
-        nb += a & b;
-        nm += hid;
-    }
-    *outer = nt | np << 32;
-    *inner = nb | nm << 32;
 }
 
 /* What each byte weighs, for one digit of eight weights; 0 if all of it is nothing. */

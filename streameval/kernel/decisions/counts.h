@@ -48,7 +48,7 @@ SE_INLINE int64_t se_mentions(const se_counts *c, ptrdiff_t column) {
 
 /* Count an example (by 1), for whose row key there is room, or take it back (by -1). */
 SE_INLINE void se_add_example(
-    se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, uint64_t outer, uint64_t inner, int by) {
+    se_counts *c, const int64_t *slot, ptrdiff_t slots, uint64_t outer, uint64_t inner, int by) {
     for (ptrdiff_t i = 0; i < slots; i++) c->cell[slot[i]] += by;
     se_sums_add(&c->rows, outer, inner, by);
     c->examples += by;
@@ -99,7 +99,7 @@ static int se_look(se_counts *c) {
 }
 
 /* How many columns beyond the declared ones are mentioned no more, of those of an example that was taken back. */
-SE_INLINE uint64_t se_gone(const se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
+SE_INLINE uint64_t se_gone(const se_counts *c, const int64_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
     uint64_t gone = 0;
     for (ptrdiff_t i = 0; i < slots; i++) gone += slot[i] >= 5 * fixed && !se_mentions(c, slot[i] / 5);
     return gone;
@@ -108,7 +108,7 @@ SE_INLINE uint64_t se_gone(const se_counts *c, const ptrdiff_t *slot, ptrdiff_t 
 /* Whether no label is mentioned by more examples, and no example mentions more labels, than there are, once an example
    was taken back. Columns that at most half of the examples mention need no look for half as many reverts, since an
    example that is added raises the number of examples too. */
-static int se_stays_possible(se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
+static int se_stays_possible(se_counts *c, const int64_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
     if (c->spare <= 0) {
         if (!se_look(c)) return 0;
     } else {
@@ -127,7 +127,7 @@ static int se_stays_possible(se_counts *c, const ptrdiff_t *slot, ptrdiff_t slot
 
 /* Take an example back, unless what is left could not be the counts of any examples: then 0. */
 static int se_take_back(
-    se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, ptrdiff_t fixed, uint64_t outer, uint64_t inner) {
+    se_counts *c, const int64_t *slot, ptrdiff_t slots, ptrdiff_t fixed, uint64_t outer, uint64_t inner) {
     if (!c->examples || se_sums_count(&c->rows, outer, inner) < 1) return 0;
     for (ptrdiff_t i = 0; i < slots; i++)
         if (c->cell[slot[i]] < 1) return 0;
@@ -138,7 +138,7 @@ static int se_take_back(
 }
 
 /* Note that an example was taken back which was surely counted, for what the last full look saw. */
-static void se_note_gone(se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots) {
+static void se_note_gone(se_counts *c, const int64_t *slot, ptrdiff_t slots) {
     const uint64_t gone = se_gone(c, slot, slots, 0);
     c->spare -= c->spare > 0;
     c->present -= gone < c->present ? gone : c->present;

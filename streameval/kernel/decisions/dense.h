@@ -52,14 +52,6 @@ typedef struct {
         }                                                                                                             \
         return finite;                                                                                                \
     }
-#define SE_DECIDE_BOTH                                                                                                \
-    SE_DECIDE(SE_(decide_float), float)                                                                               \
-    SE_DECIDE(SE_(decide_double), double)                                                                             \
-    SE_TARGET static int SE_(decide)(                                                                                 \
-        const se_scores *scores, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *to) {                   \
-        return scores->narrow ? SE_(decide_float)(scores, start, rows, columns, to)                                   \
-                              : SE_(decide_double)(scores, start, rows, columns, to);                                 \
-    }
 
 /* Rows at least so many bytes ahead are fetched before they are needed: processors do not foresee steps from row to row
    well. Measured: a quarter less time for rows of 100 bytes, half for rows of 1,000; 2,048 gains less, 8,192 no more. */
@@ -111,8 +103,6 @@ SE_WITHIN void SE_(fold)(const uint64_t *totals, int vectors, uint64_t *keys) {
     for (int i = 0; i < vectors; i++) keys[i] = totals[i];
 }
 
-SE_DECIDE_BOTH
-SE_NARROW(SE_TARGET, SE_)
 #include "dense_loop.h"
 
 #ifdef SE_X86
@@ -183,8 +173,6 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
     return rows;
 }
 
-SE_DECIDE_BOTH
-SE_NARROW(SE_TARGET, SE_)
 #include "dense_loop.h"
 
 /* -- AVX-512: sixty-four columns, or two, four or eight rows ---------------------------------------------------------- */
@@ -250,8 +238,6 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
     return in->rows;
 }
 
-SE_DECIDE_BOTH
-SE_NARROW(SE_TARGET, SE_)
 #include "dense_loop.h"
 #endif
 
@@ -275,7 +261,7 @@ static int se_has(int vector) {
         return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512vbmi");
     }
-    if (vector == 32) return __builtin_cpu_supports("avx2") != 0;
+    if (vector == 32) return se_has_avx2();
 #endif
     return vector == SE_WORD;
 }

@@ -136,6 +136,16 @@ SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to)
     return in->masked ? SE_(block_of)(in, 1, to) : SE_(block_of)(in, 0, to);
 }
 
+SE_NARROW(SE_TARGET, SE_)
+SE_DECIDE(SE_(decide_float), float)
+SE_DECIDE(SE_(decide_double), double)
+
+SE_TARGET static int SE_(decide)(
+    const se_scores *scores, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *to) {
+    if (scores->narrow) return SE_(decide_float)(scores, start, rows, columns, to);
+    return SE_(decide_double)(scores, start, rows, columns, to);
+}
+
 #undef SE_
 #undef SE_TARGET
 #undef SE_VECTOR

@@ -108,6 +108,20 @@ def _joined(rows: dict[RowKey, int], keys: Iterable[tuple[RowKey, int]]) -> dict
     return total
 
 
+def _binary(side: Any, fixed: int, bound: float | None) -> dict[Any, int] | None:
+    """What a plain set or mapping says of string labels, or a row of columns; None if it is another."""
+    if type(side) is np.ndarray and side.shape == (fixed,) and side.dtype.kind in "biuf":
+        said = dict(enumerate(side.tolist()))
+    elif type(side) in (set, dict) and set(map(type, side)) <= {str}:
+        said = side if type(side) is dict else dict.fromkeys(side, True)
+    else:
+        return None
+    kinds, values = set(map(type, said.values())), said.values()
+    if bound is not None and kinds == {float}:
+        return {label: score >= bound for label, score in said.items()} if all(map(isfinite, values)) else None
+    return said if kinds <= {bool} or (bound is None and kinds <= {bool, int} and {*values} <= {0, 1}) else None
+
+
 class Counts(Table):
     """Five counts per column, how many examples had each row key, and how many examples there were.
 
@@ -119,14 +133,12 @@ class Counts(Table):
     With ``most`` examples, `count_example` counts no more.
     """
 
-    __slots__ = ("_last", "most", "weights")
+    __slots__ = ("most", "weights")
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
         self.weights: Cell | None = None
         self.most = _COUNT_MAX
-        # The labels of the last mapping, and where the counts of each start.
-        self._last: tuple[tuple[object, ...], IntArray] = (), np.zeros(0, np.int64)
 
     @property
     def _value(self) -> _Value:
@@ -153,8 +165,8 @@ class Counts(Table):
         """Prepare to count one example, or to take it back (sign -1), if its form is common and its labels are known.
 
         ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. With a
-        ``threshold``, numbers in ``y_pred`` are scores. Only these are read: sets of strings; such a set and a mapping
-        to scores; mappings with the same string labels and values 0 and 1; rows. The compiled twin reads more forms.
+        ``threshold``, numbers in ``y_pred`` are scores. Sets and mappings of strings and rows of declared labels are
+        read; the compiled twin reads more forms.
         """
         placed = self.place_example(columns, fixed, y_true, y_pred, threshold)
         return OTHER if placed is None else self.prepare_example(*placed, fixed, sign)
@@ -207,69 +219,22 @@ class Counts(Table):
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None
     ) -> tuple[IntArray, RowKey] | None:
         """Slots and row key of what `prepare_plain` reads, or None."""
-        if type(y_true) is set and (type(y_pred) is set or (type(y_pred) is dict and threshold is not None)):
-            return self._place_sets(columns, fixed, y_true, y_pred, threshold)
-        if type(y_true) is np.ndarray and type(y_pred) is np.ndarray:
-            return self._place_rows(fixed, y_true, y_pred) if threshold is None or y_pred.dtype == np.bool_ else None
-        if type(y_true) is not dict or type(y_pred) is not dict or threshold is not None:
+        true, pred, rows = _binary(y_true, fixed, None), _binary(y_pred, fixed, threshold), type(y_true) is np.ndarray
+        if true is None or pred is None or rows is not (type(y_pred) is np.ndarray):
             return None
-        labels, predicted = (*y_true,), [*y_pred.values()]
-        if len(labels) != len(predicted) or set(map(type, labels)) != {str}:
-            return None  # before comparing: what is not plain may equal anything
-        if (*y_pred,) != labels:
-            if y_pred.keys() != y_true.keys():
-                return None
-            predicted = [y_pred[label] for label in labels]
-        if not {*map(type, y_true.values()), *map(type, predicted)} <= {bool, int}:
+        outcomes = {**dict.fromkeys(pred, 0), **true}
+        for label in [label for label, guess in pred.items() if guess]:
+            outcomes[label] += 2
+        places = [*outcomes] if rows else [*map(columns.get, outcomes)]
+        if None in places:
             return None
-        try:
-            true, pred = bytes(y_true.values()), bytes(predicted)
-        except ValueError:
-            return None
-        if (true + pred).translate(None, b"\0\1"):
-            return None
-        known, first = self._last
-        if known != labels:
-            if not columns.keys() >= y_true.keys():
-                return None
-            first = 5 * np.array([columns[label] for label in labels], np.int64)
-            self._last = labels, first
-            self.reserve(int(first.max(initial=-5)) // 5 + 1)
-        # The outcomes of all labels at once, as the digits of two integers in base 256.
-        outcomes = (int.from_bytes(true, "little") + 2 * int.from_bytes(pred, "little")).to_bytes(len(true), "little")
-        slots, hits = first + np.frombuffer(outcomes, np.uint8), outcomes.count(3)
-        if fixed:
-            slots = slots[(slots != first) | (first >= 5 * fixed)]
-        return slots, (hits + outcomes.count(1), hits + outcomes.count(2), hits, 0)
-
-    def _place_sets(
-        self, columns: Mapping[Any, int], fixed: int, true: set[Any], named: set[Any] | dict[Any, Any], bound: Any
-    ) -> tuple[IntArray, RowKey] | None:
-        if not {*map(type, true), *map(type, named)} <= {str} or not columns.keys() >= (pred := {*named}) | true:
-            return None
-        if isinstance(named, dict):
-            if not {*map(type, named.values())} <= {float} or not all(map(isfinite, named.values())):
-                return None
-            pred = {label for label, score in named.items() if score >= bound}
-        slots = [5 * columns[label] + (3 if label in pred else 1) for label in true]
-        slots += [5 * columns[label] + 2 for label in pred - true]
-        if pred is not named:
-            slots += [5 * columns[label] for label in {*named} - pred - true if columns[label] >= fixed]
-        self.reserve(max(slots, default=-5) // 5 + 1)
-        return np.array(slots, np.int64), (len(true), len(pred), len(true & pred), 0)
-
-    @staticmethod
-    def _place_rows(
-        fixed: int, y_true: np.ndarray[Any, Any], y_pred: np.ndarray[Any, Any]
-    ) -> tuple[IntArray, RowKey] | None:
-        if not y_true.shape == y_pred.shape == (fixed,) or not {y_true.dtype.kind, y_pred.dtype.kind} <= {*"biu"}:
-            return None
-        true, pred = y_true.tolist(), y_pred.tolist()
-        if not {*true, *pred} <= {0, 1}:
-            return None
-        outcomes = [actual + 2 * guess for actual, guess in zip(true, pred, strict=True)]
-        slots = [5 * column + outcome for column, outcome in enumerate(outcomes) if outcome]
-        return np.array(slots, np.int64), (sum(true), sum(pred), outcomes.count(3), 0)
+        self.reserve(max(places, default=-1) + 1)
+        each = [*outcomes.values()]
+        hits = each.count(3)
+        slots = [
+            5 * column + outcome for column, outcome in zip(places, each, strict=True) if outcome or column >= fixed
+        ]
+        return np.array(slots, np.int64), (each.count(1) + hits, each.count(2) + hits, hits, 0)
 
     def read_scores(self, *_: object) -> tuple[UInt8Array, UInt8Array, ScoreArray] | None:
         """Truths, predictions and scores of rows of plain arrays of all labels, as matrices; None if there are others.

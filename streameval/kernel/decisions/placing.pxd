@@ -13,7 +13,7 @@ cdef class Placing:
     cdef int64_t* mark
     cdef int64_t turn
     # The columns of the example at hand, and then its slots; behind the marks.
-    cdef Py_ssize_t* touched
+    cdef int64_t* touched
     # Its rows.
     cdef uint8_t* bytes
     # How many columns, from the first on, are known to be those of the labels 0, 1, 2 ...

@@ -68,7 +68,7 @@ cdef class Placing:
         self.reserve(len(columns))
         if self.mark == NULL:
             self.mark = <int64_t*>calloc(3 * self.width, sizeof(int64_t))
-            self.touched, self.turn = <Py_ssize_t*>(self.mark + self.width), 0
+            self.touched, self.turn = self.mark + self.width, 0
             self.bytes = <uint8_t*>(self.touched + self.width)
         if self.known == NULL:
             self.known = <Known*>calloc(2 * REMEMBERED, sizeof(Known))
@@ -187,10 +187,7 @@ cdef class Placing:
                 return None
             if score - score != 0:
                 return None
-            if position < REMEMBERED:
-                column = remembered(self, columns, key, REMEMBERED + position)
-            else:
-                column = column_of(self, columns, key)
+            column = remembered(self, columns, key, 1, position)
             if column < 0:
                 return None
             to[position], cell[4 + position] = score, column
@@ -254,10 +251,12 @@ cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
     return -1
 
 
-cdef inline Py_ssize_t remembered(Placing self, dict columns, PyObject* key, Py_ssize_t place) except -2:
-    """The column of the key at some place of a mapping, which tends to be the key of the last example."""
+cdef inline Py_ssize_t remembered(Placing self, dict columns, PyObject* key, int which, Py_ssize_t position) except -2:
+    """The column of a key of a mapping, which tends to stand where it did in the last example."""
     cdef Py_ssize_t column
-    cdef Known* known = &self.known[place]
+    cdef Known* known = &self.known[which * REMEMBERED + position]
+    if position >= REMEMBERED:
+        return column_of(self, columns, key)
     if known.key == key:
         return known.column
     column = column_of(self, columns, key)
@@ -276,7 +275,7 @@ cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_tru
     cdef PyObject* guess
     cdef Py_ssize_t at = 0, place = 0, position = 0, slots = 0, column
     cdef int true, pred
-    if PyDict_Size(y_true) != PyDict_Size(y_pred) or PyDict_Size(y_true) > min(self.width, REMEMBERED):
+    if PyDict_Size(y_true) != PyDict_Size(y_pred) or PyDict_Size(y_true) > self.width:
         return -1
     while PyDict_Next(y_true, &at, &key, &actual) and PyDict_Next(y_pred, &place, &other, &guess):
         if key != other:
@@ -284,7 +283,7 @@ cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_tru
         true, pred = binary_of(self, actual, False), binary_of(self, guess, self.scored)
         if true < 0 or pred < 0:
             return -1
-        column = remembered(self, columns, key, position)
+        column = remembered(self, columns, key, 0, position)
         if column < 0:
             return -1
         position += 1
@@ -308,10 +307,7 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
             says = binary_of(self, value, self.scored and bit == 2)
             if says < 0:
                 return 0
-            if position < REMEMBERED:
-                column = remembered(self, columns, key, (bit - 1) * REMEMBERED + position)
-            else:
-                column = column_of(self, columns, key)
+            column = remembered(self, columns, key, bit - 1, position)
             if column < 0:
                 return 0
             position += 1

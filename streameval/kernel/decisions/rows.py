@@ -14,32 +14,17 @@ _LIMB, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 def dense_rows(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, cells: IntArray) -> IntArray:
     """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
     sides = _sides(true, pred, mask)
-    in_true, in_pred, in_both, *in_masked = map(_column_sums, sides)
-    cells[:, 0] += len(true) - in_true - in_pred + in_both - sum(in_masked)
-    cells[:, 1] += in_true - in_both
-    cells[:, 2] += in_pred - in_both
-    cells[:, 3] += in_both
-    cells[:, 4] += sum(in_masked)
-    keys = np.zeros((len(true), 4), np.int64)
-    for which, side in enumerate(sides):
-        keys[:, which] = _column_sums(side.T)
-    return keys
+    in_true, in_pred, both, masked = (side.sum(axis=0, dtype=np.int64) for side in sides)
+    neither = len(true) - in_true - in_pred + both - masked
+    cells += np.stack([neither, in_true - both, in_pred - both, both, masked], axis=1)
+    return np.stack([side.sum(axis=1, dtype=np.int64) for side in sides], axis=1)
 
 
 def _sides(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> tuple[UInt8Array, ...]:
-    """Where a truth that is not masked is true, predicted, both; and where it is masked, unless it is nowhere."""
-    if mask is None:
-        return true, pred, true & pred
+    """Where a truth that is not masked is true, predicted, both; and where it is masked."""
+    mask = np.zeros_like(true) if mask is None else mask
     true, pred = true & ~mask, pred & ~mask
     return true, pred, true & pred, mask
-
-
-def _column_sums(bits: UInt8Array) -> IntArray:
-    """How many bytes of each column are 1: counted as bytes, which hold at most 255."""
-    total = np.zeros(bits.shape[1], np.int64)
-    for start in range(0, len(bits), 255):
-        total += np.einsum("ij->j", bits[start : start + 255])
-    return total
 
 
 def list_cells(
@@ -112,11 +97,10 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
 def weigh_dense(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, weights: FloatArray) -> Weighed:
     """Sum the weights of rows of 0 and 1."""
     scale, digits = limbs(weights)
-    total, sides = np.zeros((4, true.shape[1], digits.shape[1]), np.int64), _sides(true, pred, mask)
+    total, sides = np.zeros((4, true.shape[1], digits.shape[1]), np.int64), np.stack(_sides(true, pred, mask))
     for start in range(0, len(digits), 1024):  # so that what is converted stays in cache
         part = slice(start, start + 1024)
-        for sums, side in zip(total, sides, strict=False):
-            sums += (side[part].astype(np.float64).T @ digits[part]).astype(np.int64)
+        total += (sides[:, part].transpose(0, 2, 1).astype(np.float64) @ digits[part]).astype(np.int64)
     in_true, in_pred, both, masked = total
     cells = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, masked], axis=1)
     keys = dense_rows(true, pred, mask, np.zeros((true.shape[1], 5), np.int64))

@@ -12,16 +12,6 @@ cdef extern from "packing/packing.h" nogil:
     int sp_width(const char*, Py_ssize_t, Py_ssize_t)
     void sp_write(const char*, Py_ssize_t, Py_ssize_t, int, uint8_t*)
     uint64_t sp_read(const uint8_t*, Py_ssize_t, int, int64_t*)
-    ctypedef struct sp_marginals:
-        const int64_t* cells
-        const int64_t* keys
-        const int64_t* times
-        Py_ssize_t labels
-        Py_ssize_t fixed
-        Py_ssize_t distinct
-        int64_t examples
-    int sp_addable(const sp_marginals*)
-    int sp_can_be(const sp_marginals*)
 
 
 def pack_columns(table, int least):
@@ -76,13 +66,44 @@ def unpack_columns(bytes data, Py_ssize_t at, Py_ssize_t end, Py_ssize_t length,
 
 
 def can_be(int64_t examples, Py_ssize_t fixed, cells, keys, times):
-    cdef const int64_t[::1, :] cell = np.asfortranarray(cells), key = np.asfortranarray(keys)
-    cdef const int64_t[::1] time = np.ascontiguousarray(times)
-    cdef sp_marginals to
-    if cell.shape[1] != 5 or key.shape[1] != 4 or key.shape[0] != time.shape[0] or not 0 <= fixed <= cell.shape[0]:
+    cdef const int64_t[:, :] cell = cells, key = keys
+    cdef const int64_t[:, :] time = times.reshape(-1, 1)
+    cdef Py_ssize_t labels = cell.shape[0], distinct = time.shape[0], place, part
+    cdef int64_t by_example[4], by_label[5], total = 0, mentions, rise
+    if cell.shape[1] != 5 or key.shape[1] != 4 or key.shape[0] != distinct or not 0 <= fixed <= labels:
         raise IndexError("marginals are of other shapes")
-    to.examples, to.fixed, to.labels, to.distinct = examples, fixed, cell.shape[0], time.shape[0]
-    to.cells = &cell[0, 0] if to.labels else NULL
-    to.keys = &key[0, 0] if to.distinct else NULL
-    to.times = &time[0] if to.distinct else NULL
-    return bool(sp_can_be(&to)) if sp_addable(&to) else twin.can_be(examples, fixed, cells, keys, times)
+    if 5 * max(top(cell), (top(key) + 1) * (top(time) + 1)) * max(labels, distinct) >= 4e18:
+        return twin.can_be(examples, fixed, cells, keys, times)  # what is added up could pass 64 bits
+    by_example[:] = [0, 0, 0, 0]
+    by_label[:] = [0, 0, 0, 0, 0]
+    for place in range(distinct):
+        rise = place == 0
+        for part in range(4):
+            if not rise:
+                rise = key[place, part] - key[place - 1, part]
+            by_example[part] += time[place, 0] * key[place, part]
+        if rise <= 0 or not time[place, 0] or key[place, 2] > min(key[place, 0], key[place, 1]):
+            return False
+        if key[place, 0] + key[place, 1] - key[place, 2] + key[place, 3] > labels:
+            return False
+        total += time[place, 0]
+    for place in range(labels):
+        mentions = 0
+        for part in range(5):
+            mentions += cell[place, part]
+            by_label[part] += cell[place, part]
+        if mentions > examples or (cell[place, 0] != 0 if place < fixed else mentions == 0):
+            return False
+    return (
+        total == examples and by_example[0] == by_label[3] + by_label[1] and by_example[1] == by_label[3] + by_label[2]
+        and by_example[2] == by_label[3] and by_example[3] == by_label[4]
+    )
+
+
+cdef double top(const int64_t[:, :] table) noexcept nogil:
+    cdef Py_ssize_t row, column
+    cdef int64_t most = 0
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            most = max(most, table[row, column])
+    return <double>most

@@ -186,38 +186,19 @@ cdef class Tape:
 
     def prepare_one(self, slots, double weight, int64_t stamp):
         cdef const int64_t[::1] slot = slots
-        return self.part_of(<Py_ssize_t*>&slot[0] if len(slots) else NULL, slot.shape[0], weight, stamp)
-
-    cdef part_of(self, const Py_ssize_t* slot, Py_ssize_t slots, double weight, int64_t stamp):
         cdef Py_ssize_t position
-        cdef Appended* data = <Appended*>calloc(1, sizeof(Appended) + slots * sizeof(int32_t))
+        cdef Appended* data = <Appended*>calloc(1, sizeof(Appended) + slot.shape[0] * sizeof(int32_t))
         if data == NULL:
             raise MemoryError
-        describe(data, slots, weight, stamp)
+        describe(data, slot.shape[0], weight, stamp)
         data.tape = <PyObject*>self
         part = se_part_new(commit_append, data, release_append, self)
-        for position in range(slots):
+        for position in range(slot.shape[0]):
             (<int32_t*>(data + 1))[position] = <int32_t>slot[position]
         data.items[SLOT] = data + 1
         self.reserve(data)
         self.promise(data, 1)
         return part
-
-    def prepare_slide(
-        self, Counts counts, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold,
-        Py_ssize_t size, int64_t stamp, int64_t limit,
-    ):
-        cdef Py_ssize_t late
-        if self.weighted or self.written[SCORE] or max(counts.width, len(columns)) > 0x7FFFFFFF // 10:
-            return OTHER
-        part = counts.prepare_plain(columns, fixed, y_true, y_pred, threshold, 1)
-        if isinstance(part, int):
-            return part
-        parts = [part, self.part_of(counts.touched, counts.landed, 1.0, stamp)]
-        late = self.late(size - 1, limit)
-        if late:
-            parts.append(self.prepare_drop(late, counts))
-        return parts
 
     cdef void promise(self, Appended* data, int by) noexcept:
         cdef int part

@@ -110,10 +110,6 @@ class Tape:
         """
         return OTHER
 
-    def prepare_slide(self, *_: object) -> list[Part] | int:
-        """Prepare what `slide` does; a code if it would change nothing."""
-        return OTHER
-
     def prepare_one(self, slots: IntArray, weight: float, stamp: int) -> Part:
         """Prepare to append one example without scores; the stamp is that of a timed tape."""
         none = np.zeros(0, np.int32), np.zeros(0, np.float32)
