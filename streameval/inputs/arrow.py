@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import Argument
 from streameval.inputs.lists import check_codes
-from streameval.kernel.backend import BACKEND, lists, strings
+from streameval.kernel.backend import BACKEND, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
 _VIEW = 40
@@ -86,9 +86,9 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
     size, dictionary = len(chunk.values), str(chunk.values.type).startswith("dictionary<")
     # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
     kind: Any = np.int32 if max(size, len(chunk.values.dictionary) if dictionary else 0) < 2**31 else np.int64
-    offsets = lists.from_zero(bounds, kind) if start >= 0 and end <= size else None
-    if offsets is None:
+    if start < 0 or end > size or (bounds[1:] < bounds[:-1]).any():
         raise InputError(f"{name} is damaged: its offsets do not bound lists within its {size} values")
+    offsets = (bounds - start).astype(kind)
     values = chunk.values.slice(start, end - start)
     if values.null_count:
         raise InputError(f"{name} holds null labels; drop them first")

@@ -122,14 +122,8 @@ cdef class Guards:
     cdef list changed, guards
 
     def __init__(self, changed, read=()):
-        self.guards = []
-        for guard in changed:  # mostly two, for which this is quicker than a dict
-            if guard not in self.guards:
-                self.guards.append(guard)
-        self.changed = self.guards
-        if read:
-            self.changed = list(self.guards)
-            self.guards += [guard for guard in dict.fromkeys(read) if guard not in self.changed]
+        self.changed = list(dict.fromkeys(changed))
+        self.guards = list(dict.fromkeys([*self.changed, *read]))
 
     def __enter__(self):
         cdef Py_ssize_t held = 0

@@ -141,22 +141,9 @@ class Guard:
         self.leave(changed=kind is None)
 
     @property
-    def reading(self) -> _Reading:
+    def reading(self) -> Guards:
         """What surrounds reads."""
-        return _Reading(self)
-
-
-class _Reading:
-    __slots__ = ("_guard",)
-
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-
-    def __enter__(self) -> None:
-        self._guard.enter(sys._getframe(1), changes=False)
-
-    def __exit__(self, *_: object) -> None:
-        self._guard.leave(changed=False)
+        return Guards([], [self])
 
 
 class Guards:

@@ -175,18 +175,7 @@ class Counts(Table):
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
     ) -> int:
         """Do at once what `prepare_plain` prepares, unless the guard is held, or there are weights."""
-
-        def count() -> int:
-            placed = self.place_example(columns, fixed, y_true, y_pred, threshold)
-            if placed is None:
-                return OTHER
-            value = self._value
-            if sign < 0 or value.examples == _COUNT_MAX:
-                return self._commit(self.prepare_example(*placed, fixed, sign))
-            self._cell.store(value.with_example(*placed, sign))
-            return DONE
-
-        return self._guarded(count)
+        return self._guarded(lambda: self._commit(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign)))
 
     def _guarded(self, count: Callable[[], int]) -> int:
         guard = self._cell.root.guard
@@ -254,7 +243,6 @@ class Counts(Table):
         """
         if sign > 0 and self.examples == _COUNT_MAX:
             return FULL
-
         self._value.check(slots)
         return self._prepared(lambda value: value.with_example(slots, key, sign), fixed, sign, known)
 

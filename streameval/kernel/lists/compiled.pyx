@@ -12,7 +12,6 @@ from streameval.kernel.lists.lists cimport borrow, se_lists, start_of
 
 import numpy as np
 
-from streameval.kernel.lists.numpy import from_zero  # which needs no loops of its own
 from streameval.kernel.types import DAMAGED
 
 cdef extern from "Python.h":
@@ -20,10 +19,7 @@ cdef extern from "Python.h":
     double PyLong_AsDouble(object) except? -1.0
 
 cdef extern from "lists/loops.h" nogil:
-    int SE_DAMAGED
     int se_order(ptrdiff_t, const se_lists*, bint)
-    int se_ends(const int64_t*, int64_t, int64_t, int64_t*)
-    void se_sort(const int64_t*, int64_t, int64_t*, int64_t*)
     int64_t se_held(const se_lists*, bint, int64_t, const int64_t*, int64_t)
     void se_take(const se_lists*, bint, const int64_t*, int64_t, void*, void*, int64_t)
 
@@ -85,25 +81,34 @@ def score_lists(dict columns, list examples):
     return offsets, chosen, values, spelled
 
 
-def grouped(codes, int64_t groups):
+def grouped(codes, Py_ssize_t groups):
     cdef const int64_t[::1] code = codes
-    cdef int64_t count = code.shape[0]
-    cdef int64_t[::1] end, starting, place
-    cdef int done = 0
-    ends = np.zeros(groups + 1, np.int64)
-    end = ends
-    if count:
-        with nogil:
-            done = se_ends(&code[0], count, groups, &end[0])
-        if done == SE_DAMAGED:
-            raise IndexError(f"a code is out of range: there are {groups} groups")
-    ends = ends[:groups]
-    if not done:
-        return None, ends
-    starts, order = ends.copy(), np.empty(count, np.int64)
-    starting, place = starts, order
+    cdef Py_ssize_t at, count = code.shape[0]
+    cdef int64_t before = 0, total = 0
+    cdef bint falls = False, fits = True
+    ends = np.zeros(groups, np.int64)
+    cdef int64_t[::1] end = ends, start, place
     with nogil:
-        se_sort(&code[0], count, &starting[0], &place[0])
+        for at in range(count):
+            if not 0 <= code[at] < groups:
+                fits = False
+                break
+            falls |= code[at] < before
+            before = code[at]
+            end[before] += 1
+        for at in range(groups):
+            total += end[at]
+            end[at] = total
+    if not fits:
+        raise IndexError(f"a code is out of range: there are {groups} groups")
+    if not falls:
+        return None, ends
+    order = np.empty(count, np.int64)
+    start, place = ends.copy(), order
+    with nogil:
+        for at in range(count - 1, -1, -1):
+            start[code[at]] -= 1
+            place[start[code[at]]] = at
     return order, ends
 
 

@@ -1,4 +1,4 @@
-/* The order of lists, and the rows of groups, in C: what each function computes is said in numpy.py. */
+/* The order of lists, and lists of some rows, in C: what each function computes is said in numpy.py. */
 
 #ifndef STREAMEVAL_LIST_LOOPS_H
 #define STREAMEVAL_LIST_LOOPS_H
@@ -13,31 +13,10 @@
    two loops without a branch: how often does a place not exceed the one before, and how often where a list starts? */
 SE_INLINE int se_order_of(ptrdiff_t rows, const se_lists *in, int wide) {
     const int64_t first = se_at(in->offsets, wide, 0), last = se_at(in->offsets, wide, rows);
-    int64_t outside = 0;
     uint64_t falls = 0, starts = 0;
     int back = 0;
     for (ptrdiff_t r = 0; r < rows; r++) back |= se_at(in->offsets, wide, r + 1) < se_at(in->offsets, wide, r);
-    if (back || first < 0 || last > in->held) return 0;
-    if (wide) {
-        const int64_t *places = (const int64_t *)in->places;
-        const uint64_t top = (uint64_t)in->limit - 1;
-        if (first < last) outside = places[first] | (int64_t)(top - (uint64_t)places[first]);
-        for (int64_t i = first + 1; i < last; i++) {
-            outside |= places[i] | (int64_t)(top - (uint64_t)places[i]);
-            falls += places[i] <= places[i - 1];
-        }
-    } else {
-        const int32_t *places = (const int32_t *)in->places;
-        const uint32_t top = in->limit > INT32_MAX ? INT32_MAX : (uint32_t)in->limit - 1;
-        int32_t beyond = 0;
-        if (first < last) beyond = places[first] | (int32_t)(top - (uint32_t)places[first]);
-        for (int64_t i = first + 1; i < last; i++) {
-            beyond |= places[i] | (int32_t)(top - (uint32_t)places[i]);
-            falls += places[i] <= places[i - 1];
-        }
-        outside = beyond;
-    }
-    if (outside < 0) return 0;
+    if (back || first < 0 || last > in->held || !se_scan(in, wide, first, last, &falls)) return 0;
     for (ptrdiff_t r = 0; r < rows; r++) {
         const int64_t at = se_at(in->offsets, wide, r);
         if (at > first && at < last && at < se_at(in->offsets, wide, r + 1))
@@ -62,26 +41,7 @@ static int se_order(ptrdiff_t rows, const se_lists *in, int wide) {
     return wide ? se_order_of(rows, in, 1) : se_order_of(rows, in, 0);
 }
 
-/* -- the rows of each group ---------------------------------------------------------------------------------------- */
-
-/* A counting sort: `ends` has a zero for each group and becomes where each ends. `order` is NULL if rows stand so. */
-static int se_ends(const int64_t *codes, int64_t count, int64_t groups, int64_t *ends) {
-    int falls = 0;
-    int64_t before = 0, total = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t code = codes[i];
-        if (code < 0 || code >= groups) return SE_DAMAGED;
-        falls |= code < before;
-        before = code;
-        ends[code]++;
-    }
-    for (int64_t group = 0; group < groups; group++) ends[group] = total += ends[group];
-    return falls;
-}
-
-static void se_sort(const int64_t *codes, int64_t count, int64_t *ends, int64_t *order) {
-    for (int64_t i = count; i-- > 0;) order[--ends[codes[i]]] = i;
-}
+/* -- lists of some rows -------------------------------------------------------------------------------------------- */
 
 /* How many entries the lists of some rows have; what is read is checked before it is used as an address. */
 static int64_t se_held(const se_lists *in, int wide, int64_t lists, const int64_t *rows, int64_t count) {

@@ -46,12 +46,6 @@ def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArr
     return np.cumsum([0, *map(len, examples)], dtype=np.int64), places, scores, str in kinds
 
 
-def from_zero(offsets: Places, kind: Any) -> Places | None:
-    """Offsets less the first of them, as int32 or int64, into which they fit; None if one is less than that before."""
-    shifted: Places = (offsets - offsets[:1]).astype(kind)
-    return None if (offsets[1:] < offsets[:-1]).any() else shifted
-
-
 def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
     """The rows in the order of their codes, None if they stand so; and for each code where its rows end."""
     if len(codes) and (codes.min() < 0 or codes.max() >= groups):

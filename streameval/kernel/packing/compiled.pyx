@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 import numpy as np
 
 from streameval.kernel.packing import numpy as twin
-from streameval.kernel.packing.numpy import BEYOND, CUT, OTHERWISE, WIDE, increasing
+from streameval.kernel.packing.numpy import BEYOND, CUT, OTHERWISE, WIDE
 
 cdef extern from "packing/packing.h" nogil:
     int sp_width(const char*, Py_ssize_t, Py_ssize_t)

@@ -21,44 +21,38 @@ static int sp_width(const char *from, ptrdiff_t step, ptrdiff_t length) {
     return width;
 }
 
-SE_INLINE void sp_write_as(const char *from, ptrdiff_t step, ptrdiff_t length, const int width, uint8_t *to) {
-    for (ptrdiff_t i = 0; i < length; i++) {
-        const uint64_t value = (uint64_t)sp_at(from, step, i);
-        for (int byte = 0; byte < width; byte++) to[i * width + byte] = (uint8_t)(value >> 8 * byte);
-    }
+/* The lowest byte first, on every machine. */
+SE_INLINE uint64_t sp_little(uint64_t value) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    return value;
 }
 
-/* The first `width` bytes of each integer, the lowest first. */
+/* The first `width` bytes of each integer, the lowest first. All eight are written, and then overwritten by the next. */
 static void sp_write(const char *from, ptrdiff_t step, ptrdiff_t length, int width, uint8_t *to) {
-    switch (width) {
-    case 1: sp_write_as(from, step, length, 1, to); break;
-    case 2: sp_write_as(from, step, length, 2, to); break;
-    case 3: sp_write_as(from, step, length, 3, to); break;
-    case 4: sp_write_as(from, step, length, 4, to); break;
-    default: sp_write_as(from, step, length, width, to);
+    const uint8_t *end = to + length * width;
+    for (ptrdiff_t i = 0; i < length; i++, to += width) {
+        const uint64_t value = sp_little((uint64_t)sp_at(from, step, i));
+        if (end - to >= 8) memcpy(to, &value, 8);
+        else memcpy(to, &value, (size_t)(end - to));
     }
-}
-
-SE_INLINE uint64_t sp_read_as(const uint8_t *from, ptrdiff_t length, const int width, int64_t *to) {
-    uint64_t all = 0;
-    for (ptrdiff_t i = 0; i < length; i++) {
-        uint64_t value = 0;
-        for (int byte = 0; byte < width; byte++) value |= (uint64_t)from[i * width + byte] << 8 * byte;
-        to[i] = (int64_t)value;
-        all |= value;
-    }
-    return all;
 }
 
 /* Read integers of so many bytes; all their bits, one or another. */
 static uint64_t sp_read(const uint8_t *from, ptrdiff_t length, int width, int64_t *to) {
-    switch (width) {
-    case 1: return sp_read_as(from, length, 1, to);
-    case 2: return sp_read_as(from, length, 2, to);
-    case 3: return sp_read_as(from, length, 3, to);
-    case 4: return sp_read_as(from, length, 4, to);
-    default: return sp_read_as(from, length, width, to);
+    const uint8_t *end = from + length * width;
+    const uint64_t first = width ? ~0ull >> (64 - 8 * width) : 0;
+    uint64_t all = 0;
+    for (ptrdiff_t i = 0; i < length; i++, from += width) {
+        uint64_t value = 0;
+        if (end - from >= 8) memcpy(&value, from, 8);
+        else memcpy(&value, from, (size_t)(end - from));
+        value = sp_little(value) & first;
+        to[i] = (int64_t)value;
+        all |= value;
     }
+    return all;
 }
 
 #endif

@@ -258,6 +258,8 @@ cdef class Tape:
         """Copies of items, or of those that some examples have."""
         cdef Py_ssize_t position, before = 0, total = 0
         cdef int32_t* length
+        start = max(0, min(start, self.live()))
+        stop = max(start, min(stop, self.live()))
         if part >= SLOT and self.written[part]:
             lengths = &self.held[LENGTH if part == SLOT else MANY]
             length = <int32_t*>lengths.items + lengths.first
@@ -275,15 +277,11 @@ cdef class Tape:
         return array
 
     def contents(self, Py_ssize_t start, Py_ssize_t stop):
-        start = max(0, min(start, self.live()))
-        stop = max(start, min(stop, self.live()))
         weights = self.copied(WEIGHT, start, stop) if self.weighted else None
         stamps = self.copied(STAMP, start, stop) if self.timed else None
         return self.copied(LENGTH, start, stop), self.copied(SLOT, start, stop), weights, stamps
 
     def scores_of(self, Py_ssize_t start, Py_ssize_t stop):
-        start = max(0, min(start, self.live()))
-        stop = max(start, min(stop, self.live()))
         return self.copied(MANY, start, stop), self.copied(COLUMN, start, stop), self.copied(SCORE, start, stop)
 
     def copy(self, root):

@@ -307,22 +307,6 @@ def test_rows_are_sorted_by_code_and_rows_of_one_code_stay_in_order(codes: list[
         assert ends.tolist() == [sum(code <= group for code in codes) for group in range(7)]
 
 
-@pytest.mark.parametrize("kind", [np.int32, np.int64])
-@pytest.mark.parametrize("wanted", [np.int32, np.int64])
-def test_offsets_begin_at_zero_and_do_not_fall(kind: type, wanted: type):
-    for offsets, result in (
-        ([], []), ([7], [0]), ([0, 0, 2], [0, 0, 2]), ([5, 5, 9, 9, 30], [0, 0, 4, 4, 25]), ([3, 2], None),
-        ([*range(100), 98, 200], None), ([0, 5, -1, 9], None), ([2**31 - 3, 2**31 - 1], [0, 2]),
-    ):  # fmt: skip
-        for twin in LIST_TWINS:
-            input_offsets = np.array(offsets, kind)
-            got = twin.from_zero(input_offsets, wanted)
-            assert (got is None) == (result is None)
-            if result is not None:
-                assert (got.dtype, got.tolist()) == (wanted, result)
-                assert not np.shares_memory(got, input_offsets) or not len(offsets)
-
-
 def ragged(rng: np.random.Generator, rows: int, width: int, kind: type, longest: int = 12) -> Lists:
     """Lists of columns with repeats, which do not begin at the first entry."""
     offsets = np.concatenate([[0], np.cumsum(rng.integers(0, longest, rows))]) + 3
