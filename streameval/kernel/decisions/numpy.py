@@ -214,8 +214,8 @@ class Counts(Table):
         outcomes = {**dict.fromkeys(pred, 0), **true}
         for label in [label for label, guess in pred.items() if guess]:
             outcomes[label] += 2
-        places = [*outcomes] if rows else [*map(columns.get, outcomes)]
-        if None in places:
+        places = [*outcomes] if rows else [columns.get(label, -1) for label in outcomes]
+        if -1 in places:
             return None
         self.reserve(max(places, default=-1) + 1)
         each = [*outcomes.values()]
