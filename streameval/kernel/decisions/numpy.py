@@ -226,10 +226,7 @@ class Counts(Table):
         return np.array(slots, np.int64), (each.count(1) + hits, each.count(2) + hits, hits, 0)
 
     def read_scores(self, *_: object) -> tuple[UInt8Array, UInt8Array, ScoreArray] | None:
-        """Truths, predictions and scores of rows of plain arrays of all labels, as matrices; None if there are others.
-
-        The arguments are those of `place_example`. It gains nothing in numpy.
-        """
+        """Truths, predictions and scores of what `place_example` takes, if these are arrays; gains nothing in numpy."""
         return None
 
     def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:

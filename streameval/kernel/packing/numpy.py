@@ -63,7 +63,9 @@ def can_be(examples: int, fixed: int, cells: IntArray, keys: IntArray, times: In
     Of the labels, ``fixed`` come first that every example mentions. ``cells`` has shape (labels, 5) and says how often
     each label has each outcome; ``keys`` are row keys, shape (distinct, 4), which ``times`` examples have.
     """
-    if not (times.all() and increasing(keys)):  # first, for what follows may take much memory for each key
+    base = int(keys.max(initial=0)) + 1
+    ranks = keys @ np.array([base**3, base**2, base, 1], np.int64 if base**4 < 2**63 else object)
+    if not (times.all() and (ranks[1:] > ranks[:-1]).all()):  # first: what follows may take much memory for each key
         return False
     cells, keys, times = _addable(cells, keys, times)
     true, pred, both, masked = keys.T
@@ -85,11 +87,3 @@ def _addable(cells: IntArray, keys: IntArray, times: IntArray) -> tuple[Any, Any
     if 5 * max(cell, (key + 1) * (time + 1)) * max(len(cells), len(keys)) < 2**63:
         return cells, keys, times
     return cells.astype(object), keys.astype(object), times.astype(object)
-
-
-def increasing(keys: Any) -> bool:
-    """Whether row keys are in lexicographic order and distinct."""
-    base = int(keys.max(initial=0)) + 1
-    places = np.array([base**3, base**2, base, 1], np.int64 if base**4 < 2**63 else object)
-    numbers = keys @ places
-    return bool((numbers[1:] > numbers[:-1]).all())
