@@ -4,15 +4,15 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells
 from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
 from streameval.kernel.part cimport se_part_new
 from streameval.kernel.table cimport (
-    entries_of, fill, se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_reserve,
-    set_seed,
+    entries_of, fill, se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise,
+    se_sums_reserve, set_seed,
 )
 
 cimport numpy as cnp
@@ -389,13 +389,8 @@ cdef class Counts(Placing):
 
     def copy(self, root):
         cdef Counts twin = Counts(root, self.width)
-        cdef Py_ssize_t words = (self.counted.rows.mask + 1) * 3
-        cdef uint64_t* places = <uint64_t*>malloc(words * sizeof(uint64_t))
-        if places == NULL:
+        if not se_sums_copy(&twin.counted.rows, &self.counted.rows):
             raise MemoryError
-        free(twin.counted.rows.places)
-        twin.counted.rows, twin.counted.rows.places, twin.counted.rows.promised = self.counted.rows, places, 0
-        memcpy(places, self.counted.rows.places, words * sizeof(uint64_t))
         memcpy(twin.counted.cell, self.counted.cell, 5 * self.width * sizeof(int64_t))
         twin.counted.examples = self.counted.examples
         return twin
