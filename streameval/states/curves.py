@@ -21,7 +21,8 @@ from streameval.states.views import Arrays, View, total
 from streameval.states.weights import ExactSums, exact_weights, joined
 
 Place: TypeAlias = int
-"""Column times ``_STRIDE``, and what is weighed there: see `_enter`. All examples together are ``_ALL``."""
+"""Column times ``_STRIDE``, and what is weighed there: from ``_FIRST`` on three places for each class of each bin. All
+examples together are ``_ALL``."""
 Read = tuple[IntArray, IntArray, IntArray, IntArray, WordArray]
 """Offsets, bins, counts, common residuals and sums; see `streameval.kernel.curves.numpy.Bins.read`."""
 
@@ -105,10 +106,12 @@ class Curves(State[Place]):
             sums.update((column * _STRIDE + what, value) for what, value in enumerate(sides))
         yield ExactSums(0, {place: value for place, value in sums.items() if value})
         for first, offsets, bins, counts, words, _ in self._blocks(columns):
-            owners, sums = np.repeat(columns[first : first + len(offsets) - 1], np.diff(offsets)), {}
+            owners = np.repeat(columns[first : first + len(offsets) - 1], np.diff(offsets))
             chosen = slice(None) if only is None else np.isin(bins, only)
-            _enter(sums, owners[chosen], bins[chosen], counts[chosen], words[chosen])
-            yield ExactSums(0, {place: value for place, value in sums.items() if value})
+            firsts = (owners * _STRIDE + _FIRST + 6 * bins)[chosen].tolist()
+            moments = moments_of(counts[chosen], words[chosen]).reshape(-1, 6).tolist()
+            places = chain.from_iterable(map(enumerate, moments, firsts))
+            yield ExactSums(0, {place: value for place, value in places if value})
 
     def _units_at(self, keys: Collection[Place]) -> ExactSums[Place]:
         places = np.array([key for key in keys if key >= 0], np.int64)
@@ -245,13 +248,6 @@ def moments_of(counts: IntArray, words: WordArray) -> Integers:
     """Of each bin and class the number of scores, the sum of their residuals and of the squares: shape (bins, 2, 3)."""
     low, high = words[:, :, ::2].astype(object), words[:, :, 1::2].astype(object)
     return np.concatenate([counts.astype(object)[:, :, None], low + (high << 64)], axis=2)
-
-
-def _enter(sums: dict[Place, int], owners: IntArray, bins: IntArray, counts: IntArray, words: WordArray) -> None:
-    """Enter what stands in bins of columns, where six places follow ``_FIRST`` for each bin: three for each class."""
-    moments = moments_of(counts, words).reshape(-1, 6).tolist()
-    for first, values in zip((owners * _STRIDE + _FIRST + 6 * bins).tolist(), moments, strict=True):
-        sums.update(enumerate(values, first))
 
 
 # -- what metrics read ------------------------------------------------------------------------------------------------
