@@ -45,7 +45,7 @@ class Feed(Kind):
 
 def feed_of(name: str) -> Feed:
     trial = TRIALS[name]
-    choices = trial.arguments(LABELS) | {"keep": KINDS_OF_STATE[name].names}
+    choices = trial.arguments(LABELS) | {"keep": (name, *KINDS_OF_STATE[name].keeps)}
     return Feed(trial.metrics, tuple(choices.items()), name in SCORED)
 
 

@@ -51,7 +51,7 @@ class Kind:
 def kind_of(name: str, **choices: Any) -> Kind:
     """An evaluator that counts all that a kind can."""
     trial = TRIALS[name]
-    choices |= trial.arguments(LABELS) | {"keep": KINDS_OF_STATE[name].names}
+    choices |= trial.arguments(LABELS) | {"keep": (name, *KINDS_OF_STATE[name].keeps)}
     return Kind(trial.metrics, tuple(choices.items()), name in SCORED)
 
 
