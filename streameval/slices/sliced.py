@@ -158,7 +158,7 @@ class Sliced(Mergeable, Generic[A]):
     ) -> None:
         """Count one example, as `Evaluator.update` does.
 
-        Of ``where`` the value of each name that slices are by is taken; other names may be in it too.
+        ``where`` holds the value of each name that slices are by; other names may be in it too.
         """
         keys = self._keys(where)
         plain = mask is None and type(weight) in NUMBERS and weight == 1
@@ -234,7 +234,7 @@ class Sliced(Mergeable, Generic[A]):
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: all of them, or none if anything is wrong.
 
-        In ``where`` are, for each name that slices are by, the values of all examples: an array, a list, a column of
+        ``where`` holds, for each name that slices are by, the values of all examples: an array, a list, a column of
         Arrow, pandas or polars. A data frame or an Arrow table will do, and may hold other columns too.
         """
         columns = [coded(value_of(where, name), name) for name in self._by]

@@ -309,7 +309,7 @@ class TimeRolling(_Recent[A]):
     def update(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> None:
         """Count one example, as `Evaluator.update` does, and evict what is older than ``period``.
 
-        When it was, ``t``, is a datetime, date or numpy.datetime64 if the period is a timedelta, else a number.
+        ``t`` says when it was: a datetime, date or numpy.datetime64 if the period is a timedelta, else a number.
         `InputError` if it is before the latest time.
         """
         key, aware = self._clock.key(t)
@@ -329,7 +329,7 @@ class TimeRolling(_Recent[A]):
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
 
-        There is one of ``times`` per example, as for `update`, none before the one before.
+        ``times`` has one per example, as for `update`, none before the one before.
         """
         stamps, aware = self._clock.keys(times)
         back = np.flatnonzero(stamps[1:] < stamps[:-1])
