@@ -207,18 +207,22 @@ static int se_count_sorted(const se_table *t, se_table *to) {
     }
     se_sort(keys, keys + n, low);
     se_sort(keys + low, keys + n, n - low);
+    uint64_t last = UINT64_MAX;
+    se_moments *part = NULL;
     for (size_t i = 0; i < n; i++) {
         const uint64_t bin = keys[i] >> SE_DROPPED | (uint64_t)(i >= low) << 23;
-        if (!to->used || to->index[to->used - 1] >> 32 != bin) {
+        if (bin != last) {
             if (!se_enlarge(to, 1)) {
                 free(keys);
                 to->used = 0;
                 return 0;
             }
             to->index[to->used] = bin << 32 | to->used;
-            to->parts[to->used++] = (se_moments){0};
+            part = to->parts + to->used++;
+            *part = (se_moments){0};
+            last = bin;
         }
-        se_put(to->parts + to->used - 1, keys[i] & SE_LOWER);
+        se_put(part, keys[i] & SE_LOWER);
     }
     free(keys);
     return 1;
