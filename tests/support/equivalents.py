@@ -176,10 +176,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("areas", "it moves a bound by some 2**-256, which no float64 shows"): (
         "averaged: side == _HIGH -> side != _HIGH",
     ),
-    ("areas", "what no label owns is not read"): (
-        "_precisions: len(support) -> len(support) + 1 (2)",
-        "_sums: 1 -> 2",
-    ),
+    ("areas", "what no label owns is not read"): ("_precisions: len(support) -> len(support) + 1 (2)",),
     ("decisions", "it decides how many digits a power has; a float64 shows 17 of some 60"): (
         "_power: len(str(den)) -> len(str(den)) + 1",
         "_power: len(str(den)) -> len(str(den)) - 1",
