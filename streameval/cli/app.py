@@ -77,13 +77,15 @@ def evaluate(files: list[str], **options: Unpack[arg.Everything]) -> int:
     counting = counting_of(options, checks=output.checks)
     if len(sources) > 1 and (options["example"] or options["truth"]):
         raise UserError("rows that belong together must be in one source; give one file, folder or pattern")
+    if options["limit"] and (unfit := next((name for name in ("truth", "example") if options.get(name)), "")):
+        raise UserError(f"--limit is for rows that are read one by one; leave --{unfit} out")
     result = partial(Result.of, counting.state, counting.window, zero_division=options["zero_division"])
     stopped = _count(sources, counting, watched(sources, result), options)
     names, size = names_of(options["metrics"]), options["window"]
     notes = renamed(names)
     if size is not None and counting.state.examples <= size:
         notes.append(f"--window {size} is left out: there are no more than {number_of(counting.state.examples, 'row')}")
-    columns = {"actual", "predicted", "scores", "weight", "mask"}
+    columns = {"actual", "predicted", "scores", "weight", "mask", "limit"}
     source = {"files": files, **{name: value for name, value in options.items() if name in columns and value}}
     source |= {"skipped": counting.skipped} if counting.skip is not None else {}
     source |= {"interrupted": True} if stopped else {}
@@ -131,7 +133,7 @@ def _count(
     if options["strict"]:
         warnings.simplefilter("error", DataWarning)
     with seen as advance:
-        stopped = count(sources, counting, advance, allow_empty=options["allow_empty"])
+        stopped = count(sources, counting, advance, allow_empty=options["allow_empty"], limit=options.get("limit"))
     if counting.skip is not None and not stopped:
         counting.skip(counting, counting.rows, is_all=True)
     if not (counting.rows - counting.skipped or stopped or options["allow_empty"]):
@@ -167,7 +169,7 @@ def merge(states: list[Path], save: Path | None = None, **options: Unpack[arg.Sh
 
 
 @command(app, "show")
-def show_state(state: Path, **options: Unpack[arg.Reanalysing]) -> int:
+def show_state(state: Path, shown_by: list[str] | None = None, **options: Unpack[arg.Reanalysing]) -> int:
     """Print metrics from a saved state, including metrics not named when it was saved.
 
     streameval show today.state
@@ -182,10 +184,15 @@ def show_state(state: Path, **options: Unpack[arg.Reanalysing]) -> int:
     saved, names = Result.of(loaded, thresholds=threshold_of(threshold)), names_of(options["metrics"])
     if names and not isinstance(saved.counts, Evaluator):
         raise UserError(f"{state} holds a single metric, {saved.specs[0].key}; leave --metrics out")
+    by = names_of(shown_by)
+    columns = saved.sliced.by if saved.sliced else ()
+    if wrong := next((name for name in by if name not in columns), ""):
+        some = f"has slices by {', '.join(columns)}; there are none by {wrong!r}"
+        raise UserError(f"{state} {some if columns else 'has no slices; evaluate makes them with --by'}")
     own = tuple(spec.key for spec in (saved.specs if threshold is None else saved.judged_specs))
     specs = specs_of(names or own, options["beta"], zero_division)
     saved.report.values(specs if names else (), strict=True)  # raises for what cannot be read
-    result = replace(saved, specs=tuple(specs), zero_division=zero_division).with_checks(output.checks)
+    result = replace(saved, specs=tuple(specs), zero_division=zero_division, by=by).with_checks(output.checks)
     return output.write(result.document({"files": [str(state)]}, names, renamed(names)), result)
 
 

@@ -34,17 +34,18 @@ second STATE_B     The other state, such as that of a newer model.
 --labels LABEL    Declare a label, or a JSON list of labels in order. Repeatable.
 --unknown ACTION  What to do with labels that are not declared: error, ignore or add.
 --label-limit N   Refuse rows that bring more than N labels.
+--limit N         Read only the first N rows.
 --null ACTION     Read a null list as an error, or as empty.
 --truth FILE      Read the true labels from this file; needs --join.
 --skip-bad        Skip rows that cannot be read.
---max-bad N|P%    Skip them, but fail if there are more than this. [default: 1%]
+--max-bad N|P%    Skip rows that cannot be read, but fail if there are more than this. [default: 1%]
 --allow-empty     Accept input without rows, and save an empty state.
 --explain         Say how the first rows were read, on standard error.
 --strict          Make warnings errors, with exit status 2.
 
 Columns
 --actual -a COLUMN     True labels, or 'true_*'. [default: y_true, labels, truth or actual, if exactly one is there]
---predicted -p COLUMN  Predicted labels, or 'pred_*'.
+--predicted -p COLUMN  Predicted labels, or 'pred_*'. With --scores: the labels that lists of scores are of.
 --scores -s COLUMN     Scores of labels, or 'score_*'.
 --weight COLUMN        Weight of each row.
 --mask COLUMN          Labels whose truth is unknown.
@@ -72,6 +73,8 @@ page --output -o FILE.html  The file that the page is written to.
 changes --fail-if CHANGE  Exit with status 1 if this holds, e.g. 'change(f1_micro) < -0.01'. Repeatable.
 --raw                Write labels to CSV unescaped, with every cell in quotes.
 --top N              Number of labels to show. [default: 20; compare: 10]
+--sort BY            Order of labels: label, support, predicted, or a metric such as f1, the worst first.
+shown_by --by COLUMN  Show only the slices by this column. Repeatable.
 --every TIME         Least time between two results, e.g. 10s, 5m or 1h. [default: 1s]
 --save STATE         Save the state, for the commands merge, show and compare.
 thresholds_file --save FILE.json  Write the thresholds as JSON, for 'evaluate --threshold FILE.json'.
@@ -121,8 +124,8 @@ def column_names(ctx: Any, incomplete: str) -> list[str]:
 
 
 _CHECKED: dict[str, dict[str, Any]] = {
-    "label_limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0}, "number": {"min": 1},
-    "digits": {"min": 0, "max": 17},
+    "label_limit": {"min": 1}, "limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0},
+    "number": {"min": 1}, "digits": {"min": 0, "max": 17},
     "metrics": {"autocompletion": metric_names}, "words": {"autocompletion": metric_names},
 }  # fmt: skip
 
@@ -183,6 +186,7 @@ class Showing(Printing):
 
     raw: bool
     top: int
+    sort: str | None
     report: Path | None
     fail_if: list[str] | None
 
@@ -194,8 +198,9 @@ class Evaluating(Reading, Asking):
 
 
 class Everything(Evaluating, Showing):
-    """The same, and how they are shown."""
+    """The same, of how many rows, and how they are shown."""
 
+    limit: int | None
     save: Path | None
 
 

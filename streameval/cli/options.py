@@ -169,6 +169,8 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
         if not (requires_scores or decided):
             why = "requires binary predictions; give --threshold 0.5, or metrics of scores such as ndcg"
+            if "predicted" in read:
+                why += "; or leave --scores out, as beside it --predicted only names the labels that are scored"
             raise UserError(f"{spec.key} {why}")
     read["threshold"] = threshold_of(threshold)
     of_all: Any = Job.of(specs, **read | {"by": ()}).fresh()

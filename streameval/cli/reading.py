@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import sleep
@@ -182,9 +182,10 @@ def deferred_interrupts() -> Iterator[Callable[[Iterator[T]], T | None]]:
 
 
 def count(
-    sources: list[Source], counting: Counting, advance: Callable[[int], None], *, allow_empty: bool = False
-) -> bool:
-    """Count all rows; whether Ctrl-C ended it before."""
+    sources: list[Source], counting: Counting, advance: Callable[[int], None], *, allow_empty: bool = False,
+    limit: int | None = None,
+) -> bool:  # fmt: skip
+    """Count all rows, or the first ``limit``; whether Ctrl-C ended it before."""
     collected = gc.get_threshold()
     gc.set_threshold(_SELDOM, *collected[1:])
     try:
@@ -193,8 +194,8 @@ def count(
                 if source.growing is not None:
                     source.growing.raw.tick = partial(advance, 0)
                 blocks = source.blocks(counting.job.columns, allow_empty=allow_empty)
-                while (block := following(blocks)) is not None:
-                    counting.add(block)
+                while counting.rows != limit and (block := following(blocks)) is not None:
+                    counting.add(block if limit is None else replace(block, rows=block.rows[: limit - counting.rows]))
                     advance(block.size)
                     block = None  # while the next is read
     except KeyboardInterrupt:

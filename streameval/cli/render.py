@@ -6,7 +6,7 @@ import csv
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from itertools import groupby
@@ -21,8 +21,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
+from streameval.cli.reading import UserError
 from streameval.cli.settings import COLOR, DIGITS, Color, note
-from streameval.metrics.catalogue import entry_of, parse_spec
+from streameval.errors import MetricError
+from streameval.metrics.catalogue import build_spec, entry_of, parse_spec
 from streameval.report.model import Column, Kind, Table, cell_text, largest_first, listed, outwards, worst_first
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
 from streameval.schema.labels import Label
@@ -32,6 +34,7 @@ from streameval.slices.values import OTHER
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
 _FIRST = ("f1_micro", "f1_macro")  # metrics of slices that come first where nobody chose any
 _TOP = 3
+_ORDERS = ("label", "support", "predicted")  # of labels, beside their metrics
 _OF_LABELS = ("precision", "recall", "f1")
 _BAR = 12
 _PIPED = 1_000_000  # a pipe has no width, and cutting or breaking lines there would lose what they hold
@@ -47,7 +50,7 @@ class Document:
     """All that a command says: the parts, of which the first has all rows, and where they come from.
 
     ``names`` are those of two results whose difference it is. Tables have all metrics of slices where ``chosen``.
-    ``notes`` are for standard error.
+    ``notes`` are for standard error. Labels are in the order to show where ``ordered``.
     """
 
     parts: Sequence[Part]
@@ -57,6 +60,7 @@ class Document:
     names: Sequence[str] = ()
     chosen: bool = False
     notes: Sequence[str] = ()
+    ordered: bool = False
 
 
 class _Console(Console):
@@ -73,8 +77,10 @@ def console_of(stream: Any) -> Console:
     )  # fmt: skip
 
 
-def show(document: Document, how: Format, *, top: int, raw: bool = False) -> None:
+def show(document: Document, how: Format, *, top: int = 20, raw: bool = False, sort: str | None = None) -> None:
     """Write what a command says to standard output."""
+    if sort is not None:
+        document = _ordered(document, sort)
     parts, names = document.parts, CHANGES if document.names else NUMBERS
     for text in document.notes:
         note(text)
@@ -85,7 +91,7 @@ def show(document: Document, how: Format, *, top: int, raw: bool = False) -> Non
     elif how is Format.csv:
         _write_csv(names, _cells_of(_rows(parts), raw=raw), raw)
     else:
-        labels = set(_by_support(parts[0], top))
+        labels = set(_first(parts[0], top, document.ordered))
         rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
         sys.stdout.write(_markdown([(names, 3, _texts_of(rows), _omitted_labels(parts[0], top))]))
     for metric, reasons in numbers_of(parts[0])["undefined"].items() if how in (Format.csv, Format.markdown) else ():
@@ -134,7 +140,7 @@ def tables_of(document: Document, *, top: int) -> list[Table]:
     slices = [part for part in rest if part.where is not None]
     for axis, group in groupby(slices, lambda part: tuple(part.where or ())):
         tables.append(_slices(axis, list(group), chosen=document.chosen))
-    return tables + (_changed(every, top, document.names) if document.names else _labels(every, top))
+    return tables + (_changed(every, top, document.names) if document.names else _labels(every, top, document.ordered))
 
 
 def _arrow(metric: str) -> str:
@@ -191,10 +197,41 @@ def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
     return Table("slices", note, columns)
 
 
-def _by_support(part: Part, top: int) -> list[Any]:
-    """The labels of a part: of more than ``top`` those with the largest support."""
+def check_order(by: str) -> None:
+    """Whether labels can be sorted by this."""
+    try:
+        known = by in _ORDERS or None in entry_of(parse_spec(by).name).averages
+    except MetricError:
+        known = False
+    if not known:
+        raise UserError(f"--sort must be {', '.join(_ORDERS)} or a metric of labels, not {by!r}")
+
+
+def _ordered(document: Document, by: str) -> Document:
+    """The same with labels by name, the most frequent first, or the worst first."""
+    every, *rest = document.parts
+    labels = list(every.labels)
+    if by == "label":
+        labels.sort(key=lambda label: (isinstance(label, str), label))
+    else:
+        asked = None if by in _ORDERS else parse_spec(by)
+        spec = asked and build_spec(asked.name, average=None, parameters=dict(asked.parameters))
+        name = by if spec is None else spec.key
+        short = name.replace("_per_label", "", 1)
+        numbers = every.metrics.get(name) or {label: row[short] for label, row in every.labels.items() if short in row}
+        if not numbers:
+            left = f"--sort {by} is left out: these results have no {short} of each label"
+            return replace(document, notes=[*document.notes, left])
+        values = [math.nan if (value := numbers[label].value) is None else value for label in labels]
+        labels = [labels[at] for at in (largest_first(values) if spec is None else worst_first(values, spec))]
+    every = replace(every, labels={label: every.labels[label] for label in labels})
+    return replace(document, parts=[every, *rest], ordered=True)
+
+
+def _first(part: Part, top: int, ordered: bool) -> list[Any]:
+    """The labels of a part: of more than ``top`` those with the largest support, or the first."""
     labels = list(part.labels)
-    if len(labels) > top and "support" in part.labels[labels[0]]:
+    if not ordered and len(labels) > top and "support" in part.labels[labels[0]]:
         support = [part.labels[label]["support"] for label in labels]
         labels = [labels[at] for at in largest_first([float(number.value or 0) for number in support])]
     return labels[:top]
@@ -205,8 +242,8 @@ def _omitted_labels(part: Part, top: int) -> str:
     return f"{omitted:,} more labels; --top {len(part.labels)} shows all" if omitted > 0 else ""
 
 
-def _labels(part: Part, top: int) -> list[Table]:
-    chosen, columns = _by_support(part, top), _by_label(part)
+def _labels(part: Part, top: int, ordered: bool) -> list[Table]:
+    chosen, columns = _first(part, top, ordered), _by_label(part)
     counts = [name for name in ("support", "predicted") if chosen and name in part.labels[chosen[0]]]
     if counts and not columns:
         columns = {name: {label: part.labels[label][name] for label in chosen} for name in _OF_LABELS}

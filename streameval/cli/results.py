@@ -16,7 +16,7 @@ import numpy as np
 
 from streameval.cli.outputs import check_outputs, format_of, write_output, written_to
 from streameval.cli.reading import UserError
-from streameval.cli.render import Document, show
+from streameval.cli.render import Document, check_order, show
 from streameval.cli.settings import note
 from streameval.delivery.checkpoint import load
 from streameval.errors import MetricError, StreamevalError
@@ -52,7 +52,8 @@ _CHECK = re.compile(
 class Result:
     """A state: all of its rows, with windows and slices, and the metrics to show of each.
 
-    ``thresholds`` make the decisions of a state of scores; without, they are those that it counted.
+    ``thresholds`` make the decisions of a state of scores; without, they are those that it counted. Where ``by`` names
+    columns, only slices by one of them are parts.
     """
 
     state: Any
@@ -62,6 +63,7 @@ class Result:
     sliced: Sliced[Any] | None = None
     zero_division: float | None = None
     thresholds: Any = None
+    by: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, state: object, window: Window[Any] | None = None, **rest: Any) -> Result:
@@ -102,7 +104,7 @@ class Result:
             parts.append(part_of(self.report_of(self.window), f"last {self.window.examples}"))
         slices = [(dict(part.where), part.evaluator) for part in (self.sliced.slices() if self.sliced else ())]
         mixed = {tuple(where) for where, _ in slices if not all(isinstance(value, str) for value in where.values())}
-        for where, counts in slices:
+        for where, counts in (each for each in slices if not self.by or {*each[0]} <= {*self.by}):
             parts.append(part_of(self.report_of(counts), scope_text(where, mixed=tuple(where) in mixed), where))
         return parts
 
@@ -117,9 +119,10 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
     """How two results differ."""
     stems = [path.stem for path in paths]
     names = stems if len({"metric", "label", "change", *stems}) == 5 else ["a", "b"]
-    headlines = (first.report.headline, second.report.headline)
+    headlines = dict.fromkeys((first.report.headline, second.report.headline))
+    headline = "; ".join(headlines) + ("" if len(headlines) > 1 else ", in both")
     source = dict(zip("ab", map(str, paths), strict=True))
-    return Document(differences(first.parts, second.parts), "; ".join(headlines), source, (), names, notes=notes)
+    return Document(differences(first.parts, second.parts), headline, source, (), names, notes=notes)
 
 
 def load_state(path: Path) -> Any:
@@ -252,7 +255,9 @@ def checks_of(texts: list[str] | None, *, change: bool = False) -> list[Check]:
         match = _CHECK.fullmatch(text)
         if match is None or bool(match["change"]) != change:
             forms = ("change(f1_micro) < -0.01",) if change else ("f1_micro < 0.7", "f1_micro[region=us] < 0.6")
-            raise UserError(f"--fail-if '{text}' is not a check; write {' or '.join(map(repr, forms))}")
+            raise UserError(
+                f"--fail-if '{text}' is not a check{' of compare' * change}; write {' or '.join(map(repr, forms))}"
+            )
         try:
             metric = parse_spec(match["metric"])
         except MetricError as error:
@@ -268,6 +273,8 @@ class Output:
     def __init__(self, options: Mapping[str, Any], inputs: Iterable[str | Path] = (), *, change: bool = False) -> None:
         self.options, self.format = options, format_of(options["output"], options["format"])
         self.checks = checks_of(options.get("fail_if"), change=change)
+        if (sort := options.get("sort")) is not None:
+            check_order(sort)
         paths = {f"--{name}": options.get(name) for name in ("save", "report", "output")}
         check_outputs(paths, inputs, options["force"])
 
@@ -284,7 +291,11 @@ class Output:
                 write_output(self.options["report"], page.encode())
         finally:  # what was counted is not lost with a disk that has become full
             with written_to(self.options["output"]):
-                show(document, self.format, top=self.options.get("top", 20), raw=self.options.get("raw", False))
+                show(
+                    document,
+                    self.format,
+                    **{name: self.options[name] for name in ("top", "raw", "sort") if name in self.options},
+                )
         if stopped:
             sys.stderr.write("interrupted: this is what was counted until then\n")
             return 130

@@ -118,7 +118,8 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
             "keys are compared with their type"
         )
     if keys.count + known.count > 2 * matched:
-        counts = f"{keys.count - matched:,} rows have no truth, and {known.count - matched:,} truths have no row"
+        alone = {"rows without a truth": keys.count - matched, "truths without a row": known.count - matched}
+        counts = ", ".join(f"{what}: {count:,}" for what, count in alone.items() if count)
         warn(f"{counts}; {matched:,} rows are counted")
 
 

@@ -101,3 +101,9 @@ def test_the_job_of_the_page_on_checks_runs_as_it_stands(run, tmp_path):
     )
     assert Path("summary.md").read_text().startswith("| scope |")
     assert json.loads(Path("results.json").read_text())["examples"] == 2
+
+
+def test_compare_says_that_its_checks_are_of_changes(run):
+    se.Evaluator().save("state")
+    ran = run("compare", "state", "state", "--fail-if", "f1_micro < 0.5")
+    refused(ran, "is not a check of compare; write 'change(f1_micro) < -0.01'")

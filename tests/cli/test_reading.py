@@ -349,10 +349,7 @@ def test_long_tables_and_two_files_have_options(run, tmp_path):
     (tmp_path / "g.jsonl").write_bytes(jsonl([{"id": str(n), "guess": row["guess"]} for n, row in enumerate(ROWS[:2])]))
     for name in ("r.csv", "r.parquet"):
         ran = run("evaluate", "g.jsonl", *COLUMNS, "--truth", name, "--join", "id", "--save", "state")
-        assert (ran.code, ran.err) == (
-            0,
-            "warning: 0 rows have no truth, and 1 truths have no row; 2 rows are counted\n",
-        )
+        assert (ran.code, ran.err) == (0, "warning: truths without a row: 1; 2 rows are counted\n")
         assert se.load("state") == library(ROWS[:2])
     (tmp_path / "i.jsonl").write_bytes(jsonl([{"id": 7, "guess": []}]))
     ran = run("evaluate", "i.jsonl", *COLUMNS, "--truth", "r.csv", "--join", "id")
@@ -361,3 +358,32 @@ def test_long_tables_and_two_files_have_options(run, tmp_path):
         "must be in one source"
         in run("evaluate", "i.jsonl", "g.jsonl", *COLUMNS, "--truth", "r.csv", "--join", "id").err
     )
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.arrow", "r.csv", "-"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 9])
+def test_a_limit_reads_the_first_rows_of_all_files_and_no_bad_one_after_them(run, tmp_path, name, limit):
+    write(tmp_path)
+    (tmp_path / "bad.jsonl").write_bytes(b"{\n")
+    data = jsonl(ROWS) + b"{\n" if limit < len(ROWS) else jsonl(ROWS)
+    for files in ([name], [name, "bad.jsonl"]) if limit <= len(ROWS) else ([name],):
+        ran = run("evaluate", *files, *COLUMNS, "--limit", limit, "--save", "state", "-f", "json", stdin=data)
+        assert (ran.code, json.loads(ran.out)["input"]["limit"]) == (0, limit)
+        assert se.load("state") == library(ROWS[:limit])
+    ran = run("evaluate", "r.csv", "r.jsonl", *COLUMNS, "--limit", "4", "--save", "state")
+    assert se.load("state") == library(ROWS + ROWS[:1])
+
+
+def test_a_limit_is_of_rows_that_are_examples(run, tmp_path):
+    write(tmp_path)
+    ran = run("evaluate", "r.csv", *COLUMNS, "--limit", "1", "--truth", "r.jsonl", "--join", "note")
+    assert (ran.code, "--limit is for rows that are read one by one; leave --truth out" in ran.err) == (2, True)
+    assert run("evaluate", "r.csv", *COLUMNS, "--limit", "0").code == 2
+    assert "there is no option --limit" in run("watch", "r.csv", *COLUMNS, "--limit", "1").err
+
+
+def test_predictions_beside_scores_are_explained_where_decisions_are_asked_for(run, tmp_path):
+    rows = [{**row, "guess": ["cat"]} for row in SCORED]
+    (tmp_path / "s.jsonl").write_bytes(jsonl(rows))
+    ran = run("evaluate", "s.jsonl", *COLUMNS, "--scores", "p", "-m", "f1_micro")
+    assert "or leave --scores out, as beside it --predicted only names the labels that are scored" in ran.err

@@ -296,3 +296,59 @@ def test_show_makes_predictions_of_saved_scores(run, threshold):
             low, high = content["bounds"].get(name, [content["metrics"][name]] * 2)
             assert low == high == wanted["metrics"][name]
     assert "requires the predictions of each example" in run("show", "state", "-t", "0.5", "-m", "f1_samples").err
+
+
+LABELLED = b"".join(
+    json.dumps({"t": list(true), "p": list(guess)}).encode() + b"\n"
+    for true, guess in [("ab", "b"), ("a", "a"), ("b", "b"), ("a", "c"), ("c", "c"), ("d", "")]
+)
+
+
+@pytest.mark.parametrize(("sort", "order"), [
+    ("label", "abcd"), ("support", "abcd"), ("predicted", "bcad"), ("f1", "dacb"), ("recall_per_label", "dabc"),
+    ("fnr", "dabc"),
+])  # fmt: skip
+def test_labels_are_sorted_with_the_worst_or_the_most_frequent_first(run, sort, order):
+    metrics = ["-m", "fnr_per_label"] if sort == "fnr" else []
+    command = "evaluate", "-", "-a", "t", "-p", "p", "--sort", sort, *metrics
+    for top in ("20", "2"):
+        out = run(*command, "--top", top, stdin=LABELLED).out
+        rows = [line.split()[0] for line in out[out.index("\nlabel ") :].splitlines()[2:]]
+        assert "".join(each for each in rows if len(each) == 1 and each in "abcd") == order[: int(top)]
+    rows = list(csv.DictReader(io.StringIO(run(*command, "-f", "csv", stdin=LABELLED).out)))
+    assert "".join(dict.fromkeys(row["label"] for row in rows if row["metric"] == "tp")) == order
+    assert [each["label"] for each in json.loads(run(*command, "-f", "json", stdin=LABELLED).out)["labels"]] == [*order]
+    cells_of = [
+        line.split("|") for line in run(*command, "-f", "markdown", "--top", "2", stdin=LABELLED).out.splitlines()
+    ]
+    assert [each[2].strip() for each in cells_of if len(each) > 3 and each[3].strip() == "tp"] == [*order[:2]]
+
+
+def test_what_labels_cannot_be_sorted_by_is_refused_or_said(run):
+    ran = run("evaluate", "-", "-a", "t", "-p", "p", "--sort", "grade", stdin=b"{")
+    assert (ran.code, "--sort must be label, support, predicted or a metric of labels, not 'grade'" in ran.err) == (
+        2,
+        True,
+    )
+    ran = run("evaluate", "-", "-a", "t", "-p", "p", "--sort", "mcc", stdin=LABELLED)
+    assert (ran.code, ran.err) == (0, "--sort mcc is left out: these results have no mcc of each label\n")
+
+
+def test_show_has_the_slices_that_are_named(run):
+    sliced = se.Sliced(se.Evaluator(), by=["region", "device"])
+    sliced.update({"a"}, {"b"}, where={"region": "eu", "device": "phone"})
+    sliced.save("state")
+    sliced.total().save("plain")
+    for by, scopes in (("region", {"region"}), ("device", {"device"}), ("device,region", {"device", "region"})):
+        content = json.loads(run("show", "state", "--by", by, "-f", "json").out)
+        assert {name for each in content["slices"] for name in each["by"]} == scopes
+    ran = run("show", "state", "--by", "colour")
+    assert (ran.code, "state has slices by region, device; there are none by 'colour'" in ran.err) == (2, True)
+    assert "plain has no slices; evaluate makes them with --by" in run("show", "plain", "--by", "region").err
+
+
+def test_comparisons_of_as_many_rows_say_it_once(run):
+    ev = se.Evaluator()
+    ev.update({"a"}, {"b"})
+    ev.save("a")
+    assert run("compare", "a", "a").out.splitlines()[0] == "1 example, 2 labels, in both"

@@ -62,7 +62,7 @@ def test_rows_are_joined_by_their_keys(guess: str, truth: str, tmp_path: Path):
 
 def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
     options: dict[str, Any] = {"actual": "tags", "predicted": "guess", "join": "id"}
-    with pytest.warns(se.DataWarning, match="1 rows have no truth, and 2 truths have no row; 2 rows are counted"):
+    with pytest.warns(se.DataWarning, match="rows without a truth: 1, truths without a row: 2; 2 rows are counted"):
         made = se.evaluate_table([*GUESS[1:3], {"id": None, "guess": []}], truth=TRUTH, **options)
     assert made == expected([0, 1])
     path = written(GUESS, "csv", tmp_path / "g.csv")
@@ -76,7 +76,7 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
         se.evaluate_table(twice, truth=TRUTH, **options)
     with pytest.raises(se.InputError, match="the table of truths has no rows"):
         se.evaluate_table(GUESS, truth=TRUTH[:0], **options)
-    with pytest.warns(se.DataWarning, match="4 rows have no truth, and 1 truths have no row; 0 rows are counted"):
+    with pytest.warns(se.DataWarning, match="rows without a truth: 4, truths without a row: 1; 0 rows are counted"):
         assert se.evaluate_table(GUESS, truth=[{"id": None, "tags": []}], **options).examples == 0
     with pytest.raises(se.InputError, match="truth and join go together"):
         se.evaluate_table(GUESS, actual="tags", predicted="guess", truth=TRUTH)
