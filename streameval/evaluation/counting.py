@@ -274,7 +274,7 @@ class Accumulator(Details, Mergeable):
 
     def _differences(self, other: Self) -> list[str]:
         names = [_names(one._specs) for one in (self, other)]
-        metrics = [f"metrics differ ({names[0]} and {names[1]})"] if self._specs != other._specs else []
+        metrics = [f"metrics differ ([{names[0]}] and [{names[1]}])"] if self._specs != other._specs else []
         return self._config.differences(other._config) + metrics
 
     @changes

@@ -117,11 +117,11 @@ def _advice_about(value: Any, role: int) -> str:
         return ": for labels give lists"
     number = number_or_none(value)
     if number == -1:
-        return ": for -1 and 1 give y > 0"
+        return ": where -1 is false give y > 0, where it is masked give numpy.where(y == -1, numpy.nan, y)"
     if number == -100:
         return ": where -100 is masked give numpy.where(y == -100, numpy.nan, y)"
     if number is not None and isinstance(value, int | np.integer):
-        return ": for labels give lists, with .tolist()"
+        return ": if the integers are labels give y.tolist()"
     return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
 
 

@@ -124,6 +124,8 @@ _ENTRIES: dict[str, list[MetricInfo]] = {}  # by module, in the order of its lin
 _BY_NAME: dict[str, MetricInfo] = {}  # with their aliases
 _BY_CLASS: dict[str, MetricInfo] = {}
 
+_COUNTS = {"tp", "fp", "fn", "tn", "support", "confusion_matrix", "multilabel_confusion_matrix"}
+
 
 def metric(
     name: str,
@@ -215,8 +217,11 @@ def entry_of(name: object) -> MetricInfo:
     """The entry that a name or an alias stands for, or `MetricError` with the nearest names."""
     if isinstance(name, str) and (name in _BY_NAME or _first_known((name,)) is not None):
         return _BY_NAME[name]
+    word = _underscored(name) if isinstance(name, str) else name
+    if isinstance(word, str) and word.removesuffix("_per_label") in _COUNTS:
+        raise MetricError(f"there is no metric {quoted(name)}; Evaluator.per_label() returns the counts of each label")
     keys = [_key(e, a, e.zero_division, "zero_division", ()) for e in catalogue() for a in e.averages]
-    hint = suggestion(_underscored(name) if isinstance(name, str) else name, [*_names(), *keys], 3, 0.75)
+    hint = suggestion(word, [*_names(), *keys], 3, 0.75)
     raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
 
 

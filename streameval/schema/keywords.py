@@ -15,14 +15,17 @@ CallT = TypeVar("CallT", bound=Callable[..., Any])
 _IN_NAME = "it is part of the name of a metric, such as"
 _LABELS = "write labels=[...], in the order of the columns"
 _WEIGHTS = "write weights=[...], one for each example"
+_WINDOW = "write size=..., a number of examples (Rolling), or period=..., a time (TimeRolling)"
 ADVICE = {
     "average": f"{_IN_NAME} 'f1_macro'",
     **dict.fromkeys(("beta", "k", "top_k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
     "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
     **dict.fromkeys(("target_names", "classes", "num_labels", "num_classes", "n_labels"), _LABELS),
     **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),
-    **dict.fromkeys(("window_size", "maxlen"), "write size=..., a number of examples"),
-    **dict.fromkeys(("alpha", "fading_factor", "decay"), "write half_life=..., a number of examples or a timedelta"),
+    **dict.fromkeys(("window", "window_size", "maxlen", "period", "duration"), _WINDOW),
+    **dict.fromkeys(
+        ("alpha", "fading_factor", "decay"), "write half_life=..., a number of examples or a timedelta (Fading)"
+    ),
     **dict.fromkeys(("preds", "input", "y_score", "y_prob", "y_proba", "scores"), "it is y_pred, the second argument"),
     **dict.fromkeys(("target", "truth", "actual"), "it is y_true, the first argument"),
 }
@@ -45,7 +48,10 @@ def advice_on(name: str, known: Iterable[str], *, of_metric: bool = False) -> st
 def refuse_mistaken(call: Callable[..., object], mistaken: Mapping[str, object]) -> None:
     """Raise `InputError` for keywords that a call does not have."""
     for name in mistaken:
-        hint = advice_on(name, inspect.signature(call).parameters)
+        parts = inspect.signature(call).parameters.values()
+        hint = advice_on(
+            name, [part.name for part in parts if part.name != "self" and part.kind is not part.VAR_KEYWORD]
+        )
         raise InputError(f"{call.__qualname__.removesuffix('.__init__').split('.')[-1]} has no argument {name}={hint}")
 
 

@@ -181,6 +181,11 @@ def test_sample_weight_means_weights():
         (lambda ev: ev.update({1}, {1}, sample_weight=2), "update has no argument sample_weight=; write weight="),
         (lambda ev: ev.revert({1}, {1}, w=2), "revert has no argument w=; write weight="),
         (lambda ev: se.Rolling(ev, window_size=3), "Rolling has no argument window_size=; write size="),
+        (
+            lambda _: se.Evaluator(window=3),
+            r"Evaluator has no argument window=; write size=.* \(Rolling\), or period=",
+        ),
+        (lambda ev: se.TimeRolling(ev, size=3), "TimeRolling has no argument size=$"),
         (lambda ev: se.Fading(ev, fading_factor=0.9), "Fading has no argument fading_factor=; write half_life="),
         (lambda _: se.Evaluator(num_labels=3), "num_labels=; write labels="),
         (lambda _: se.F1(target_names=["a"]), "write labels="),

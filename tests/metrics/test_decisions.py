@@ -663,6 +663,12 @@ def test_a_name_that_is_no_string_is_refused(name: object):
         se.metric(name)
 
 
+@pytest.mark.parametrize("name", ["tp_per_label", "support", "confusion matrix"])
+def test_a_name_of_counts_points_to_the_counts(name: str):
+    with pytest.raises(se.MetricError, match=rf"no metric '{name}'; Evaluator.per_label\(\) returns the counts"):
+        se.Evaluator([name])
+
+
 def test_a_name_near_nothing_points_to_the_catalogue():
     for refused in (lambda: se.metric("xyzzy"), lambda: se.Evaluator(["xyzzy"])):
         with pytest.raises(se.MetricError, match=r"'xyzzy'; see streameval\.catalogue\(\)"):

@@ -56,7 +56,11 @@ MISTAKES = [
     Mistake(
         "Two columns of one name", 'se.score(pd.DataFrame(Y, columns=list("abca")), Y)', ("two columns named 'a'",)
     ),
-    Mistake("Truths of -1 and 1", "se.score(2 * Y - 1, Y)", ("y_true[0] is -1 for label 1", "give y > 0")),
+    Mistake(
+        "Truths of -1 and 1",
+        "se.score(2 * Y - 1, Y)",
+        ("y_true[0] is -1 for label 1", "give y > 0", "masked give numpy.where"),
+    ),
     Mistake(
         "Integers in an array that are labels",
         "se.Evaluator().update(np.array([3, 7]), {3})",
