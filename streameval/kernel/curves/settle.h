@@ -310,21 +310,30 @@ SE_INLINE int se_next_bin(const se_label *l, uint32_t row[2], int64_t *bin, cons
    has the greater score, a tie being half a pair: at least, with every undecided bin as one tie, and at most. A bin is
    undecided where scores of a class differ. */
 static void se_pairs(const se_label *l, int64_t counts[2], uint64_t sums[6]) {
-    uint32_t row[2] = {0, 0};
-    const se_moments *parts[2];
-    for (int64_t bin; se_next_bin(l, row, &bin, parts);) {
-        const uint64_t tied = parts[0] ? parts[0]->head >> 20 : 0, n = parts[1] ? parts[1]->head >> 20 : 0;
+    const se_table *negative = l->table, *positive = l->table + 1;
+    uint32_t other = 0;
+    uint64_t below = 0;
+    for (uint32_t at = 0; at < positive->used; at++) { /* few, so that negatives between them are passed in one loop */
+        const se_moments *p = se_moments_at(positive, at);
+        const uint32_t bin = (uint32_t)(positive->index[at] >> 32);
+        for (; other < negative->used && (uint32_t)(negative->index[other] >> 32) < bin; other++)
+            below += se_moments_at(negative, other)->head >> 20;
+        const uint64_t n = p->head >> 20;
         uint64_t more[3] = {0};
-        if (tied && n) {
-            const int64_t x = se_common(parts[1]), y = se_common(parts[0]);
+        if (!n) continue;
+        if (other < negative->used && (uint32_t)(negative->index[other] >> 32) == bin) {
+            const se_moments *negatives = se_moments_at(negative, other);
+            const uint64_t tied = negatives->head >> 20;
+            const int64_t x = tied ? se_common(negatives) : -1, y = tied ? se_common(p) : -1;
             if (x == y && x >= 0) more[0] = more[1] = more[2] = tied;
-            else if (x >= 0 && y >= 0) more[0] = more[1] = more[2] = (x > y) != se_flipped((uint32_t)bin) ? 2 * tied : 0;
+            else if (x >= 0 && y >= 0) more[0] = more[1] = more[2] = (y > x) != se_flipped(bin) ? 2 * tied : 0;
             else more[1] = tied, more[2] = 2 * tied;
         }
-        for (int i = 0; i < 3 && n; i++) se_add_product(sums + 2 * i, n, 2 * (uint64_t)counts[0] + more[i]);
-        counts[0] += (int64_t)tied;
+        for (int i = 0; i < 3; i++) se_add_product(sums + 2 * i, n, 2 * below + more[i]);
         counts[1] += (int64_t)n;
     }
+    for (; other < negative->used; other++) below += se_moments_at(negative, other)->head >> 20;
+    counts[0] = (int64_t)below;
 }
 
 #endif
