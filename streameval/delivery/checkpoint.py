@@ -105,17 +105,17 @@ class Checkpointer(Generic[HeldT]):
     ----------
     evaluator
         An evaluator, a metric, a window, a ledger, a `Pending` or a `Trace` that has counted nothing. If the file
-        exists, this very object takes over what it holds, and so do the evaluators in a `Pending` or a `Trace`; update
-        it as if nothing had happened. From then on these two refuse what cannot be saved.
+        exists, its state is loaded into this object, and into the evaluators in a `Pending` or a `Trace`; go on
+        updating them. From then on a `Pending` or a `Trace` refuses what cannot be saved.
     path
         The file. It is held, by a lock file ``NAME.lock``, until the ``with`` block is left, `close` is called or the
         process ends, however it ends. It is replaced as a whole: whenever the process is killed, it holds a state and
-        the position that belongs to it. An exception that leaves the ``with`` block saves nothing; otherwise its end
-        saves what is left.
+        the position that belongs to it. An exception that leaves the ``with`` block saves nothing; otherwise the
+        last items are saved when the block ends.
     every
-        After how many items to save; None for no such number.
+        Save after this many items, if not None.
     seconds
-        After how many seconds to save, looked at after each item; None for no such time.
+        Save after this many seconds, checked after each item, if not None.
 
     Raises
     ------

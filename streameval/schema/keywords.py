@@ -18,7 +18,8 @@ _WEIGHTS = "write weights=[...], one for each example"
 _WINDOW = "write size=..., a number of examples (Rolling), or period=..., a time (TimeRolling)"
 ADVICE = {
     "average": f"{_IN_NAME} 'f1_macro'",
-    **dict.fromkeys(("beta", "k", "top_k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
+    **dict.fromkeys(("beta", "k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
+    "top_k": f"{_IN_NAME} 'precision_at(k=5)' or 'f1_at(k=3)'",
     "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
     **dict.fromkeys(("target_names", "classes", "num_labels", "num_classes", "n_labels"), _LABELS),
     **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),

@@ -42,17 +42,17 @@ class Fading(Blocks[A]):
     evaluator
         An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied.
     half_life
-        After how long an example weighs half. An integer counts examples; a `datetime.timedelta`, or a float, is time,
-        and then each example needs its ``t``. Greater than 0, and finite.
+        The age at which an example weighs half. An integer counts examples; a `datetime.timedelta`, or a float, is
+        time, and then each example needs its ``t``. Greater than 0, and finite.
 
     Notes
     -----
     ``now`` is the time of the latest example (or of `advance`). Forward decay (Cormode, Shkapenyuk, Srivastava & Xu,
     "Forward decay: a practical time decay model for streaming systems", 2009): within a block of one half-life an
     example weighs ``2**x`` with x in [0, 1), a float64 with a relative error below 2**-51, times its own weight,
-    rounded once; and blocks are put together in whole powers of two. All sums are exact, so the only error is that of
-    the weights: relatively less than 2**-50 each, and examples older than 64 half-lives may be missing, which weighed
-    less than 2**-64 each.
+    rounded once; blocks are added in whole powers of two. All sums are exact. So the only errors are those of the
+    weights, each relatively below 2**-50, and of examples older than 64 half-lives, which weigh less than 2**-64 each
+    and may be dropped.
 
     Examples
     --------

@@ -187,6 +187,7 @@ def test_sample_weight_means_weights():
         ),
         (lambda ev: se.TimeRolling(ev, size=3), "TimeRolling has no argument size=$"),
         (lambda ev: se.Fading(ev, fading_factor=0.9), "Fading has no argument fading_factor=; write half_life="),
+        (lambda _: se.Evaluator(top_k=3), r"top_k=; .*'f1_at\(k=3\)'"),
         (lambda _: se.Evaluator(num_labels=3), "num_labels=; write labels="),
         (lambda _: se.F1(target_names=["a"]), "write labels="),
     ],
