@@ -94,9 +94,13 @@ def evaluate(files: list[str], **options: Unpack[arg.Everything]) -> int:
 
 @command(app)
 def watch(
-    file: str, every: str = "1s", top: int = 20, save: Path | None = None, force: bool = False,
+    file: str,
+    every: str = "1s",
+    top: int = 20,
+    save: Path | None = None,
+    force: bool = False,
     **options: Unpack[arg.Evaluating],
-) -> None:  # fmt: skip
+) -> None:
     """Follow a file that grows until Ctrl-C: a live table in a terminal, in a pipe lines of JSON.
 
     streameval watch demo/photos.jsonl --actual true --predicted predicted
@@ -221,9 +225,14 @@ def report(
 
 @command(app)
 def compare(
-    first: Path, second: Path, metrics: list[str] | None = None, raw: bool = False, top: int = 10,
-    changes: list[str] | None = None, **options: Unpack[arg.Printing],
-) -> int:  # fmt: skip
+    first: Path,
+    second: Path,
+    metrics: list[str] | None = None,
+    raw: bool = False,
+    top: int = 10,
+    changes: list[str] | None = None,
+    **options: Unpack[arg.Printing],
+) -> int:
     """Compare two saved states: how much metrics changed, and which labels most.
 
     streameval compare old.state new.state
@@ -288,9 +297,12 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
 
 @command(app)
 def thresholds(
-    files_or_state: list[str], beta_to_maximise: float = 1.0, raw: bool = False, thresholds_file: Path | None = None,
+    files_or_state: list[str],
+    beta_to_maximise: float = 1.0,
+    raw: bool = False,
+    thresholds_file: Path | None = None,
     **options: Unpack[arg.Thresholding],
-) -> int:  # fmt: skip
+) -> int:
     """Find the threshold of each label that maximises its F1, from scores.
 
     streameval thresholds demo/photos.jsonl --actual true --scores scores

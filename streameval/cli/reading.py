@@ -182,9 +182,13 @@ def deferred_interrupts() -> Iterator[Callable[[Iterator[T]], T | None]]:
 
 
 def count(
-    sources: list[Source], counting: Counting, advance: Callable[[int], None], *, allow_empty: bool = False,
+    sources: list[Source],
+    counting: Counting,
+    advance: Callable[[int], None],
+    *,
+    allow_empty: bool = False,
     limit: int | None = None,
-) -> bool:  # fmt: skip
+) -> bool:
     """Count all rows, or the first ``limit``; whether Ctrl-C ended it before."""
     collected = gc.get_threshold()
     gc.set_threshold(_SELDOM, *collected[1:])

@@ -48,9 +48,13 @@ class Accumulator(Details, Mergeable):
     """The one metric of the class; None for evaluators, which take any."""
 
     def _start(
-        self, specs: tuple[MetricSpec, ...], keep: Iterable[str] = (), ties: Ties = "shared",
-        inverse_propensities: Mapping[Label, float] | None = None, **reading: Any,
-    ) -> Self:  # fmt: skip
+        self,
+        specs: tuple[MetricSpec, ...],
+        keep: Iterable[str] = (),
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
+        **reading: Any,
+    ) -> Self:
         """Count nothing yet, for metrics; ``reading`` is what `Config.checked` takes."""
         options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
         config = Config.checked(**reading, options=options)
@@ -191,9 +195,16 @@ class Accumulator(Details, Mergeable):
 
     @forgiving
     def update_many(
-        self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None,
-        null: Null = "error", threads: int = 1, **mistaken: Never,
-    ) -> None:  # fmt: skip
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        weights: ArrayLike | None = None,
+        mask: object = None,
+        null: Null = "error",
+        threads: int = 1,
+        **mistaken: Never,
+    ) -> None:
         """Count many examples: all of them, or none if anything is wrong.
 
         Parameters

@@ -117,9 +117,13 @@ class Details:
         self, label: None = None, average: None = None, *, buckets: int = 15, strategy: Strategy = "uniform"
     ) -> dict[Label, CalibrationCurve]: ...
     def calibration_curve(
-        self, label: Label | None = None, average: Pooled | None = None, *, buckets: int = 15,
+        self,
+        label: Label | None = None,
+        average: Pooled | None = None,
+        *,
+        buckets: int = 15,
         strategy: Strategy = "uniform",
-    ) -> object:  # fmt: skip
+    ) -> object:
         """The reliability diagram of a label, of all labels pooled, or of each label; see `roc_curve`.
 
         ``"uniform"`` buckets have equal widths, (0, 1/15], (1/15, 2/15] ...; ``"quantile"`` buckets hold about as many

@@ -82,12 +82,19 @@ class Evaluator(Accumulator):
 
     @checked
     def __init__(
-        self, metrics: Iterable[MetricLike] = DEFAULT_METRICS, *, labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error", threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        keep: Iterable[str] = (), nan: Nan = "error", ties: Ties = "shared",
-        inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None,
+        self,
+        metrics: Iterable[MetricLike] = DEFAULT_METRICS,
+        *,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        keep: Iterable[str] = (),
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
+        label_limit: int | None = None,
         rows: Rows | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._start(
             specs_of(metrics), keep, ties, inverse_propensities, labels=labels, unknown=unknown, threshold=threshold,
             nan=nan, label_limit=label_limit, rows=rows,

@@ -33,9 +33,13 @@ class Metric(Accumulator):
     _entry: ClassVar[MetricInfo]
 
     def __init__(
-        self, *positional: Any, average: str | None = UNSET, zero_division: float | None = None,
-        empty: str = "zero_division", **arguments: Any,
-    ) -> None:  # fmt: skip
+        self,
+        *positional: Any,
+        average: str | None = UNSET,
+        zero_division: float | None = None,
+        empty: str = "zero_division",
+        **arguments: Any,
+    ) -> None:
         if getattr(type(self), "_entry", None) is None:
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
         entry = self._entry
@@ -88,12 +92,21 @@ class Metric(Accumulator):
 
 
 def metric(
-    name: str, *, average: str | None = "default", zero_division: float | None = None, empty: str = "zero_division",
-    labels: Iterable[Label] | None = None, unknown: Unknown = "error",
-    threshold: float | Mapping[Label, float] | Iterable[float] | None = None, nan: Nan = "error",
-    ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None,
-    rows: Rows | None = None, **parameters: Choice,
-) -> Metric:  # fmt: skip
+    name: str,
+    *,
+    average: str | None = "default",
+    zero_division: float | None = None,
+    empty: str = "zero_division",
+    labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error",
+    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    nan: Nan = "error",
+    ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None,
+    label_limit: int | None = None,
+    rows: Rows | None = None,
+    **parameters: Choice,
+) -> Metric:
     """Construct a metric of the catalogue by name.
 
     Parameters

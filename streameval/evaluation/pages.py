@@ -19,10 +19,15 @@ _Named: TypeAlias = list[tuple[str, Any]]
 
 
 def to_html(
-    evaluators: object, *, title: str | None = None, meta: Mapping[str, object] | None = None,
-    trace: HasColumns | None = None, slices: object = None, windows: Mapping[str, object] | None = None,
+    evaluators: object,
+    *,
+    title: str | None = None,
+    meta: Mapping[str, object] | None = None,
+    trace: HasColumns | None = None,
+    slices: object = None,
+    windows: Mapping[str, object] | None = None,
     max_labels: int = 10_000,
-) -> str:  # fmt: skip
+) -> str:
     """The report as one HTML file without external resources, for screens, dark mode and print.
 
     It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of labels,
@@ -88,10 +93,16 @@ def to_html(
 
 
 def save_html(
-    evaluators: object, path: str | os.PathLike[str], *, title: str | None = None,
-    meta: Mapping[str, object] | None = None, trace: HasColumns | None = None, slices: object = None,
-    windows: Mapping[str, object] | None = None, max_labels: int = 10_000,
-) -> None:  # fmt: skip
+    evaluators: object,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    meta: Mapping[str, object] | None = None,
+    trace: HasColumns | None = None,
+    slices: object = None,
+    windows: Mapping[str, object] | None = None,
+    max_labels: int = 10_000,
+) -> None:
     """Write the page of `to_html` to a file, atomically."""
     page = to_html(
         evaluators, title=title, meta=meta, trace=trace, slices=slices, windows=windows, max_labels=max_labels

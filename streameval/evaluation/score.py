@@ -42,12 +42,25 @@ def score(
 ) -> Scores: ...  # fmt: skip
 @forgiving
 def score(
-    y_true: object, y_pred: object, metrics: MetricLike | Iterable[MetricLike] | None = None, *,
-    weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None, mask: object = None,
-    labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error",
-    ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None,
-    rows: Rows | None = None, null: Null = "error", threads: int = 1, **mistaken: Never,
-) -> object:  # fmt: skip
+    y_true: object,
+    y_pred: object,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    mask: object = None,
+    labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error",
+    threshold: Threshold = None,
+    nan: Nan = "error",
+    ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None,
+    label_limit: int | None = None,
+    rows: Rows | None = None,
+    null: Null = "error",
+    threads: int = 1,
+    **mistaken: Never,
+) -> object:
     """Compute metrics of arrays, lists or data frames in one call.
 
     Parameters
@@ -136,10 +149,18 @@ def classification_report(
 ) -> dict[str, dict[str, float]]: ...  # fmt: skip
 @forgiving
 def classification_report(
-    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-    labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2,
-    output_dict: bool = False, **mistaken: Never,
-) -> str | dict[str, dict[str, float]]:  # fmt: skip
+    y_true: object,
+    y_pred: object,
+    *,
+    weights: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    labels: Iterable[Label] | None = None,
+    threshold: Threshold = None,
+    zero_division: float = 0.0,
+    digits: int = 2,
+    output_dict: bool = False,
+    **mistaken: Never,
+) -> str | dict[str, dict[str, float]]:
     """Precision, recall, F1 and support of every label and average, as text, as in scikit-learn.
 
     Parameters

@@ -54,9 +54,15 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
 
 
 def read_many(
-    y_true: object, y_pred: object, mask: object, weights: object, reader: Reader, threads: int = 1,
-    null: Null = "error", many: bool = True,
-) -> Iterator[Batch]:  # fmt: skip
+    y_true: object,
+    y_pred: object,
+    mask: object,
+    weights: object,
+    reader: Reader,
+    threads: int = 1,
+    null: Null = "error",
+    many: bool = True,
+) -> Iterator[Batch]:
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else.
 
     ``many`` is False where they are the one of `read_one`, which has no position in messages.

@@ -143,9 +143,15 @@ def start_samples(arguments: Sequence[Argument], values: Iterable[object]) -> No
 
 
 def note_examples(
-    record: Record, config: Config, sides: Sequence[Any], slots: Sequence[IntArray], names: list[Label], *, many: bool,
+    record: Record,
+    config: Config,
+    sides: Sequence[Any],
+    slots: Sequence[IntArray],
+    names: list[Label],
+    *,
+    many: bool,
     read: Sequence[Any] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Note examples, if some are to be noted: of these ``slots`` are the first, and what was ``read`` may differ."""
     if record.room:
         few = undescribed(record)

@@ -63,9 +63,13 @@ def _by_gain(formula: Callable[..., Fraction], usual: Literal["zero", "one"] = "
 
 
 def _at(
-    *entry: str, parameters: tuple[Parameter, ...] = (), k: int | None = 5, usual: Literal["zero", "one"] = "zero",
-    by: Callable[..., Reading] = _by_gain, **choices: Any,
-) -> Callable[[Formula], Formula]:  # fmt: skip
+    *entry: str,
+    parameters: tuple[Parameter, ...] = (),
+    k: int | None = 5,
+    usual: Literal["zero", "one"] = "zero",
+    by: Callable[..., Reading] = _by_gain,
+    **choices: Any,
+) -> Callable[[Formula], Formula]:
     """Enters a formula of gains at k."""
     own = (Parameter("k", k, 1, math.inf, whole=True), *parameters, _UNRANKED, DEGENERATE)
     return ranking(*entry, read=partial(by, usual=usual), parameters=own, **choices)

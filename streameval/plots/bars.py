@@ -22,9 +22,14 @@ _BAR, _FAINT = "#437fc1", "#c3cad2"
 
 
 def plot_labels(
-    source: object, y_pred: object = None, metric: MetricLike | None = None, *, limit: int = 30,
-    ax: Axes | None = None, title: str | None = None,
-) -> Axes:  # fmt: skip
+    source: object,
+    y_pred: object = None,
+    metric: MetricLike | None = None,
+    *,
+    limit: int = 30,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
     """Draw a metric of each label as bars, the worst value first; of equal ones the label that is most often true.
 
     Parameters
@@ -57,9 +62,13 @@ def plot_labels(
 
 
 def plot_metric(
-    source: object, y_pred: object = None, metrics: MetricLike | Iterable[MetricLike] | None = None, *,
-    ax: Axes | None = None, title: str | None = None,
-) -> Axes:  # fmt: skip
+    source: object,
+    y_pred: object = None,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
     """Draw metrics as bars; of a trace as lines along the stream, of several evaluators side by side.
 
     Parameters
@@ -91,9 +100,14 @@ def plot_metric(
 
 
 def plot_slices(
-    source: object, metric: MetricLike | None = None, *, by: str | tuple[str, ...] | None = None, limit: int = 30,
-    ax: Axes | None = None, title: str | None = None,
-) -> Axes:  # fmt: skip
+    source: object,
+    metric: MetricLike | None = None,
+    *,
+    by: str | tuple[str, ...] | None = None,
+    limit: int = 30,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
     """Draw a metric of each slice as its distance from that of all examples, the worst slice first.
 
     Parameters
@@ -137,9 +151,13 @@ def plot_slices(
 
 
 def plot_compare(
-    source: object, metrics: MetricLike | Iterable[MetricLike] | None = None, *, limit: int = 30,
-    ax: Axes | None = None, title: str | None = None,
-) -> Axes:  # fmt: skip
+    source: object,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    limit: int = 30,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
     """Draw metrics of several runs side by side, or one metric of their labels, the largest change first.
 
     Parameters
@@ -182,9 +200,14 @@ def plot_compare(
 
 
 def _rows(
-    ax: Axes | None, words: tuple[str, str, str | None, str], names: Sequence[str], notes: Sequence[str] = (),
-    head: str = "", *, pad: float = 10,
-) -> Axes:  # fmt: skip
+    ax: Axes | None,
+    words: tuple[str, str, str | None, str],
+    names: Sequence[str],
+    notes: Sequence[str] = (),
+    head: str = "",
+    *,
+    pad: float = 10,
+) -> Axes:
     """Axes with these words, see `titled`, a name on the left of each row, and a note on its right."""
     size = 5.4 + 0.075 * max(map(len, names), default=0), max(1.9, 0.26 * len(names) + 1.3)
     ax = titled(ax, size, *words, pad=pad)

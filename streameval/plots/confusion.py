@@ -28,10 +28,17 @@ _UNITS = {
 
 
 def plot_confusion_matrix(
-    source: object, y_pred: object = None, *, values: Values | None = None, normalize: Normalize = "true",
-    numbers: bool | None = None, limit: int = 40, cmap: str | Colormap | None = None, ax: Axes | None = None,
+    source: object,
+    y_pred: object = None,
+    *,
+    values: Values | None = None,
+    normalize: Normalize = "true",
+    numbers: bool | None = None,
+    limit: int = 40,
+    cmap: str | Colormap | None = None,
+    ax: Axes | None = None,
     title: str | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Draw a multi-label confusion matrix: true labels downwards, predicted ones to the right.
 
     Parameters
@@ -72,10 +79,18 @@ def plot_confusion_matrix(
 
 
 def plot_cooccurrence(
-    source: object, y_pred: object = None, *, measure: Association | None = None, side: Side | None = None,
-    numbers: bool | None = None, limit: int = 40, cmap: str | Colormap | None = None, name: str = "",
-    ax: Axes | None = None, title: str | None = None,
-) -> Axes:  # fmt: skip
+    source: object,
+    y_pred: object = None,
+    *,
+    measure: Association | None = None,
+    side: Side | None = None,
+    numbers: bool | None = None,
+    limit: int = 40,
+    cmap: str | Colormap | None = None,
+    name: str = "",
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
     """Draw how often, or how strongly, labels go together.
 
     Of what is symmetric only the lower half is drawn. The diagonal of counts, how often a label occurs at all, is left
@@ -177,10 +192,18 @@ def _panel(ax: Axes, x: float, y: float, table: FloatArray, colours: Colormap) -
 
 
 def _heat(
-    ax: Axes | None, cells: FloatArray, names: tuple[list[str], list[str]], sides: tuple[str, str],
-    head: tuple[str | None, str], unit: str, numbers: bool | None, cmap: str | Colormap | None, *,
-    fraction: bool = False, top: float | None = None,
-) -> Axes:  # fmt: skip
+    ax: Axes | None,
+    cells: FloatArray,
+    names: tuple[list[str], list[str]],
+    sides: tuple[str, str],
+    head: tuple[str | None, str],
+    unit: str,
+    numbers: bool | None,
+    cmap: str | Colormap | None,
+    *,
+    fraction: bool = False,
+    top: float | None = None,
+) -> Axes:
     """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
     rows, columns = names
     longest = 0.07 * max(map(len, (*rows, *columns)), default=0)

@@ -72,9 +72,14 @@ class Curve:
 
 
 def plot_roc_curve(
-    source: object, y_score: object = None, *, labels: Iterable[Label] | None = None,
-    background: Iterable[Curve | RocCurve] = (), ax: Axes | None = None, title: str | None = None,
-) -> Axes:  # fmt: skip
+    source: object,
+    y_score: object = None,
+    *,
+    labels: Iterable[Label] | None = None,
+    background: Iterable[Curve | RocCurve] = (),
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
     """Draw ROC curves: true positive rate over false positive rate.
 
     Parameters
@@ -94,10 +99,15 @@ def plot_roc_curve(
 
 
 def plot_precision_recall_curve(
-    source: object, y_score: object = None, *, labels: Iterable[Label] | None = None,
-    background: Iterable[Curve | PrecisionRecallCurve] = (), prevalence: float | None = None, ax: Axes | None = None,
+    source: object,
+    y_score: object = None,
+    *,
+    labels: Iterable[Label] | None = None,
+    background: Iterable[Curve | PrecisionRecallCurve] = (),
+    prevalence: float | None = None,
+    ax: Axes | None = None,
     title: str | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Draw precision over recall, as steps: between two points precision is that of the higher recall.
 
     Parameters
@@ -115,9 +125,14 @@ def plot_precision_recall_curve(
 
 
 def plot_calibration_curve(
-    source: object, y_score: object = None, *, label: Label | None = None, ax: Axes | None = None,
-    name: str | int = "", title: str | None = None,
-) -> Axes:  # fmt: skip
+    source: object,
+    y_score: object = None,
+    *,
+    label: Label | None = None,
+    ax: Axes | None = None,
+    name: str | int = "",
+    title: str | None = None,
+) -> Axes:
     """Draw a reliability diagram: how often labels were true over their score, and below it how many scores there were.
 
     Parameters
@@ -153,9 +168,15 @@ def plot_calibration_curve(
 
 
 def plot_thresholds(
-    source: object, y_score: object = None, *, label: Label | None = None, chosen: float | None = None,
-    beta: float = 1.0, ax: Axes | None = None, title: str | None = None,
-) -> Axes:  # fmt: skip
+    source: object,
+    y_score: object = None,
+    *,
+    label: Label | None = None,
+    chosen: float | None = None,
+    beta: float = 1.0,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
     """Draw precision, recall and F of one label over the threshold, at or above which a score is a prediction.
 
     Parameters
@@ -258,9 +279,13 @@ def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str,
 
 
 def plot_lines(
-    lines: Mapping[tuple[str, str], Sequence[float]], along: Sequence[object], along_name: str, *, ax: Axes | None,
+    lines: Mapping[tuple[str, str], Sequence[float]],
+    along: Sequence[object],
+    along_name: str,
+    *,
+    ax: Axes | None,
     title: str | None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Draw values along the stream, by (metric, evaluator).
 
     A metric has one colour and an evaluator one kind of dashes; of one metric, or one evaluator, each line has its own

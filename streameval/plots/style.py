@@ -111,9 +111,16 @@ def line_style(number: int, *, marked: bool = False) -> dict[str, Any]:
 
 
 def titled(
-    ax: Axes | None, size: tuple[float, float], x: str, y: str, title: str | None, default: str, *, pad: float = 10,
+    ax: Axes | None,
+    size: tuple[float, float],
+    x: str,
+    y: str,
+    title: str | None,
+    default: str,
+    *,
+    pad: float = 10,
     **text: Any,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Axes, of a new figure of so many inches if None, with what they are, and a title: the default one if None."""
     ax = ax or cast("Axes", imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")[1])
     ax.set_xlabel(x, color=MUTED, fontsize=10, **text)

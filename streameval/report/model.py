@@ -74,9 +74,12 @@ class Report:
     """What a report says of one state and the metrics that were chosen."""
 
     def __init__(
-        self, views: Views, specs: Iterable[MetricSpec] = (), warnings: Sequence[str] = (),
+        self,
+        views: Views,
+        specs: Iterable[MetricSpec] = (),
+        warnings: Sequence[str] = (),
         input_summary: Mapping[str, Any] = MappingProxyType({}),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """``warnings`` are those that were issued about the input, ``input_summary`` says how it was read."""
         self.views, self.specs, self.warnings, self.input_summary = views, tuple(specs), warnings, input_summary
         self.tables, self.has_decisions = views.tables, views.decides

@@ -50,9 +50,13 @@ class Part:
 
 
 def part_of(
-    report: Report, scope: str = "all", where: Mapping[str, object] | None = None, zero_division: float | None = None,
-    *, labelled: bool = False,
-) -> Part:  # fmt: skip
+    report: Report,
+    scope: str = "all",
+    where: Mapping[str, object] | None = None,
+    zero_division: float | None = None,
+    *,
+    labelled: bool = False,
+) -> Part:
     """What a report says, with the counts of each label where ``labelled``."""
     empty = "" if report.tables.examples else "no examples"
     metrics: dict[str, Numbers] = {}

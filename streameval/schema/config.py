@@ -83,10 +83,15 @@ class Config:
 
     @classmethod
     def checked(
-        cls, labels: Iterable[object] | None = None, unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None, nan: Nan = "error",
-        label_limit: int | None = None, rows: Rows | None = None, options: tuple[StateOptions, ...] = (),
-    ) -> Config:  # fmt: skip
+        cls,
+        labels: Iterable[object] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        label_limit: int | None = None,
+        rows: Rows | None = None,
+        options: tuple[StateOptions, ...] = (),
+    ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
         check_choice("unknown", unknown, get_args(Unknown))
         names = None if labels is None else _label_tuple(labels)

@@ -85,10 +85,17 @@ class Counting:
 
 
 def evaluate_table(
-    source: object, *arrays: Never, actual: Names = "", predicted: Names | None = None, metrics: Metrics = None,
-    batch_size: int | None = None, progress: bool = False, truth: object = None, join: str | None = None,
+    source: object,
+    *arrays: Never,
+    actual: Names = "",
+    predicted: Names | None = None,
+    metrics: Metrics = None,
+    batch_size: int | None = None,
+    progress: bool = False,
+    truth: object = None,
+    join: str | None = None,
     **options: Unpack[JobOptions],
-) -> State:  # fmt: skip
+) -> State:
     """Compute metrics from the rows of a table or of files, which may be larger than memory.
 
     The result is new: an `Evaluator`; a metric, where ``metrics`` is one; or a `Sliced`, with ``by``.

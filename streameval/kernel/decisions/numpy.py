@@ -261,17 +261,28 @@ class Counts(Table):
         return seen
 
     def count_scores(
-        self, columns: IntArray, fixed: int, true: UInt8Array, scores: ScoreArray, bounds: ScoreArray,
+        self,
+        columns: IntArray,
+        fixed: int,
+        true: UInt8Array,
+        scores: ScoreArray,
+        bounds: ScoreArray,
         mask: UInt8Array | None,
-    ) -> tuple[int, bool]:  # fmt: skip
+    ) -> tuple[int, bool]:
         """The same where a score at or above the bound of its column is a prediction; also whether all are finite."""
         predicted = (scores >= bounds).view(np.uint8)
         return self.count_dense(columns, fixed, true, predicted, mask), bool(np.isfinite(scores).all())
 
     def count_lists(
-        self, examples: int, fixed: int, true: Lists | None, pred: Lists | None, mask: Lists | None,
-        named: Lists | None, everywhere: IntArray,
-    ) -> None:  # fmt: skip
+        self,
+        examples: int,
+        fixed: int,
+        true: Lists | None,
+        pred: Lists | None,
+        mask: Lists | None,
+        named: Lists | None,
+        everywhere: IntArray,
+    ) -> None:
         """Count examples passed as lists of columns: true, predicted, masked, otherwise mentioned. Repeats count once.
 
         ``everywhere`` holds columns that every example mentions, without repeats.

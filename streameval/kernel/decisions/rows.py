@@ -45,9 +45,14 @@ def list_cells(
 
 
 def list_rows(
-    examples: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None,
-    everywhere: IntArray, cells: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:  # fmt: skip
+    examples: int,
+    true: Lists | None,
+    pred: Lists | None,
+    mask: Lists | None,
+    named: Lists | None,
+    everywhere: IntArray,
+    cells: IntArray,
+) -> tuple[IntArray, IntArray, IntArray]:
     """Count lists of columns into ``cells``, shape (columns, 5); see `Counts.count_lists`.
 
     Returns the row keys, shape (examples, 4); then what `list_cells` does.
@@ -108,9 +113,14 @@ def weigh_dense(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, wei
 
 
 def weigh_lists(
-    examples: int, width: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None,
+    examples: int,
+    width: int,
+    true: Lists | None,
+    pred: Lists | None,
+    mask: Lists | None,
+    named: Lists | None,
     weights: FloatArray,
-) -> Weighed:  # fmt: skip
+) -> Weighed:
     """Sum the weights of examples passed as lists; see `Counts.count_lists`."""
     scale, digits = limbs(weights)
     cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)

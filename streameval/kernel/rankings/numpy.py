@@ -28,9 +28,16 @@ _Scores: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 def _rank(
-    sizes: list[IntArray], rows: IntArray, columns: IntArray, true: Flags, ranked: Flags, scores: _Scores,
-    order: IntArray, strict: bool, detailed: bool,
-) -> Records:  # fmt: skip
+    sizes: list[IntArray],
+    rows: IntArray,
+    columns: IntArray,
+    true: Flags,
+    ranked: Flags,
+    scores: _Scores,
+    order: IntArray,
+    strict: bool,
+    detailed: bool,
+) -> Records:
     """Rank labels, in ascending ``rows``, within each of which ``order`` sorts them by score, those without one last.
 
     ``sizes`` are ``m, l, u, h``. Where ``strict``, labels with the same score rank as they are ordered.

@@ -117,9 +117,13 @@ class Tape:
         return self._cell.prepare(lambda value: value.plus(one, np.float32))
 
     def prepare_append(
-        self, lengths: Int32Array, slots: Int32Array, weights: FloatArray | None, stamps: IntArray | None,
+        self,
+        lengths: Int32Array,
+        slots: Int32Array,
+        weights: FloatArray | None,
+        stamps: IntArray | None,
         scores: tuple[Int32Array, Int32Array, ScoreArray] | None = None,
-    ) -> Part:  # fmt: skip
+    ) -> Part:
         """Prepare to append examples: how many slots each has, all slots, weights unless all are 1, stamps if timed.
 
         ``scores``: how many each has, the columns of all, and they; None if there are none.

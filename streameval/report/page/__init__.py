@@ -33,9 +33,15 @@ class HasColumns(Protocol):
 
 
 def html_page(
-    runs: Sequence[tuple[str, Report]], *, title: str | None, meta: object, trace: HasColumns | None,
-    slices: Sequence[tuple[str, Report]], windows: Sequence[tuple[str, Report]], max_labels: int,
-) -> str:  # fmt: skip
+    runs: Sequence[tuple[str, Report]],
+    *,
+    title: str | None,
+    meta: object,
+    trace: HasColumns | None,
+    slices: Sequence[tuple[str, Report]],
+    windows: Sequence[tuple[str, Report]],
+    max_labels: int,
+) -> str:
     """The whole page, of one report or of several that are compared; see `streameval.to_html`."""
     reports = [report for _, report in runs]
     report = reports[0]

@@ -122,9 +122,18 @@ class Chart:
     _dots: list[tuple[float, float]] = field(default_factory=list)
 
     def line(
-        self, name: str, x: Numbers, y: Numbers, tone: str = "a", *, steps: bool = False,
-        marks: Numbers | None = None, legend: str | None = None, points: bool = False, thin: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        x: Numbers,
+        y: Numbers,
+        tone: str = "a",
+        *,
+        steps: bool = False,
+        marks: Numbers | None = None,
+        legend: str | None = None,
+        points: bool = False,
+        thin: bool = True,
+    ) -> None:
         """A line; as steps where it keeps its value until the next point. The script shows ``marks`` at its points.
 
         The legend has its name unless it says something else, or nothing.

@@ -76,9 +76,15 @@ def _drawn(matrix: Matrix, values: FloatArray, wrong: IntArray) -> tuple[list[in
 
 
 def _heat(
-    matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, drawn: list[int], texts: list[str],
-    style: str, few: str,
-) -> str:  # fmt: skip
+    matrix: Matrix,
+    names: list[str],
+    values: FloatArray,
+    parts: FloatArray,
+    drawn: list[int],
+    texts: list[str],
+    style: str,
+    few: str,
+) -> str:
     """The matrix of some labels. Colours are by the root of the fraction, so that small ones can be seen too."""
     within = np.flatnonzero(np.isin(matrix.row, drawn) & np.isin(matrix.column, drawn)).tolist()
     cells = {(int(matrix.row[at]), int(matrix.column[at])): at for at in within}
