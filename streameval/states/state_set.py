@@ -166,17 +166,20 @@ class StateSet:
 
     def unmerge(self, other: StateSet) -> None:
         """Take back all that ``other`` has counted, or raise `RevertError` if its examples cannot be among these."""
+        self.root.commit(self.prepare_unmerge(other))
+
+    def prepare_unmerge(self, other: StateSet) -> list[Part]:
+        """Prepare what `unmerge` does."""
         self._check_options(other)
         if not other.examples:
-            return
+            return []
         mentioned = other.decisions.labels_of(other.decisions.columns())
         if None in self.labels.columns_of(mentioned):
             raise RevertError(_NOT_PART)
         try:
-            parts = self.prepare_merges([(other, self.columns_of(other), -1)])
+            return self.prepare_merges([(other, self.columns_of(other), -1)])
         except RevertError:
             raise RevertError(_NOT_PART) from None
-        self.root.commit(parts)
 
     def _check_options(self, other: StateSet) -> None:
         differing: list[str] = []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
-from streameval.states import rankings
+from streameval.states import ranking_sums
 from streameval.states.options import RankingOptions
 from streameval.states.rankings import RankingTables, Table
 from streameval.wire.rankings import is_possible
@@ -107,7 +107,7 @@ def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream)
 @given(streams())
 def test_few_examples_and_many_are_summed_alike(stream: Stream):
     many = stream.counted(stream.examples * 40)
-    assert len(stream.examples) < 7 or many.examples > rankings._FEW
+    assert len(stream.examples) < 7 or many.examples > ranking_sums._FEW
     few = stream.empty()
     for _ in range(40):
         few.merge(stream.counted(stream.examples))

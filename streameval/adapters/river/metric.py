@@ -24,6 +24,7 @@ from streameval.metrics.spec import Average, MetricSpec
 from streameval.progressive.target import all_read_scores, changing
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
+from streameval.states.base import Part
 
 Row: TypeAlias = Mapping[Label, Any]
 Answer = TypeVar("Answer")
@@ -384,8 +385,12 @@ class MetricCollection(Combinable, Metrics):
                 merges.append((counts, theirs._counts))
             pairs.append((mine, combined[key]))
         with commit.Guards([counts._guard for counts, _ in merges]):
-            prepared = [getattr(counts._core.states, f"prepare_{verb}")(added._core.states) for counts, added in merges]
-            commit.Root.commit([part for parts in prepared for part in parts])
+            parts: list[Part] = []
+            for counts, added in merges:
+                states = counts._core.states
+                prepare = states.prepare_merge if verb == "merge" else states.prepare_unmerge
+                parts += prepare(added._core.states)
+            commit.Root.commit(parts)
         for mine, counts in pairs:
             if mine._counts is not counts:
                 self._sharing.is_complete, mine._counts = False, counts
