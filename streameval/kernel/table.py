@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import zip_longest
+from operator import add
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -41,8 +41,9 @@ class Counted(NamedTuple, Generic[K]):
 
 def enter(sums: dict[K, tuple[int, ...]], key: K, values: Iterable[int], sign: int = 1) -> None:
     """Add to the sums of a key, or take from them."""
-    pairs = zip_longest(sums.get(key, ()), values, fillvalue=0)
-    sums[key] = tuple(before + sign * more for before, more in pairs)
+    more = values if sign > 0 else [-value for value in values]
+    before = sums.get(key)
+    sums[key] = tuple(more) if before is None else tuple(map(add, before, more))
 
 
 class SumTable(Table, Generic[K]):

@@ -45,9 +45,10 @@ class Bins(SumTable[_Place]):
     _possible = staticmethod(possible)
 
     def _prepared(self, added: Counted[_Place], sign: int) -> Part | int:
-        left = self._cell.value.plus(added, sign)
-        if sign < 0 and _mentions(left).max() > left.examples:
-            return REFUSED
+        if sign < 0:
+            left = self._cell.value.plus(added, sign)
+            if _mentions(left).max() > left.examples:
+                return REFUSED
         return super()._prepared(added, sign)
 
     @property
@@ -100,8 +101,8 @@ class Bins(SumTable[_Place]):
         sides = np.repeat(np.eye(3, dtype=np.int64), [len(side) for side in unscored], axis=0)
         sums: dict[_Place, _Part] = {}
         bins, residuals = (part.tolist() for part in bins_of(scores))
-        for *place, x in zip(columns.tolist(), bins, positive.tolist(), residuals, strict=True):
-            enter(sums, tuple(place), (1, x, x * x))
+        for place, x in zip(zip(columns.tolist(), bins, positive.tolist(), strict=True), residuals, strict=True):
+            enter(sums, place, (1, x, x * x))
         return Counted(examples, self._by_column(np.concatenate(unscored), sides), sums)
 
     # -- reading -------------------------------------------------------------------------------------------------------
