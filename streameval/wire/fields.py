@@ -152,7 +152,7 @@ class Sink(list["bytes | Iterator[bytes]"]):
         if len(table) <= ROWS:
             self.append(packing.pack_columns(np.asarray(table, np.int64), least))
         else:
-            self.append(packing.pack_columns(column[:, np.newaxis].astype(np.int64), least) for column in table.T)
+            self.append(chain.from_iterable(_pieces_of_column(column, least) for column in table.T))
 
     def blocks(self, blocks: Iterable[Sequence[Numbers]], count: int, kept: Collection[int] = ()) -> None:
         """How many rows, then each column; blocks are iterated over anew for each that is not kept."""
@@ -183,6 +183,13 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
     parts = iter(parts)
     while piece := b"".join(islice(parts, ROWS)):
         yield piece
+
+
+def _pieces_of_column(column: IntArray | Int32Array, least: int) -> Iterator[bytes]:
+    width, _ = _form(int(column.max()), least)
+    yield bytes((width,))
+    for at in range(0, len(column), ROWS):
+        yield _packed(column[at : at + ROWS], width)
 
 
 def _pieces_of_blocks(blocks: Iterable[Sequence[Numbers]], count: int, kept: Collection[int]) -> Iterator[bytes]:
