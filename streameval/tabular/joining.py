@@ -118,8 +118,8 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
             "keys are compared with their type"
         )
     if keys.count + known.count > 2 * matched:
-        alone = {"rows without a truth": keys.count - matched, "truths without a row": known.count - matched}
-        counts = ", ".join(f"{what}: {count:,}" for what, count in alone.items() if count)
+        unmatched = {"rows without a truth": keys.count - matched, "truths without a row": known.count - matched}
+        counts = ", ".join(f"{what}: {count:,}" for what, count in unmatched.items() if count)
         warn(f"{counts}; {matched:,} rows are counted")
 
 
