@@ -53,8 +53,18 @@ static int se_fill(const se_lists *in, const se_bits *to) {
 /* Whether all places of the lists are below their limit; those of lists out of order are not all looked at. */
 SE_INLINE int se_within(ptrdiff_t rows, const se_lists *in, int wide) {
     const int64_t first = se_at(in->offsets, wide, 0), last = se_at(in->offsets, wide, rows);
-    uint64_t falls;
-    return first >= 0 && last <= in->held && se_scan(in, wide, first, last, &falls);
+    const uint64_t top = (uint64_t)in->limit - 1;
+    uint64_t beyond = 0; /* its first bit */
+    uint32_t narrow = 0;
+    if (first < 0 || last > in->held) return 0;
+    if (wide) {
+        const uint64_t *places = (const uint64_t *)in->places;
+        for (int64_t at = first; at < last; at++) beyond |= places[at] | (top - places[at]);
+    } else {
+        const uint32_t *places = (const uint32_t *)in->places;
+        for (int64_t at = first; at < last; at++) narrow |= places[at] | ((uint32_t)top - places[at]);
+    }
+    return !(beyond >> 63) && !(narrow >> 31);
 }
 
 /* The labels of one list. What is read behind it is left out, for it is hard to predict how long a list is. */
