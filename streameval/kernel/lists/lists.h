@@ -22,7 +22,8 @@ SE_INLINE uint64_t se_place_at(const void *numbers, int wide, int64_t at) {
     return wide ? ((const uint64_t *)numbers)[at] : ((const uint32_t *)numbers)[at];
 }
 
-/* Whether the places from `first` to `last` are below their limit, and how often one does not exceed the one before. */
+/* Whether the places from `first` to `last` are below their limit, and how often one does not exceed the one before. Only
+   where offsets are known to rise: compiled, the loop may read the place before `first` if `last` is less. */
 #define SE_SCAN(NAME, SIGNED, UNSIGNED, MOST)                                                                         \
     SE_INLINE int NAME(const se_lists *in, int64_t first, int64_t last, uint64_t *falls) {                            \
         const SIGNED *places = (const SIGNED *)in->places;                                                            \
