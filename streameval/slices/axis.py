@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Generic
+from itertools import pairwise, zip_longest
+from typing import Any, Generic, TypeAlias
 
-from streameval.errors import FormatError
+import numpy as np
+
+from streameval.errors import FormatError, InputError
 from streameval.evaluation.counting import A, compacted, core_of, from_contents, unlimited
 from streameval.evaluation.encoding import put_states, take_states
 from streameval.kernel.backend import commit
-from streameval.schema.text import quoted
-from streameval.slices.values import OTHER, Key, Other, Typed, Value, in_order, rank_of
+from streameval.kernel.types import IntArray
+from streameval.schema.text import check_number, quoted, suggestion
+from streameval.slices.gathering import Coded, crossed
+from streameval.slices.values import OTHER, REST, Key, Other, Typed, Value, in_order, rank_of, typed
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import LABEL, put_value, take_value
+
+Grouping: TypeAlias = tuple[IntArray, list[Key]]
+"""For each example the place of its slice among these keys."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +33,7 @@ class Axis:
     places: tuple[int, ...]  # where the names stand among those of the `Sliced`
     max_slices: int  # slices
     declared: tuple[frozenset[Key] | None, ...]  # for each name, the keys of the declared values
-
-    @property
-    def closed(self) -> bool:
-        """Whether the slices are the declared values."""
-        return len(self.names) == 1 and self.declared[0] is not None
+    only: tuple[Key, ...] | None  # of slices, also without examples, where all values of one name are declared
 
     def selected(self, keys: Iterable[Key]) -> set[Key]:
         """Which of all keys that examples have get a slice of their own.
@@ -41,9 +44,9 @@ class Axis:
         allowed = [
             key
             for key in keys
-            if all(known is None or (part,) in known for part, known in zip(key, self.declared, strict=True))
+            if key and all(known is None or (part,) in known for part, known in zip(key, self.declared, strict=True))
         ]
-        if self.closed or len(allowed) <= self.max_slices:
+        if self.only is not None or len(allowed) <= self.max_slices:
             return set(allowed)
         return set(heapq.nsmallest(self.max_slices, allowed, rank_of))
 
@@ -53,10 +56,64 @@ class Axis:
             return " x ".join(self.names)
         return ", ".join(f"{name} {quoted(value)}" for name, (_, value) in zip(self.names, key, strict=True))
 
-    def where(self, key: Key | None) -> dict[str, Value | Other]:
-        """The values that the examples of a slice share; None is the overflow."""
-        values = [OTHER] * len(self.names) if key is None else [value for _, value in key]
+    def where(self, key: Key) -> dict[str, Value | Other]:
+        """The values that the examples of a slice share."""
+        values: list[Any] = [value for _, value in key] or [OTHER] * len(self.names)
         return dict(zip(self.names, values, strict=True))
+
+
+def axes_of(by: str | Iterable[str], cross: Iterable[Iterable[str]], max_slices: int, values: Any) -> Iterator[Axis]:
+    """An axis for each name, then one for each combination; `InputError` if an argument cannot be understood."""
+    check_number("max_slices", max_slices, 1, 2**63 - 1)
+    by = _names_of(by, "by")
+    axes, declared = [*((name,) for name in by), *_combinations_of(cross, by)], _declared_of(values, by)
+    known = [None if keys is None else frozenset(keys) for keys in declared]
+    for names, only in zip_longest(axes, declared):
+        places = tuple(map(by.index, names))
+        yield Axis(names, places, max_slices, tuple(known[place] for place in places), only)
+
+
+def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    several: object = value
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(several, Iterable) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{argument} must be a name or several, not {quoted(value)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{argument} names something twice: {quoted(names)}")
+    return tuple(map(str, names))
+
+
+def _combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Combinations of names, or what is wrong with them."""
+    if isinstance(cross, str) or not isinstance(cross, Iterable):
+        raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {quoted(cross)}")
+    combinations = tuple(_names_of(combination, "a combination of cross") for combination in cross)
+    for combination in combinations:
+        if len(combination) < 2 or not set(combination) <= set(by):
+            raise InputError(f"cross combines two or more of the names of by={quoted(by)}, not {quoted(combination)}")
+    if len(set(map(frozenset, combinations))) < len(combinations):
+        raise InputError(f"cross names a combination twice: {quoted(combinations)}")
+    return combinations
+
+
+def _declared_of(values: Any, by: tuple[str, ...]) -> tuple[tuple[Key, ...] | None, ...]:
+    """For each name the keys of the values that were declared, if any were."""
+    if values is not None and not isinstance(values, Mapping):
+        raise InputError(f"values must be a mapping name -> values, not {quoted(values)}")
+    for name in values or ():
+        if name not in by:
+            raise InputError(f"values has {quoted(name)}{suggestion(name, by)}, but slices are by {quoted(by)}")
+    return tuple(_keys(values[name], name) if values and name in values else None for name in by)
+
+
+def _keys(values: Iterable[Value], name: str) -> tuple[Key, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"values[{name!r}] must be a list of values, not {quoted(values)}")
+    keys = tuple((typed(value, name, "values"),) for value in values)
+    if len(set(keys)) < len(keys):
+        raise InputError(f"values[{name!r}] holds a value twice: {quoted(values)}")
+    return keys
 
 
 @dataclass(slots=True, eq=False)
@@ -64,50 +121,61 @@ class AxisSlices(Generic[A]):
     """The slices along an axis. Replaced as a whole where slices come or go; a slice without examples may stay."""
 
     axis: Axis
-    slices: dict[Key, A]
-    overflow: A  # the examples of all other values
+    slices: dict[Key, A]  # with that of `REST`
+
+    @property
+    def rest(self) -> A:
+        """The examples of all other values."""
+        return self.slices[REST]
 
     def keys(self) -> list[Key]:
         """The keys of slices that have examples."""
-        return [key for key, part in self.slices.items() if part.examples]
+        return [key for key, part in self.slices.items() if key and part.examples]
 
     def examples(self) -> int:
         """How many there are in all slices."""
-        return sum(part.examples for part in self.slices.values()) + self.overflow.examples
+        return sum(part.examples for part in self.slices.values())
 
     def full(self) -> bool:
         """Whether a further slice would displace one."""
-        return not self.axis.closed and len(self.keys()) >= self.axis.max_slices
+        return self.axis.only is None and len(self.keys()) >= self.axis.max_slices
 
-    def ordered(self) -> list[tuple[Key | None, A]]:
-        """The slices in order; the overflow, without a key, last, where it has examples."""
-        keys = list(self.slices) if self.axis.closed else sorted(self.keys(), key=in_order)
-        parts: list[tuple[Key | None, A]] = [(key, self.slices[key]) for key in keys]
-        return [*parts, (None, self.overflow)] if self.overflow.examples else parts
+    def ordered(self) -> list[tuple[Key, A]]:
+        """The slices in order; last, where it has examples, the rest."""
+        keys = sorted(self.keys(), key=in_order) if self.axis.only is None else self.axis.only
+        return [(key, self.slices[key]) for key in (*keys, *[REST] * bool(self.rest.examples))]
 
     def total(self, empty: A) -> A:
         """A new object with all examples."""
-        return merged((part for part in (*self.slices.values(), self.overflow) if part.examples), unlimited(empty))
+        return merged((part for part in self.slices.values() if part.examples), unlimited(empty))
 
     def copy(self) -> AxisSlices[A]:
         """Independent slices with the same examples."""
-        return AxisSlices(self.axis, {key: part.copy() for key, part in self.slices.items()}, self.overflow.copy())
+        return AxisSlices(self.axis, {key: part.copy() for key, part in self.slices.items()})
 
     def belong(self, guard: commit.Guard) -> AxisSlices[A]:
         """Be parts of the object that a guard belongs to."""
-        for part in (*self.slices.values(), self.overflow):
+        for part in self.slices.values():
             part._belong(guard)
         return self
 
-    def with_examples(
-        self, added: dict[Key, A], overflow: A | None, empty: A, guard: commit.Guard
-    ) -> tuple[AxisSlices[A], list[tuple[A, A]]]:
-        """These slices with more examples, and in pairs which slice is still to be merged with what.
+    def grouped(self, columns: list[Coded]) -> Grouping:
+        """Which slices examples with these values are of, if they come next; the last is the rest."""
+        own = [columns[place] for place in self.axis.places]
+        codes, keys = own[0] if len(own) == 1 else crossed(own)
+        selected = self.axis.selected({*self.keys(), *keys})
+        of_slices = [key for key in keys if key in selected]
+        if len(of_slices) < len(keys):
+            places = {key: place for place, key in enumerate(of_slices)}
+            codes = np.array([places.get(key, len(of_slices)) for key in keys], np.int64)[codes]
+        return codes, [*of_slices, REST]
 
-        The examples of ``overflow`` have keys that cannot have a slice of their own; ``empty`` has none.
-        """
+    def with_examples(
+        self, added: dict[Key, A], empty: A, guard: commit.Guard
+    ) -> tuple[AxisSlices[A], list[tuple[A, A]]]:
+        """These slices with more examples, and in pairs which slice is still to be merged with what."""
         selected = self.axis.selected({*self.keys(), *added})
-        slices = {key: part for key, part in self.slices.items() if key in selected or self.axis.closed}
+        slices = {key: part for key, part in self.slices.items() if key in selected or not key or self.axis.only}
         displaced = [part for key, part in self.slices.items() if key not in slices and part.examples]
         for part in displaced:
             core_of(part).states.retire()
@@ -119,16 +187,13 @@ class AxisSlices(Generic[A]):
                 merges.append((slices[key], part))
             else:
                 slices[key] = merged([part], empty)._belong(guard)
-        if overflow is not None and overflow.examples:
-            displaced.append(overflow)
-        rest = self.overflow
-        if displaced and rest.examples:
+        if displaced and self.rest.examples:
             more = displaced[0] if len(displaced) == 1 else merged(displaced, empty)
-            merges.append((rest, more))
+            merges.append((self.rest, more))
         elif displaced:
-            core_of(rest).states.retire()
-            rest = merged(displaced, empty)._belong(guard)
-        return AxisSlices(self.axis, slices, rest), merges
+            core_of(self.rest).states.retire()
+            slices[REST] = merged(displaced, empty)._belong(guard)
+        return AxisSlices(self.axis, slices), merges
 
 
 def merged(parts: Iterable[A], empty: A) -> A:
@@ -142,26 +207,21 @@ def merged(parts: Iterable[A], empty: A) -> A:
     return empty.copy() if total is None else total
 
 
-def put_names(
-    sink: Sink,
-    by: tuple[str, ...],
-    cross: Sequence[tuple[str, ...]],
-    max_slices: int,
-    declared: Sequence[Sequence[Key] | None],
-) -> None:
-    """Write what examples are sliced by; ``declared`` are for each name the keys of the declared values, or None."""
-    sink += (varint(max_slices), varint(len(by)))
-    for name, keys in zip(by, declared, strict=True):
-        sink.string(name)
-        sink.varint(0 if keys is None else len(keys) + 1)
-        _put_key(sink, (value for key in keys or () for value in key))
-    sink.varint(len(cross))
-    for names in cross:
-        sink += (varint(len(names)), *(varint(by.index(name)) for name in names))
+def put_axes(sink: Sink, axes: Sequence[Axis]) -> None:
+    """Write what examples are sliced by: the axes of one name each, then those of several."""
+    single, several = ([axis for axis in axes if (len(axis.names) > 1) is many] for many in (False, True))
+    sink += (varint(axes[0].max_slices), varint(len(single)))
+    for axis in single:
+        sink.string(axis.names[0])
+        sink.varint(0 if axis.only is None else len(axis.only) + 1)
+        _put_key(sink, (value for key in axis.only or () for value in key))
+    sink.varint(len(several))
+    for axis in several:
+        sink += map(varint, (len(axis.places), *axis.places))
 
 
-def take_names(source: Source) -> dict[str, Any]:
-    """The arguments of `streameval.Sliced` that `put_names` wrote."""
+def take_axes(source: Source) -> dict[str, Any]:
+    """The arguments of `streameval.Sliced` that make the axes which `put_axes` wrote."""
     max_slices, by, values, cross = source.varint(), list[str](), {}, []
     for _ in range(source.count()):
         by.append(source.string())
@@ -184,11 +244,11 @@ def _take_key(source: Source, width: int) -> Key:
 
 
 def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
-    """The slices along an axis in their order, then the overflow."""
-    slices = [(key, part) for key, part in group.ordered() if key is not None]
-    config = core_of(group.overflow).config
+    """The slices along an axis in their order, then the rest."""
+    slices = [(key, part) for key, part in group.ordered() if key]
+    config = core_of(group.rest).config
     yield varint(len(slices))
-    for key, part in [*slices, ((), group.overflow)]:
+    for key, part in [*slices, (REST, group.rest)]:
         sink = Sink()
         _put_key(sink, key)
         # Counts take a byte at least, for declared labels are not written again with each slice.
@@ -198,20 +258,19 @@ def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
 
 def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:
     """The slices that `slices_in_pieces` wrote, or `FormatError` if no examples leave such ones."""
-    axis, empty = fresh.axis, fresh.overflow
+    axis, empty = fresh.axis, fresh.rest
     config, count, slices = core_of(empty).config, source.count(), dict[Key, Any]()
     for width in [len(axis.names)] * count + [0]:
         key = _take_key(source, width)
         slices[key] = from_contents(empty, take_states(source, config, least=1))
-    rest = slices.pop(())
-    keys = list(slices)
-    if axis.closed:
-        fits = keys == list(fresh.slices)
+    *keys, _ = slices
+    if axis.only is not None:
+        fits = (*keys,) == axis.only
     else:
-        fits = all(part.examples for part in slices.values()) and axis.selected(keys) == set(keys)
+        fits = all(slices[key].examples for key in keys) and axis.selected(keys) == set(keys)
         fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))
         full = len(keys) == axis.max_slices or any(known is not None for known in axis.declared)
-        fits = fits and (full or not rest.examples)
-    if not fits or len(slices) != count:
+        fits = fits and (full or not slices[REST].examples)
+    if not fits or len(keys) != count:
         raise FormatError("the slices are not those that their values make")
-    return AxisSlices(axis, slices, rest)
+    return AxisSlices(axis, slices)

@@ -8,8 +8,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, cast
 
-import numpy as np
-
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import A, core_of, saved_empty, with_states
@@ -21,27 +19,12 @@ from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
-from streameval.kernel.types import IntArray
 from streameval.report.model import Table
 from streameval.schema.config import Null
-from streameval.schema.text import check_number, number_of, printable, quoted, suggestion
-from streameval.slices.axis import Axis, AxisSlices, put_names, slices_in_pieces, take_names, take_slices
-from streameval.slices.gathering import Coded, coded, counted, crossed, gathered
-from streameval.slices.values import (
-    ANSWERS,
-    OTHER,
-    Key,
-    Other,
-    Value,
-    Where,
-    combinations_of,
-    declared_of,
-    key_of,
-    names_of,
-    typed,
-    value_of,
-    values_of,
-)
+from streameval.schema.text import number_of, printable, quoted, suggestion
+from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
+from streameval.slices.gathering import Coded, coded, counted, gathered
+from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, key_of, typed, value_of, values_of
 from streameval.states.base import COUNT_MAX, Part
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
 from streameval.wire.fields import NEVER_WRITTEN, Sink
@@ -53,7 +36,8 @@ if TYPE_CHECKING:
     from streameval.report.text import SliceRow
 
 Names: TypeAlias = str | tuple[str, ...]
-Grouping: TypeAlias = tuple[IntArray, list[Key]]
+
+_ANSWERS = "slices of a single metric answer"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +87,7 @@ class Sliced(Mergeable, Generic[A]):
     (2, 0.6666666666666666)
     """
 
-    __slots__ = ("_by", "_cell", "_cross", "_declared", "_guard", "_max_slices", "_template")
+    __slots__ = ("_axes", "_by", "_cell", "_guard", "_template")
     _holder: ClassVar[int] = SLICED
     _template: A
     _cell: commit.Cell  # of the slices along each axis
@@ -118,27 +102,18 @@ class Sliced(Mergeable, Generic[A]):
         values: Mapping[str, Iterable[Value]] | None = None,
     ) -> None:
         self._template = template_of(evaluator, "Sliced")
-        check_number("max_slices", max_slices, 1, 2**63 - 1)
-        self._by, self._max_slices = names_of(by, "by"), max_slices
-        self._cross, self._declared = combinations_of(cross, self._by), declared_of(values, self._by)
+        self._axes = tuple(axes_of(by, cross, max_slices, values))
+        self._by = tuple(axis.names[0] for axis in self._axes if len(axis.names) == 1)
         self._guard = commit.Guard()
         self.reset()
 
     @changes
     def reset(self) -> None:
         """Forget every example."""
-        known = [None if keys is None else frozenset(keys) for keys in self._declared]
-        made = []
-        for names in (*((name,) for name in self._by), *self._cross):
-            places = tuple(map(self._by.index, names))
-            axis = Axis(names, places, self._max_slices, tuple(known[place] for place in places))
-            keys = self._declared[places[0]] if axis.closed else None
-            made.append(AxisSlices(axis, {key: self._template.copy() for key in keys or ()}, self._template.copy()))
         replaced = getattr(self, "_cell", None)
-        self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in made))
-        for group in () if replaced is None else replaced.value:
-            for part in (*group.slices.values(), group.overflow):
-                core_of(part).states.retire()
+        made = [(axis, {key: self._template.copy() for key in (*(axis.only or ()), REST)}) for axis in self._axes]
+        self._cell = commit.Root().cell(tuple(AxisSlices(*one).belong(self._guard) for one in made))
+        self._retire(() if replaced is None else replaced.value)
         forget(self._guard)
 
     @property
@@ -149,6 +124,10 @@ class Sliced(Mergeable, Generic[A]):
     def _become(self, slices: Iterable[AxisSlices[A]]) -> None:
         replaced = self._slices
         commit.Root.commit([self._cell.prepare_store(tuple(group.belong(self._guard) for group in slices))])
+        self._retire(replaced)
+
+    def _retire(self, replaced: Iterable[AxisSlices[A]]) -> None:
+        """Let nothing be counted in what is no slice any more."""
         present = {id(part) for group in self._slices for part in group.slices.values()}
         for part in (part for group in replaced for part in group.slices.values() if id(part) not in present):
             core_of(part).states.retire()
@@ -188,7 +167,7 @@ class Sliced(Mergeable, Generic[A]):
         return True
 
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
-        of_keys = [group.slices.get(key, group.overflow) for group, key in zip(self._slices, keys, strict=True)]
+        of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
         readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
         make([(self, (keys, readings), sign)])
 
@@ -199,7 +178,7 @@ class Sliced(Mergeable, Generic[A]):
             added = self._template.copy()
             core = core_of(added)
             core.states.root.commit(core.prepare(readings[0]))
-            return self._prepare_add([({key: added}, None) for key in keys], 1)
+            return self._prepare_add([{key: added} for key in keys], 1)
         of_keys = [group.slices[key] if sign > 0 else self._reverted(group, key) for group, key in places]
         return [
             part
@@ -210,14 +189,14 @@ class Sliced(Mergeable, Generic[A]):
     def _reverted(self, group: AxisSlices[A], key: Key) -> A:
         part = group.slices.get(key)
         if part is None or not part.examples:
-            part = group.overflow
+            part = group.rest
             if key in group.axis.selected({*group.keys(), key}):
                 raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
-        elif part.examples == 1 and group.overflow.examples and group.full():
+        elif part.examples == 1 and group.rest.examples and group.full():
             raise RevertError(
                 f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
                 f"values should have a slice in its place is not known any more; construct with "
-                f"max_slices={self._max_slices + 1} or more, or with values="
+                f"max_slices={group.axis.max_slices + 1} or more, or with values="
             )
         part._spend(1, guarded=True)
         return part
@@ -241,46 +220,43 @@ class Sliced(Mergeable, Generic[A]):
         if len({len(column.codes) for column in columns}) > 1:
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
-        by_axis = [[columns[place] for place in group.axis.places] for group in self._slices]
-        groupings = self._grouped(by_axis)
-        like = next(iter(self._slices[0].slices.values()), self._template)  # whose labels have columns already
-        groups = max(len(keys) + 1 for _, keys in groupings)
+        groupings = self._grouped(columns)
+        first = self._slices[0].slices
+        like = first[next(filter(None, first), REST)]  # whose labels have columns already
+        groups = max(len(keys) for _, keys in groupings)
         core = core_of(like).scratch(self._guard)
         batches = list(gathered(core.read_many(y_true, y_pred, weights, mask, null=null), groups))
         while True:  # again only where slices have gone meanwhile
-            sets = counted(batches, [(codes, len(keys) + 1) for codes, keys in groupings], core.states)
+            sets = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states)
             parts, before = [[with_states(like, states) for states in of_keys] for of_keys in sets], groupings
-            groupings = self._add_counted(parts, before, by_axis, core.reader)
+            groupings = self._add_counted(parts, before, columns, core.reader)
             if groupings is before:
                 return
 
     @changes
     def _add_counted(
-        self, parts: list[list[A]], before: list[Grouping], by_axis: list[list[Coded]], reader: Reader
+        self, parts: list[list[A]], before: list[Grouping], columns: list[Coded], reader: Reader
     ) -> list[Grouping]:
         """Add what was counted by slices, if these are the present ones, which are returned."""
-        groupings = self._grouped(by_axis)
+        groupings = self._grouped(columns)
         if any(then != now for (_, then), (_, now) in zip(before, groupings, strict=True)):
             return groupings
         added = [
-            ({key: part for key, part in zip(keys, of_keys, strict=False) if part.examples}, of_keys[-1])
+            {key: part for key, part in zip(keys, of_keys, strict=True) if part.examples}
             for (_, keys), of_keys in zip(before, parts, strict=True)
         ]
         reader.confirm()
         commit.Root.commit(self._prepare_add(added, len(before[0][0])))
         return before
 
-    def _grouped(self, by_axis: list[list[Coded]]) -> list[Grouping]:
-        return [_grouped(group, columns) for group, columns in zip(self._slices, by_axis, strict=True)]
+    def _grouped(self, columns: list[Coded]) -> list[Grouping]:
+        return [group.grouped(columns) for group in self._slices]
 
     @combines
     def merge(self, other: Self) -> None:
         """Add all examples that ``other``, of the same configuration, has counted; merging with itself doubles."""
         self._check_compatible(other, "merge")
-        added = [
-            ({key: part for key, part in group.slices.items() if part.examples}, group.overflow)
-            for group in other._slices
-        ]
+        added = [{key: part for key, part in group.slices.items() if part.examples} for group in other._slices]
         commit.Root.commit(self._prepare_add(added, other._slices[0].examples()))
 
     @combines
@@ -294,11 +270,11 @@ class Sliced(Mergeable, Generic[A]):
         self._check_compatible(other, "unmerge")
         changed = []
         for group, theirs in zip(self._slices, other._slices, strict=True):
-            if group.overflow.examples or theirs.overflow.examples:
+            if group.rest.examples or theirs.rest.examples:
                 raise MergeError(
                     f"cannot unmerge: by {group.axis.describe()}, examples of several values were counted together, "
                     "and which of these would have a slice is not known any more; construct with a larger max_slices= "
-                    f"(max_slices={self._max_slices} now) or with values="
+                    f"(max_slices={group.axis.max_slices} now) or with values="
                 )
             slices = dict(group.slices)
             for key, part in theirs.slices.items():
@@ -307,7 +283,7 @@ class Sliced(Mergeable, Generic[A]):
                         raise RevertError(f"cannot unmerge: no example of {group.axis.describe(key)} was counted")
                     slices[key] = slices[key].copy()
                     slices[key].unmerge(part)
-            changed.append(AxisSlices(group.axis, slices, group.overflow))
+            changed.append(AxisSlices(group.axis, slices))
         self._become(changed)
 
     def _differences(self, other: Self) -> list[str]:
@@ -315,17 +291,18 @@ class Sliced(Mergeable, Generic[A]):
         return differing or differences(self._template, other._template)
 
     def _parameters(self) -> dict[str, object]:
-        return {"by": self._by, "cross": self._cross, "max_slices": self._max_slices, "values": self._declared}
+        values = tuple(axis.only for axis in self._axes[: len(self._by)])
+        return {"by": self._by, "cross": self.cross, "max_slices": self._axes[0].max_slices, "values": values}
 
-    def _prepare_add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> list[Part]:
-        """Add examples to the slices of each axis: by key, and those of the overflow."""
+    def _prepare_add(self, added: Sequence[dict[Key, A]], examples: int) -> list[Part]:
+        """Add examples to the slices of each axis, by key."""
         count = self._slices[0].examples()
         if count + examples > COUNT_MAX:
             most = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits"
             raise CounterOverflowError(f"{most}; evaluate in parts, each on its own: {count} are there")
         changed, parts = [], list[Part]()
-        for group, (of_keys, overflow) in zip(self._slices, added, strict=True):
-            group, merges = group.with_examples(of_keys, overflow, self._template, self._guard)
+        for group, of_keys in zip(self._slices, added, strict=True):
+            group, merges = group.with_examples(of_keys, self._template, self._guard)
             changed.append(group)
             for target, part in merges:
                 parts += target._prepare_merge(core_of(part).states)
@@ -343,7 +320,7 @@ class Sliced(Mergeable, Generic[A]):
     @property
     def cross(self) -> tuple[tuple[str, ...], ...]:
         """The combinations of names by which examples are sliced, too."""
-        return self._cross
+        return tuple(axis.names for axis in self._axes[len(self._by) :])
 
     @property
     def reads_scores(self) -> bool:
@@ -391,9 +368,9 @@ class Sliced(Mergeable, Generic[A]):
             if set(names) == set(where):
                 values = tuple(where[name] for name in names)
                 if all(value is OTHER for value in values):
-                    return group.overflow.copy()
+                    return group.rest.copy()
                 part = group.slices.get(key_of(values, names))
-                if part is None or not (part.examples or group.axis.closed):
+                if part is None or not (part.examples or group.axis.only):
                     known = [str(value) for value in map(values_of, group.keys())]
                     raise InputError(f"there is no slice {quoted(where)}{suggestion(str(values[0]), known)}")
                 return part.copy()
@@ -412,7 +389,7 @@ class Sliced(Mergeable, Generic[A]):
     @staticmethod
     def _answer(group: AxisSlices[A], metric: MetricLike | None) -> tuple[Names, dict[Where, Answer]]:
         parts, names = group.ordered(), group.axis.names
-        values = {OTHER if key is None else values_of(key): answer_of(part, metric, ANSWERS) for key, part in parts}
+        values = {values_of(key): answer_of(part, metric, _ANSWERS) for key, part in parts}
         if len(values) < len(parts):
             held = f"{group.axis.describe()} holds booleans and also 0 and 1, which are the same keys to Python"
             raise InputError(f"{held}; read slices()")
@@ -435,7 +412,7 @@ class Sliced(Mergeable, Generic[A]):
 
     def _rows(self, by: Names | None = None) -> tuple[list[SliceRow], SliceRow]:
         def row(title: str, name: str, part: A) -> SliceRow:
-            answer: Any = answer_of(part, None, ANSWERS)
+            answer: Any = answer_of(part, None, _ANSWERS)
             values = {part.spec.key: answer} if isinstance(part, Metric) else answer
             return title, name, part.examples, {key: one for key, one in values.items() if isinstance(one, float)}
 
@@ -478,7 +455,7 @@ class Sliced(Mergeable, Generic[A]):
     def _head(self) -> Sink:
         sink = Sink()
         put_empty(sink, saved_empty(self._template))
-        put_names(sink, self._by, self._cross, self._max_slices, self._declared)
+        put_axes(sink, self._axes)
         return sink
 
     @classmethod
@@ -487,7 +464,7 @@ class Sliced(Mergeable, Generic[A]):
         start = source.place()
         with decoding():
             empty = saved_template(take_empty(source))
-            made = cls(empty, **take_names(source))
+            made = cls(empty, **take_axes(source))
             if b"".join(made._head().pieces()) != source.since(start):
                 raise FormatError(NEVER_WRITTEN)
             made._become([take_slices(source, fresh) for fresh in made._slices])
@@ -506,14 +483,3 @@ class Sliced(Mergeable, Generic[A]):
 
     def _sizes(self) -> str:
         return ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)
-
-
-def _grouped(group: AxisSlices[Any], columns: list[Coded]) -> Grouping:
-    """For each example the place of its slice among the keys; the last place is that of all other values."""
-    codes, keys = columns[0] if len(columns) == 1 else crossed(columns)
-    selected = group.axis.selected({*group.keys(), *keys})
-    of_slices = [key for key in keys if key in selected]
-    if len(of_slices) == len(keys):
-        return codes, keys
-    places = {key: place for place, key in enumerate(of_slices)}
-    return np.array([places.get(key, len(of_slices)) for key in keys], np.int64)[codes], of_slices

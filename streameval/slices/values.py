@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -16,6 +16,8 @@ from streameval.schema.text import quoted, suggestion
 Value: TypeAlias = str | int | bool | None  # None is the value of examples that have none
 Typed: TypeAlias = tuple[type, Value]  # since True and 1 are one key to Python
 Key: TypeAlias = tuple[Typed, ...]
+REST: Key = ()
+"""The key of the slice of all examples whose values have no slice of their own."""
 
 _PLAIN = frozenset((str, int, bool, type(None)))
 _KINDS = {type(None): 0, bool: 1, int: 2, str: 3}
@@ -33,6 +35,7 @@ class Other(Enum):
 
 
 OTHER = Other.OTHER
+Where: TypeAlias = Value | Other | tuple[Value, ...]
 
 
 def typed(value: object, name: str, argument: str = "where") -> Typed:
@@ -62,9 +65,9 @@ def key_of(values: tuple[object, ...], names: tuple[str, ...]) -> Key:
     return tuple(map(typed, values, names))
 
 
-def values_of(key: Key) -> Value | tuple[Value, ...]:
+def values_of(key: Key) -> Where:
     """What a key stands for: the value itself where there is but one."""
-    return key[0][1] if len(key) == 1 else tuple(value for _, value in key)
+    return key[0][1] if len(key) == 1 else tuple(value for _, value in key) or OTHER
 
 
 def in_order(key: Key) -> tuple[Any, ...]:
@@ -85,55 +88,6 @@ def rank_of(key: Key) -> bytes:
         parts.append(bytes((_KINDS[kind],)) + len(raw).to_bytes(8, "little") + raw)
     joined = b"".join(parts)
     return hashlib.blake2b(joined, digest_size=8).digest() + joined
-
-
-ANSWERS = "slices of a single metric answer"
-Where: TypeAlias = Value | Other | tuple[Value, ...]
-
-
-def names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
-    """One name or several, as a tuple."""
-    several: object = value
-    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(several, Iterable) else ()
-    if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{argument} must be a name or several, not {quoted(value)}")
-    if len(set(names)) < len(names):
-        raise InputError(f"{argument} names something twice: {quoted(names)}")
-    return tuple(map(str, names))
-
-
-def combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Combinations of names, or what is wrong with them."""
-    if isinstance(cross, str) or not isinstance(cross, Iterable):
-        raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {quoted(cross)}")
-    combinations = tuple(names_of(combination, "a combination of cross") for combination in cross)
-    for combination in combinations:
-        if len(combination) < 2 or not set(combination) <= set(by):
-            raise InputError(f"cross combines two or more of the names of by={quoted(by)}, not {quoted(combination)}")
-    if len(set(map(frozenset, combinations))) < len(combinations):
-        raise InputError(f"cross names a combination twice: {quoted(combinations)}")
-    return combinations
-
-
-def declared_of(
-    values: Mapping[str, Iterable[Value]] | None, by: tuple[str, ...]
-) -> tuple[tuple[Key, ...] | None, ...]:
-    """For each name the keys of the values that were declared, if any were."""
-    if values is not None and not isinstance(values, Mapping):
-        raise InputError(f"values must be a mapping name -> values, not {quoted(values)}")
-    for name in values or ():
-        if name not in by:
-            raise InputError(f"values has {quoted(name)}{suggestion(name, by)}, but slices are by {quoted(by)}")
-    return tuple(_keys(values[name], name) if values and name in values else None for name in by)
-
-
-def _keys(values: Iterable[Value], name: str) -> tuple[Key, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"values[{name!r}] must be a list of values, not {quoted(values)}")
-    keys = tuple((typed(value, name, "values"),) for value in values)
-    if len(set(keys)) < len(keys):
-        raise InputError(f"values[{name!r}] holds a value twice: {quoted(values)}")
-    return keys
 
 
 def value_of(where: Any, name: str) -> Any:
