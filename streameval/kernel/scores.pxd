@@ -40,7 +40,7 @@ cdef inline const uint8_t* start_of(array, const se_score_rows* rows) except? NU
 
 
 cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, scored) except -1:
-    """Point to rows; see `streameval.kernel.types.ScoredRows`."""
+    """Point to rows; see `streameval.kernel.types.Scored`."""
     cdef const int64_t[::1] place
     cdef const float[:, ::1] narrow
     cdef const double[:, ::1] wide
@@ -64,6 +64,12 @@ cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, scored) except 
     return 0
 
 
+cdef inline int check_one(Py_ssize_t rows) except -1:
+    if rows != 1:
+        raise ValueError("one example is needed")
+    return 0
+
+
 cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limit) except -1:
     """Point to the lists of one side, if there are any."""
     cdef const int64_t[::1] offsets
@@ -71,7 +77,7 @@ cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limi
     if part is None:
         return 0
     offsets, columns = part
-    if offsets.shape[0] != lists.rows + 1 or offsets[lists.rows] > columns.shape[0] or offsets[0] < 0:
+    if lists.rows < 0 or offsets.shape[0] != lists.rows + 1 or offsets[lists.rows] > columns.shape[0] or offsets[0] < 0:
         raise ValueError("offsets and columns do not fit")
     lists.at[side], lists.columns[side] = &offsets[0], &columns[0] if columns.shape[0] else NULL
     if not se_within(lists, side, limit):
@@ -79,15 +85,15 @@ cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limi
     return 0
 
 
-cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, Py_ssize_t examples, scored) except -1:
-    """Point to lists; see `streameval.kernel.types.ScoredLists`."""
+cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, scored) except -1:
+    """Point to lists; see `streameval.kernel.types.Scored`."""
     cdef const double[::1] score
-    fixed, true, ranked, scores, mask = scored
+    _, fixed, true, scores, ranked, mask = scored
     score = scores
     if score.shape[0] < len(ranked[1]):
         raise ValueError("a label has no score")
     memset(lists, 0, sizeof(se_score_lists))
-    lists.rows, lists.fixed = examples, fixed
+    lists.rows, lists.fixed = len(true[0]) - 1, fixed
     lists.scores = &score[0] if score.shape[0] else NULL
     read_list(lists, SE_TRUE, true, limit)
     read_list(lists, SE_RANKED, ranked, limit)

@@ -40,13 +40,11 @@ class Lists(NamedTuple):
 Ragged: TypeAlias = tuple[IntArray, IntArray]
 """For each example a list: offsets, and the columns of all lists one after the other."""
 
-ScoredRows: TypeAlias = tuple[IntArray, int, UInt8Array, ScoreArray, UInt8Array | None, UInt8Array | None]
-"""Where each column counts; below which column labels are declared; truths, scores; where there is a score (None:
-everywhere), and where the truth is masked (None: nowhere). The last four have the shape (examples, columns)."""
-
-ScoredLists: TypeAlias = tuple[int, Ragged, Ragged, FloatArray, Ragged | None]
-"""Below which column labels are declared; the columns that are true, those that have a score, and their scores; those
-whose truth is masked."""
+Scored: TypeAlias = tuple[Any, int, Any, Any, Any, Any]
+"""Examples with scores: where each column of rows counts; below which column labels are declared; truths, scores; where
+there is a score (None: everywhere), and where the truth is masked (None: nowhere). The last four have the shape
+(examples, columns). Of lists, whose columns are None, all but the scores are `Ragged`: the columns that are true, those
+that have a score, and those whose truth is masked."""
 
 
 class Records(NamedTuple):

@@ -147,8 +147,7 @@ class State(ABC, Generic[K]):
         batch = example.scored
         if self.table is None or batch is None:
             return None
-        prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
-        return prepare(*self._read(batch), sign)
+        return self.table.prepare_example(*self._read(batch), sign)
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:
         """What a table of scores takes of a batch, of rows or of lists."""
@@ -156,7 +155,8 @@ class State(ABC, Generic[K]):
         if isinstance(batch, Dense):
             return ((batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask),)
         none = np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64)
-        return ((fixed, ragged(batch.true) or none, ragged(batch.ranked) or none, batch.scores, ragged(batch.mask)),)
+        true, ranked = ragged(batch.true) or none, ragged(batch.ranked) or none
+        return ((None, fixed, true, batch.scores, ranked, ragged(batch.mask)),)
 
     def _count(self, batch: Batch) -> None:
         """Count a batch in the table, but not its weights."""

@@ -13,7 +13,7 @@ import numpy as np
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, Flags, FloatArray, IntArray, Integers, WordArray
-from streameval.schema.batch import Batch, Dense, Example
+from streameval.schema.batch import Batch, Example
 from streameval.schema.cached import cached_property
 from streameval.schema.recording import ExampleScores, rows_of
 from streameval.states.base import COUNT_MAX, Content, State
@@ -94,9 +94,7 @@ class Curves(State[Place]):
         return backend.curves.Bins(self.root, len(self.labels))
 
     def _count(self, batch: Batch) -> None:
-        read, dense = self._read(batch), isinstance(batch, Dense)
-        code = self.table.count_rows(*read) if dense else self.table.count_lists(batch.examples, *read)
-        if code != DONE:
+        if (code := self.table.count(*self._read(batch))) != DONE:
             self._part(code)
 
     def _unit_blocks(self, columns: IntArray | None = None, only: IntArray | None = None) -> Iterator[ExactSums[Place]]:

@@ -142,22 +142,18 @@ class Rankings(State[Key]):
             self.root.commit(self.prepare_merges([(fresh, None, 1)]))
             return
         self._reserve()
-        rows = self._read(batch)
-        if isinstance(batch, Dense):
-            records = self.table.count_rows(*rows, detailed)
-        else:
-            records = self.table.count_lists(batch.examples, *rows, detailed)
+        records = self.table.count(*self._read(batch), detailed)
         if records is not None:
             self._store(*sums_of(records, self.options, self._inverse_of, batch.weights))
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:
-        place, dense = None, isinstance(batch, Dense)
+        place = None
         if self.options.ties == "last":  # the order of known labels does not change when labels are added
             order = self.labels.order()
             place = np.empty(len(order), np.int64)
             place[order] = np.arange(len(order))
             batch = _in_order(batch, place) if isinstance(batch, Dense) else batch
-        return *super()._read(batch), place is not None if dense else place
+        return *super()._read(batch), place
 
     def _store(self, optional: ExactSums[Key], weights: ExactSums[Key] | None) -> None:
         if self.extra is not None:

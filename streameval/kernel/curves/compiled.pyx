@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.kernel.lists.lists cimport check_columns
 from streameval.kernel.part cimport commit, part_of
-from streameval.kernel.scores cimport read_lists, read_rows, se_score_lists, se_score_rows
+from streameval.kernel.scores cimport check_one, read_lists, read_rows, se_score_lists, se_score_rows
 
 from streameval.kernel.types import DONE, FULL, REFUSED
 
@@ -110,26 +110,25 @@ cdef class Bins:
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
-    def prepare_row(self, scored, int sign):
+    def prepare_example(self, scored, int sign):
         cdef se_score_rows rows
-        cdef Example example
-        read_rows(&rows, self.width, scored)
-        if rows.rows != 1:
-            raise ValueError("one example is needed")
-        example = Example(self, rows.width, sign)
-        example.count = se_mentions_of_row(&rows, example.mentions)
-        return example.prepared()
-
-    def prepare_lists(self, scored, int sign):
         cdef se_score_lists lists
-        cdef Example example = self.example_of(&lists, 1, scored, sign)
-        self.turn += 1
-        example.count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, example.mentions)
+        cdef Example example
+        if scored[0] is None:
+            example = self.example_of(&lists, scored, sign)
+            check_one(lists.rows)
+            self.turn += 1
+            example.count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, example.mentions)
+        else:
+            read_rows(&rows, self.width, scored)
+            check_one(rows.rows)
+            example = Example(self, rows.width, sign)
+            example.count = se_mentions_of_row(&rows, example.mentions)
         return example.prepared()
 
-    cdef Example example_of(self, se_score_lists* lists, Py_ssize_t examples, scored, int sign):
+    cdef Example example_of(self, se_score_lists* lists, scored, int sign):
         """Point to lists; room for the mentions of any of them."""
-        read_lists(lists, self.width, examples, scored)
+        read_lists(lists, self.width, scored)
         if self.mark == NULL:
             self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
             if self.mark == NULL:
@@ -139,41 +138,42 @@ cdef class Bins:
 
     # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
 
-    def count_rows(self, scored):
+    def count(self, scored):
         cdef se_score_rows rows
-        cdef int enough
-        read_rows(&rows, self.width, scored)
-        if rows.rows > SE_MOST - self.n:  # a bin counts an example once
+        cdef se_score_lists lists
+        cdef Example example = None
+        cdef Py_ssize_t examples
+        cdef bint enough
+        if scored[0] is None:
+            example = self.example_of(&lists, scored, 1)
+            examples = lists.rows
+        else:
+            read_rows(&rows, self.width, scored)
+            examples = rows.rows
+        if examples > SE_MOST - self.n:  # a bin counts an example once
             return FULL
-        if rows.rows * rows.width >= RELEASE:
+        if example is not None:
+            with nogil:
+                enough = self.append_lists(&lists, example.mentions)
+        elif examples * rows.width >= RELEASE:
             with nogil:
                 enough = se_append_rows(self.labels, &rows)
         else:
             enough = se_append_rows(self.labels, &rows)
         if not enough:
             raise MemoryError
-        self.n += rows.rows
-        return DONE
-
-    def count_lists(self, Py_ssize_t examples, scored):
-        cdef se_score_lists lists
-        cdef Py_ssize_t row, count
-        cdef bint enough = True
-        cdef Example example = self.example_of(&lists, examples, scored, 1)
-        if examples > SE_MOST - self.n:
-            return FULL
-        with nogil:
-            for row in range(examples):
-                self.turn += 1
-                count = se_mentions_of_lists(&lists, row, self.turn, self.mark, example.mentions)
-                enough = se_make_room(self.labels, example.mentions, count)
-                if not enough:
-                    break
-                se_append_mentions(self.labels, example.mentions, count)
-        if not enough:
-            raise MemoryError
         self.n += examples
         return DONE
+
+    cdef bint append_lists(self, const se_score_lists* lists, se_mention* mentions) noexcept nogil:
+        cdef Py_ssize_t row, count
+        for row in range(lists.rows):
+            self.turn += 1
+            count = se_mentions_of_lists(lists, row, self.turn, self.mark, mentions)
+            if not se_make_room(self.labels, mentions, count):
+                return False
+            se_append_mentions(self.labels, mentions, count)
+        return True
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ import numpy as np
 from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.curves.bins import bins_of, flipped_bins, possible
 from streameval.kernel.table import Counted, SumTable, enter
-from streameval.kernel.types import REFUSED, Flags, FloatArray, IntArray, Ragged, ScoredLists, ScoredRows, WordArray
+from streameval.kernel.types import REFUSED, Flags, FloatArray, IntArray, Ragged, Scored, WordArray
 
 _WORD = 2**64 - 1
 _Part = tuple[int, ...]
@@ -58,8 +58,15 @@ class Bins(SumTable[_Place]):
 
     # -- examples ------------------------------------------------------------------------------------------------------
 
-    def prepare_row(self, rows: ScoredRows, sign: int) -> Part | int:
-        """Count one row (sign 1) or take it back (sign -1)."""
+    def prepare_example(self, scored: Scored, sign: int) -> Part | int:
+        """Count one example (sign 1) or take it back (sign -1)."""
+        return self._prepared(self._of_lists(scored) if scored[0] is None else self._of_rows(scored), sign)
+
+    def count(self, scored: Scored) -> int:
+        """Count examples."""
+        return self._commit(self.prepare_example(scored, 1))
+
+    def _of_rows(self, rows: Scored) -> Counted[_Place]:
         columns, fixed, true, scores, ranked, mask = rows
         self._check(columns)
         visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
@@ -69,12 +76,11 @@ class Bins(SumTable[_Place]):
         unscored = visible & ~scored
         sides = [place[side] for side in (unscored & (true == 0) & (place >= fixed), unscored & (true != 0), ~visible)]
         wide = scores[scored].astype(np.float64)
-        return self._prepared(self._change(len(true), columns[column], wide, true[scored] != 0, sides), sign)
+        return self._change(len(true), columns[column], wide, true[scored] != 0, sides)
 
-    def prepare_lists(self, lists: ScoredLists, sign: int, examples: int = 1) -> Part | int:
-        """Count one example of lists (sign 1) or take it back (sign -1)."""
-        _, true, ranked, scores, mask = lists  # they mention no label that is neither true nor ranked nor masked
-        width = len(self._cell.value.columns)
+    def _of_lists(self, lists: Scored) -> Counted[_Place]:
+        _, _, true, scores, ranked, mask = lists  # they mention no label that is neither true nor ranked nor masked
+        examples, width = len(true[0]) - 1, len(self._cell.value.columns)
         for side in (true, ranked, *([] if mask is None else [mask])):
             self._check(side[1])
         trues, cells = _cells(examples, width, true), _cells(examples, width, ranked)
@@ -84,15 +90,7 @@ class Bins(SumTable[_Place]):
         unscored = np.setdiff1d(np.setdiff1d(trues, masked), scored)
         positive = np.isin(scored, trues)
         sides = [np.zeros(0, np.int64), unscored % width, masked % width]
-        return self._prepared(self._change(examples, scored % width, scores[known], positive, sides), sign)
-
-    def count_rows(self, rows: ScoredRows) -> int:
-        """Count rows."""
-        return self._commit(self.prepare_row(rows, 1))
-
-    def count_lists(self, examples: int, lists: ScoredLists) -> int:
-        """Count lists of columns."""
-        return self._commit(self.prepare_lists(lists, 1, examples))
+        return self._change(examples, scored % width, scores[known], positive, sides)
 
     def _change(
         self, examples: int, columns: IntArray, scores: FloatArray, positive: Flags, unscored: list[IntArray]

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from streameval.kernel.part cimport part_of
-from streameval.kernel.scores cimport SE_RANKED, read_lists, read_rows, se_score_lists, se_score_rows, se_start
+from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
     entries_of, fill, inner_of, outer_of, se_sums, se_sums_copy, se_sums_find, se_sums_init, se_sums_promise, set_seed,
 )
@@ -139,38 +139,32 @@ cdef class RankCounts:
         sink.writes = detailed
         sink.groups, sink.first, sink.rows = &self.table[0], &self.table[1], &self.table[2]
 
-    def count_rows(self, scored, bint strict, bint detailed=False):
+    def count(self, scored, place, bint detailed=False):
         cdef sr_sink sink
         cdef se_score_rows rows
-        cdef Py_ssize_t j
-        read_rows(&rows, self.width, scored)
-        self.into(&sink, detailed)
-        try:
-            rank_rows(&rows, strict, &sink)
-            for j in range(rows.width):
-                if rows.columns[j] >= rows.fixed:
-                    self.mention[rows.columns[j]] += rows.rows
-            self.n += rows.rows
-            return records(&sink)
-        finally:
-            drop(&sink)
-
-    def count_lists(self, Py_ssize_t examples, scored, place, bint detailed=False):
-        cdef sr_sink sink
         cdef se_score_lists lists
-        self.read(&lists, examples, scored, place)
+        cdef Py_ssize_t j
         self.into(&sink, detailed)
         try:
-            self.rank(&lists, self.mention, &sink)
-            self.n += examples
+            if scored[0] is None:
+                self.read(&lists, scored, place)
+                self.rank(&lists, self.mention, &sink)
+                self.n += lists.rows
+            else:
+                read_rows(&rows, self.width, scored)
+                rank_rows(&rows, place is not None, &sink)
+                for j in range(rows.width):
+                    if rows.columns[j] >= rows.fixed:
+                        self.mention[rows.columns[j]] += rows.rows
+                self.n += rows.rows
             return records(&sink)
         finally:
             drop(&sink)
 
-    cdef int read(self, se_score_lists* lists, Py_ssize_t examples, scored, place) except -1:
+    cdef int read(self, se_score_lists* lists, scored, place) except -1:
         """Point to lists whose columns can be marked."""
         cdef const int64_t[::1] places = place
-        read_lists(lists, self.width if place is None else min(self.width, places.shape[0]), examples, scored)
+        read_lists(lists, self.width if place is None else min(self.width, places.shape[0]), scored)
         if place is not None:
             lists.place = &places[0]
         if self.marked < self.width:
@@ -197,43 +191,45 @@ cdef class RankCounts:
 
     # -- one example, as counts of its own whose columns are those that it mentions ------------------------------------
 
-    def prepare_row(self, scored, bint strict, int sign):
+    def prepare_example(self, scored, place, int sign):
         cdef sr_sink sink
         cdef se_score_rows rows
+        cdef se_score_lists lists
         cdef RankCounts one
         cdef Py_ssize_t j
-        read_rows(&rows, self.width, scored)
-        one = RankCounts(None, rows.width)
-        one.into(&sink, False)
-        rank_rows(&rows, strict, &sink)
-        for j in range(rows.width):
-            one.mention[j] = rows.columns[j] >= rows.fixed
+        columns = scored[0]
+        if columns is None:
+            self.read(&lists, scored, place)
+            check_one(lists.rows)
+            columns = np.empty(lists.longest[0] + lists.longest[1] + lists.longest[2], np.int64)
+            one = RankCounts(None, len(columns))
+            one.into(&sink, False)
+            self.rank(&lists, self.mark + self.marked, &sink)  # behind the marks
+            columns = columns[: self.take_mentions(&lists, columns, one)]
+        else:
+            read_rows(&rows, self.width, scored)
+            check_one(rows.rows)
+            one = RankCounts(None, rows.width)
+            one.into(&sink, False)
+            rank_rows(&rows, place is not None, &sink)
+            for j in range(rows.width):
+                one.mention[j] = rows.columns[j] >= rows.fixed
         one.n = 1
-        return self.prepare_merge(one, scored[0], sign)
+        return self.prepare_merge(one, columns, sign)
 
-    def prepare_lists(self, scored, place, int sign):
-        cdef sr_sink sink
-        cdef se_score_lists lists
+    cdef Py_ssize_t take_mentions(self, const se_score_lists* lists, int64_t[::1] places, RankCounts one) except -1:
+        """Move the mentions of one example from behind the marks to counts of its own; how many columns these have."""
         cdef Py_ssize_t j, side, column, count = 0
-        cdef RankCounts one
-        cdef int64_t* mentions
-        self.read(&lists, 1, scored, place)
-        columns = np.empty(lists.longest[0] + lists.longest[1] + lists.longest[2], np.int64)
-        cdef int64_t[::1] places = columns
-        one = RankCounts(None, places.shape[0])
-        one.into(&sink, False)
-        mentions = self.mark + self.marked  # behind the marks
-        self.rank(&lists, mentions, &sink)
+        cdef int64_t* mentions = self.mark + self.marked
         for side in range(3):
-            for j in range(se_start(&lists, side, 0), se_start(&lists, side, 1)):
+            for j in range(se_start(lists, side, 0), se_start(lists, side, 1)):
                 column = lists.columns[side][j]
                 if mentions[column]:
                     mentions[column] = 0
                     places[count] = column
                     one.mention[count] = 1
                     count += 1
-        one.n = 1
-        return self.prepare_merge(one, columns[:count], sign)
+        return count
 
     def prepare_merge(self, RankCounts other, columns, int sign):
         cdef Merge merge = Merge()

@@ -18,7 +18,7 @@ import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.table import COUNT_MAX, Counted, SumTable, enter
-from streameval.kernel.types import Flags, IntArray, Records, ScoredLists, ScoredRows
+from streameval.kernel.types import Flags, IntArray, Records, Scored
 
 SUMS = (3, 1, 6)
 """How many sums each of the three tables keeps for a key; see `RankCounts`."""
@@ -71,9 +71,14 @@ def _rank(
     return Records(summary, np.column_stack([row, a, g, t, upto]), labels)
 
 
-def _rank_rows(scored: ScoredRows, strict: bool, detailed: bool) -> Records:
-    """Rank dense rows. Where ``strict``, the later of two labels with the same score ranks better."""
+def _rank_rows(scored: Scored, width: int, strict: bool, detailed: bool) -> tuple[Records, IntArray]:
+    """Rank dense rows, and count the examples that mention each of ``width`` columns.
+
+    Where ``strict``, the later of two labels with the same score ranks better.
+    """
     columns, _, true, scores, ranked, mask = scored
+    mentions = np.zeros(width, np.int64)
+    mentions[columns] = len(true)
     examples, width = true.shape
     visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
     present, truth = visible if ranked is None else visible & (ranked != 0), visible & (true != 0)
@@ -83,17 +88,17 @@ def _rank_rows(scored: ScoredRows, strict: bool, detailed: bool) -> Records:
     order += width * np.arange(examples)[:, None]
     rows, columns = np.repeat(np.arange(examples), width), np.tile(columns, examples if detailed else 0)
     sizes = [side.sum(axis=1) for side in (truth, present, truth & ~present, ~visible)]
-    return _rank(sizes, rows, columns, truth.ravel(), present.ravel(), scores.ravel(), order.ravel(), strict, detailed)
+    flat = (truth.ravel(), present.ravel(), scores.ravel(), order.ravel())
+    return _rank(sizes, rows, columns, *flat, strict, detailed), mentions
 
 
-def _rank_lists(
-    examples: int, width: int, lists: ScoredLists, place: IntArray | None, detailed: bool
-) -> tuple[Records, IntArray]:
+def _rank_lists(lists: Scored, width: int, place: IntArray | None, detailed: bool) -> tuple[Records, IntArray]:
     """Rank lists of columns, and count the examples that mention each of ``width`` columns.
 
     Where columns have a ``place``, the larger one of two labels with the same score ranks better.
     """
-    _, true, ranked, scores, mask = lists
+    _, _, true, scores, ranked, mask = lists
+    examples = len(true[0]) - 1
     height = np.arange(width) if place is None else len(place) - 1 - place
     column, start = np.argsort(height), width * np.arange(examples)
     none = np.zeros(examples + 1, np.int64), np.zeros(0, np.int64)
@@ -150,39 +155,28 @@ class RankCounts(SumTable[_Key]):
 
     # -- counting ------------------------------------------------------------------------------------------------------
 
-    def count_rows(self, rows: ScoredRows, strict: bool, detailed: bool = False) -> Records | None:
-        """Count dense rows, and return what is known of each if ``detailed``; ``strict``: see `_rank_rows`."""
-        records, added = self._ranked_rows(rows, strict, detailed)
+    def count(self, scored: Scored, place: IntArray | None, detailed: bool = False) -> Records | None:
+        """Count examples, and return what is known of each if ``detailed``.
+
+        Where columns have a ``place``, no two labels rank alike. Those of rows are in the order of their places.
+        """
+        records, added = self._ranked(scored, place, detailed)
         self._cell.store(self._cell.value.plus(added, 1))
         return records if detailed else None
 
-    def count_lists(
-        self, examples: int, lists: ScoredLists, place: IntArray | None, detailed: bool = False
-    ) -> Records | None:
-        """The same for lists of columns; ``place``: see `_rank_lists`."""
-        records, added = self._ranked_lists(examples, lists, place, detailed)
-        self._cell.store(self._cell.value.plus(added, 1))
-        return records if detailed else None
+    def prepare_example(self, scored: Scored, place: IntArray | None, sign: int) -> Part | int:
+        """Count one example (sign 1), or take it back (sign -1)."""
+        return self._prepared(self._ranked(scored, place, False)[1], sign)
 
-    def prepare_row(self, row: ScoredRows, strict: bool, sign: int) -> Part | int:
-        """Count one dense row (sign 1), or take it back (sign -1)."""
-        return self._prepared(self._ranked_rows(row, strict, False)[1], sign)
-
-    def prepare_lists(self, lists: ScoredLists, place: IntArray | None, sign: int) -> Part | int:
-        """Count one example of lists (sign 1), or take it back (sign -1)."""
-        return self._prepared(self._ranked_lists(1, lists, place, False)[1], sign)
-
-    def _ranked_rows(self, rows: ScoredRows, strict: bool, detailed: bool) -> tuple[Records, Counted[_Key]]:
-        columns, fixed, true, *_ = rows
-        mentions = self._by_column(columns, np.where(columns < fixed, 0, len(true)))
-        records = _rank_rows(rows, strict, detailed)
-        return records, _counted(records, mentions)
-
-    def _ranked_lists(
-        self, examples: int, lists: ScoredLists, place: IntArray | None, detailed: bool
-    ) -> tuple[Records, Counted[_Key]]:
-        records, mentions = _rank_lists(examples, len(self._cell.value.columns), lists, place, detailed)
-        mentions[: lists[0]] = 0
+    def _ranked(self, scored: Scored, place: IntArray | None, detailed: bool) -> tuple[Records, Counted[_Key]]:
+        columns, fixed, *_ = scored
+        width = len(self._cell.value.columns)
+        if columns is None:
+            records, mentions = _rank_lists(scored, width, place, detailed)
+        else:
+            self._check(columns)
+            records, mentions = _rank_rows(scored, width, place is not None, detailed)
+        mentions[:fixed] = 0
         return records, _counted(records, mentions)
 
     # -- reading -------------------------------------------------------------------------------------------------------

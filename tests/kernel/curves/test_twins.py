@@ -34,7 +34,7 @@ def sorted_extremes() -> np.ndarray:
 def bins_of(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """In which bins the kernel in use counts scores, and with which residuals."""
     table, columns = bins_of_width(len(scores))[0].table, np.arange(len(scores))
-    assert table.count_rows((columns, 0, np.zeros((1, len(scores)), np.uint8), scores[None], None, None)) == DONE
+    assert table.count((columns, 0, np.zeros((1, len(scores)), np.uint8), scores[None], None, None)) == DONE
     _, bins, _, residuals, _ = table.read(columns)
     return bins, residuals[:, 0]
 
@@ -115,7 +115,7 @@ def test_twins_agree_about_any_history(seed: int):
     rng = np.random.default_rng([7, seed])
     width = int(rng.integers(1, 40))
     pair, fixed = bins_of_width(width), int(rng.integers(0, width + 1))
-    single: list[tuple[str, tuple]] = []
+    single: list[tuple] = []
     for _ in range(int(rng.integers(1, 20))):
         action = int(rng.integers(9))
         if action < 3:
@@ -123,24 +123,24 @@ def test_twins_agree_about_any_history(seed: int):
             columns, *rest = random_rows(rng, rows, width)
             scored = (columns, fixed, *rest)
             if rows == 1:
-                assert [twin.change("prepare_row", scored, 1) for twin in pair] == [DONE, DONE]
-                single.append(("prepare_row", scored))
+                assert [twin.change("prepare_example", scored, 1) for twin in pair] == [DONE, DONE]
+                single.append(scored)
             else:
-                assert [twin.table.count_rows(scored) for twin in pair] == [DONE, DONE]
+                assert [twin.table.count(scored) for twin in pair] == [DONE, DONE]
         elif action < 5:
             examples = int(rng.choice([0, 1, 3, 50]))
             true, ranked = (random_lists(rng, examples, width, repeats=again) for again in (True, False))
             mask = random_lists(rng, examples, width, repeats=True) if rng.random() < 0.3 else None
             scores = nasty_scores(rng, (len(ranked[1]), 1))[1].astype(np.float64).reshape(-1)
-            scored = (fixed, true, ranked, scores, mask)
+            scored = (None, fixed, true, scores, ranked, mask)
             if examples == 1 and rng.random() < 0.7:
-                assert [twin.change("prepare_lists", scored, 1) for twin in pair] == [DONE, DONE]
-                single.append(("prepare_lists", scored))
+                assert [twin.change("prepare_example", scored, 1) for twin in pair] == [DONE, DONE]
+                single.append(scored)
             else:
-                assert [twin.table.count_lists(examples, scored) for twin in pair] == [DONE, DONE]
+                assert [twin.table.count(scored) for twin in pair] == [DONE, DONE]
         elif action == 5 and single:
-            name, scored = single[rng.integers(len(single))]  # at times one that was taken back before
-            codes = [twin.change(name, scored, -1) for twin in pair]
+            scored = single[rng.integers(len(single))]  # at times one that was taken back before
+            codes = [twin.change("prepare_example", scored, -1) for twin in pair]
             assert codes[0] == codes[1]
         elif action == 6:
             for twin in pair:
@@ -158,7 +158,7 @@ def test_twins_agree_about_any_history(seed: int):
             place, (columns, *rest) = rng.permutation(width).astype(np.int64), random_rows(rng, 9, width)
             for twin in pair:
                 added, before = Twin(*twin.made, width), everything(twin.table, width) if rng.random() < 0.5 else None
-                assert added.table.count_rows((columns, fixed, *rest)) == DONE
+                assert added.table.count((columns, fixed, *rest)) == DONE
                 assert twin.merge(added, place) == DONE
                 assert twin.merge(added, place, -1) == DONE
                 assert before is None or everything(twin.table, width) == before
@@ -197,7 +197,7 @@ def test_twins_refuse_to_unmerge_what_was_never_merged(seed: int):
     codes = []
     for twin in bins_of_width(width):
         other = Twin(*twin.made, width)
-        assert twin.table.count_rows(batches[0]) == other.table.count_rows(batches[1]) == DONE
+        assert twin.table.count(batches[0]) == other.table.count(batches[1]) == DONE
         before = everything(twin.copy().table, width), everything(other.copy().table, width)
         codes.append(twin.merge(other, None, -1))
         if codes[-1] == REFUSED:
@@ -212,7 +212,7 @@ def test_what_is_unmerged_from_itself_leaves_nothing():
     rng = np.random.default_rng(2)
     for twin in bins_of_width(9):
         columns, *rest = random_rows(rng, 200, 9)
-        assert twin.table.count_rows((columns, 4, *rest)) == DONE
+        assert twin.table.count((columns, 4, *rest)) == DONE
         assert twin.merge(twin, None, -1) == DONE
         assert everything(twin.table, 9) == everything(Twin(*twin.made, 9).table, 9)
 
@@ -223,9 +223,9 @@ def test_a_part_that_is_not_committed_changes_nothing(sign: int):
     for twin in bins_of_width(9):
         columns, *rest = random_rows(rng, 1, 9)
         row = (columns, 4, *rest)
-        assert twin.change("prepare_row", row, 1) == twin.merge(twin) == DONE
+        assert twin.change("prepare_example", row, 1) == twin.merge(twin) == DONE
         other, before = twin.copy(), everything(twin.table, 9)
-        parts = [twin.table.prepare_row(row, sign), twin.table.prepare_merge(other.table, None, sign)]
+        parts = [twin.table.prepare_example(row, sign), twin.table.prepare_merge(other.table, None, sign)]
         assert everything(twin.table, 9) == before
         del parts
         assert everything(twin.table, 9) == before
@@ -239,12 +239,12 @@ def test_several_parts_of_one_table_stand_in_one_commit():
         columns, *old = random_rows(rng, 1, 9)
         new = [rng.permutation(9).astype(np.int64), *random_rows(rng, 1, 9)[1:]]
         new[0] = new[0][: new[1].shape[1]]
-        assert twin.change("prepare_row", (columns, 4, *old), 1) == DONE
+        assert twin.change("prepare_example", (columns, 4, *old), 1) == DONE
         expected = Twin(*twin.made, 9)
         for _ in range(2):
-            assert expected.change("prepare_row", (new[0], 4, *new[1:]), 1) == DONE
-        parts = [twin.table.prepare_row((new[0], 4, *new[1:]), 1) for _ in range(2)]
-        twin.root.commit([*parts, twin.table.prepare_row((columns, 4, *old), -1)])
+            assert expected.change("prepare_example", (new[0], 4, *new[1:]), 1) == DONE
+        parts = [twin.table.prepare_example((new[0], 4, *new[1:]), 1) for _ in range(2)]
+        twin.root.commit([*parts, twin.table.prepare_example((columns, 4, *old), -1)])
         assert everything(twin.table, 9) == everything(expected.table, 9)
 
 
@@ -256,7 +256,7 @@ def test_bins_may_be_read_between_preparing_a_merge_and_committing_it():
         for table in (twin.table, other.table):
             scores = rng.random((300, 5), np.float32)
             rows = np.arange(5), 5, (scores > 0.9).astype(np.uint8), scores, None, None
-            assert table.count_rows(rows) == DONE
+            assert table.count(rows) == DONE
         everything(other.table, 5)
         part = twin.table.prepare_merge(other.table, None, 1)
         everything(twin.table, 5)
@@ -291,16 +291,16 @@ def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
         scores = FLOATS[kind](rng, (rows, 2))
         true = (rng.random((rows, 2)) < 0.02).astype(np.uint8)
         fresh = Twin(*pair[0].made, 2)
-        assert fresh.table.count_rows((columns, 2, true, scores, None, None)) == DONE
+        assert fresh.table.count((columns, 2, true, scores, None, None)) == DONE
         assert pair[0].merge(fresh, columns[::-1].copy()) == DONE
-        assert pair[1].table.count_rows((columns[::-1].copy(), 2, true, scores, None, None)) == DONE
+        assert pair[1].table.count((columns[::-1].copy(), 2, true, scores, None, None)) == DONE
         if rows in (many, 3000, 1):
             answers = [[part.tolist() for part in twin.table.pairs(columns)] for twin in pair]
             assert answers[0] == answers[1]
         if rows == 64:
             assert same(pair, 2)
             row = (columns, 2, true[:1], scores[:1, ::-1].copy(), None, None), -1
-            codes = [twin.change("prepare_row", *row) for twin in pair]
+            codes = [twin.change("prepare_example", *row) for twin in pair]
             assert codes[0] == codes[1]
     assert same([pair[0].copy(), pair[1]], 2)
     assert same(pair, 2)
@@ -312,16 +312,16 @@ def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind:
     score = np.nextafter(kind(0.25), kind(0))
     scored = np.zeros(1, np.int64), 1, np.ones((1, 1), np.uint8), np.full((1, 1), score), None, None
     for bins in bins_of_width(1):
-        assert bins.change("prepare_row", scored, 1) == DONE
+        assert bins.change("prepare_example", scored, 1) == DONE
         for _ in range(42):
             assert bins.merge(bins) == DONE
         rest = bins.copy()
-        assert rest.change("prepare_row", scored, -1) == DONE
+        assert rest.change("prepare_example", scored, -1) == DONE
         assert bins.table.scores == 2**42
         assert bins.merge(rest) == DONE
         assert bins.table.scores == bins.table.examples == 2**43 - 1
         before = everything(bins.table, 1)
-        assert bins.change("prepare_row", scored, 1) == FULL
+        assert bins.change("prepare_example", scored, 1) == FULL
         assert bins.merge(bins) == FULL
         assert everything(bins.table, 1) == before
         _, _, counts, common, words = bins.table.read(np.zeros(1, np.int64))
@@ -341,8 +341,8 @@ def test_columns_out_of_range_are_an_error_and_change_nothing():
     one = np.zeros((2, 1), np.uint8), np.zeros((2, 1))
     for twin in bins_of_width(8):
         with pytest.raises(IndexError):
-            twin.table.count_rows((np.array([8]), 0, *one, None, None))
-        lists = np.array([0, 1]), np.array([9])
+            twin.table.count((np.array([8]), 0, *one, None, None))
+        lists, none = (np.array([0, 1]), np.array([9])), (np.array([0, 0]), np.zeros(0, np.int64))
         with pytest.raises(IndexError):
-            twin.table.prepare_lists((0, lists, (np.array([0, 0]), np.zeros(0, np.int64)), np.zeros(0), None), 1)
+            twin.table.prepare_example((None, 0, lists, np.zeros(0), none, None), 1)
         assert twin.table.examples == twin.table.scores == 0

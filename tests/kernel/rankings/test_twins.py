@@ -88,9 +88,9 @@ def test_twins_rank_rows_alike(shape: tuple[int, int], fill: str, kind: type):
         for masks in ((None, None), (0.3, None), (None, 0.3), (0.3, 0.8), (1.0, 0.0)):
             ranked, mask = (None if p is None else (rng.random(shape) < p).astype(np.uint8) for p in masks)
             partial = scores if ranked is None else np.where(ranked, scores, kind(np.nan))
-            for strict in (False, True):
-                rows = ((columns, 2, true, partial, ranked, mask), strict, True)
-                at_each_level(lambda table, rows=rows: listed(table.count_rows(*rows)), width)
+            for place in (None, np.arange(width)):
+                rows = ((columns, 2, true, partial, ranked, mask), place, True)
+                at_each_level(lambda table, rows=rows: listed(table.count(*rows)), width)
 
 
 def lists_of(rng: np.random.Generator, examples: int, width: int, most: int, distinct: bool) -> tuple:
@@ -113,11 +113,11 @@ def test_twins_rank_lists_alike(seed: int):
     scores = scores_of(rng, (1, len(ranked[1])), fill, np.float64).reshape(-1)
     for mask in (None, hides):
         for place in (None, rng.permutation(width).astype(np.int64)):
-            lists = examples, (width // 2, true, ranked, scores, mask), place
+            lists = (None, width // 2, true, scores, ranked, mask), place
 
             def count(table: Any, lists: tuple = lists) -> object:
-                answer = table.count_lists(*lists, True)
-                assert table.count_lists(*lists) is None  # again, into counts that are not empty
+                answer = table.count(*lists, True)
+                assert table.count(*lists) is None  # again, into counts that are not empty
                 return answer.rows.tolist(), answer.groups.tolist(), in_order(answer.labels)
 
             at_each_level(count, width)
@@ -130,9 +130,9 @@ def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: in
     rng = np.random.default_rng(int(10 * share))
     true, scores = (rng.random((4, 1500)) < share).astype(np.uint8), rng.integers(0, distinct, (4, 1500))
     for kind in (np.float32, np.float64):
-        for strict in (False, True):
-            scored = (np.arange(1500), 0, true, scores.astype(kind), None, None), strict, True
-            at_each_level(lambda table, scored=scored: listed(table.count_rows(*scored)), 1500)
+        for place in (None, np.arange(1500)):
+            scored = (np.arange(1500), 0, true, scores.astype(kind), None, None), place, True
+            at_each_level(lambda table, scored=scored: listed(table.count(*scored)), 1500)
 
 
 @needs_compiled
@@ -141,7 +141,7 @@ def test_wide_batches_without_the_lock_count_alike():
     true, scores = (rng.random((700, 100)) < 0.1).astype(np.uint8), rng.random((700, 100)).astype(np.float32)
     pair = both(100)
     for twin in pair:
-        twin.table.count_rows((np.arange(100), 0, true, scores, None, None), False)
+        twin.table.count((np.arange(100), 0, true, scores, None, None), None)
     assert same(pair, 100)
 
 
@@ -151,16 +151,16 @@ def test_columns_out_of_range_are_never_written_to():
     for true, ranked, mask in ((one, none, None), (none, one, None), (none, none, one)):
         counts = both(8)[0].table
         with pytest.raises(IndexError):
-            counts.count_lists(1, (0, true, ranked, np.ones(1), mask), None)
+            counts.count((None, 0, true, np.ones(1), ranked, mask), None)
         assert everything(counts, 8) == everything(both(8)[0].table, 8)
     for column in (-1, 8):
         with pytest.raises(IndexError):
-            counts.count_rows((np.array([column]), 0, np.ones((1, 1), np.uint8), np.ones((1, 1)), None, None), False)
+            counts.count((np.array([column]), 0, np.ones((1, 1), np.uint8), np.ones((1, 1)), None, None), None)
 
 
 def rows_of(rng: np.random.Generator, rows: int, width: int, kinds: int) -> tuple:
     true = (rng.random((rows, width)) < 0.4).astype(np.uint8)
-    return (np.arange(width), 2, true, rng.integers(0, kinds, (rows, width)).astype(float), None, None), False
+    return (np.arange(width), 2, true, rng.integers(0, kinds, (rows, width)).astype(float), None, None), None
 
 
 def test_twins_merge_unmerge_copy_and_restore_alike():
@@ -168,7 +168,7 @@ def test_twins_merge_unmerge_copy_and_restore_alike():
     for made in both(9):
         rng, first, second = np.random.default_rng(7), made, Twin(*made.made, 30)
         for twin, width in ((first, 9), (second, 30)):
-            twin.table.count_rows(*rows_of(rng, 40, width, 9))
+            twin.table.count(*rows_of(rng, 40, width, 9))
         first.table.reserve(60)
         steps = [everything(first.table, 60)]
         place = rng.permutation(60)[:30].astype(np.int64)
@@ -214,16 +214,15 @@ def test_examples_one_by_one_are_counted_as_a_batch_and_taken_back(seed: int):
     heights = rng.integers(0, 3, len(values[1])).astype(float)
     histories = []
     for batch in both(width + 3):
-        strict, steps = bool(seed % 2), []
-        one, order = Twin(*batch.made, width + 3), place if strict else None
-        batch.table.count_rows((columns, fixed, true, scores, ranked, mask), strict)
-        batch.table.count_lists(6, (fixed, truths, values, heights, hides), order)
+        one, order, steps = Twin(*batch.made, width + 3), place if seed % 2 else None, []
+        batch.table.count((columns, fixed, true, scores, ranked, mask), order)
+        batch.table.count((None, fixed, truths, heights, values, hides), order)
         examples = [
-            ("prepare_row", (columns, fixed, *(side[[row]] for side in (true, scores, ranked, mask))), strict)
+            ("prepare_example", (columns, fixed, *(side[[row]] for side in (true, scores, ranked, mask))), order)
             for row in range(6)
         ] + [
-            ("prepare_lists", (fixed, lists_at(truths, row), lists_at(values, row),
-             heights[values[0][row] : values[0][row + 1]], lists_at(hides, row)), order)
+            ("prepare_example", (None, fixed, lists_at(truths, row), heights[values[0][row] : values[0][row + 1]],
+             lists_at(values, row), lists_at(hides, row)), order)
             for row in range(6)
         ]  # fmt: skip
         for example in examples:
@@ -249,7 +248,7 @@ def test_several_parts_of_one_table_stand_in_one_commit():
     for twin in both(4):
         old, new, more = (Twin(*twin.made, 30) for _ in range(3))
         for each in (old, new, more):
-            each.table.count_rows(*rows_of(rng, 20, 30, 9))
+            each.table.count(*rows_of(rng, 20, 30, 9))
         expected = new.copy()
         assert twin.merge(old) == expected.merge(more) == DONE
         added = [twin.table.prepare_merge(other.table, None, 1) for other in (new, more)]
@@ -265,7 +264,7 @@ def test_twins_refuse_to_unmerge_what_was_never_merged():
         for twin in both(4):
             other = Twin(*twin.made, 4)
             for table, batch in zip((twin.table, other.table), batches, strict=True):
-                table.count_rows(*batch)
+                table.count(*batch)
             before = everything(twin.table, 4), everything(other.table, 4)
             codes.append(twin.merge(other, None, -1))
             if codes[-1] == DONE:
@@ -279,7 +278,7 @@ def test_twins_refuse_to_unmerge_what_was_never_merged():
 def test_twins_are_full_at_the_same_sum():
     for twin in both(8):
         true, scores = np.ones((1, 8), np.uint8), np.arange(8.0).reshape(1, 8)
-        twin.table.count_rows((np.arange(8), 0, true, scores, None, None), False)
+        twin.table.count((np.arange(8), 0, true, scores, None, None), None)
         one = twin.copy()
         for _ in range(59):  # the last true label adds 8 to its sum of t L
             assert twin.merge(twin) == DONE
