@@ -182,13 +182,16 @@ def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fractio
 def best_point(path: Path, terms: Callable[[Integers, Integers], Terms]) -> tuple[int, Fraction, Fraction] | None:
     """The best exact point of a path, its value, and what none passes, of ``terms`` that grow with tp and fall with fp.
 
-    The corner of a mixed bin has all its positives and none of its negatives; no order of its scores does better.
+    The corner of a mixed bin has all its positives and none of its negatives; no order of its scores does better. A
+    step without positives is never better than the point above it, and most steps of a rare label have none.
     """
-    tp, fp = path.tp.astype(object), path.fp.astype(object)
-    if (exact := greatest(*terms(tp, fp))) is None:
+    some = np.flatnonzero(path.pos)
+    mixed, points = some[path.mixed[some]], np.append(0, some + 1)
+    if (exact := greatest(*terms(path.tp[points].astype(object), path.fp[points].astype(object)))) is None:
         return None
-    corner = greatest(*terms(tp[1:][path.mixed], fp[:-1][path.mixed]))
-    return *exact, exact[1] if corner is None else max(exact[1], corner[1])
+    corner = greatest(*terms(path.tp[mixed + 1].astype(object), path.fp[mixed].astype(object)))
+    at, value = exact
+    return int(points[at]), value, value if corner is None else max(value, corner[1])
 
 
 def reaches(part: Integers, whole: Integers | int, least: Fraction) -> Flags:

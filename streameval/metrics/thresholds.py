@@ -132,7 +132,8 @@ def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> 
     """
     goal = objective or FScore()
     unit = _unit(tables, goal)
-    return Choices((label, _best(path, goal, unit)) for label, path in zip(tables.labels, _paths(tables), strict=True))
+    paths = map(tables.steps.of, range(tables.size))
+    return Choices((label, _best(path, goal, unit)) for label, path in zip(tables.labels, paths, strict=True))
 
 
 def best_threshold(tables: CurveTables, objective: Objective | None = None, *, average: str = "micro") -> Choice:
@@ -163,7 +164,7 @@ def _best(path: Path, goal: Objective, unit: Fraction) -> Choice:
 
 def _threshold(path: Path, at: int) -> float:
     """That which predicts down to a point of a path."""
-    return math.inf if at == 0 else float(path.thresholds[at - 1])
+    return math.inf if at == 0 else float(path[at - 1 : at].thresholds[0])  # the others are not computed
 
 
 def _best_mean(paths: list[Path], goal: Objective, unit: float) -> Choice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -33,11 +33,15 @@ Kind: TypeAlias = Literal["label", "text", "count", "tenths", "fraction", "bar",
 
 @dataclass(frozen=True, slots=True)
 class MetricValue:
-    """One metric, with its value or with why it has none, such as log loss of scores that are no probabilities."""
+    """One metric, with its value or with why it has none, such as log loss of scores that are no probabilities.
+
+    ``bounds`` are those of a metric of binned scores: by label, or, under None, of all labels together.
+    """
 
     spec: MetricSpec
     value: Any
     error: MetricError | None = None
+    bounds: Mapping[Label | None, Bounds] = field(default_factory=dict)
 
     @property
     def entry(self) -> MetricInfo:
@@ -83,6 +87,7 @@ class Report:
         """``warnings`` are those that were issued about the input, ``input_summary`` says how it was read."""
         self.views, self.specs, self.warnings, self.input_summary = views, tuple(specs), warnings, input_summary
         self.tables, self.has_decisions = views.tables, views.decides
+        self._values: dict[MetricSpec, MetricValue] = {}  # each read once, however often a page shows it
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -109,12 +114,23 @@ class Report:
     def value(self, metric: MetricSpec | str, *, strict: bool = False) -> MetricValue:
         """One metric; what cannot be read has its error in place of a value, or raises it if ``strict``."""
         spec = parse_spec(metric) if isinstance(metric, str) else metric
+        if spec not in self._values:
+            self._values[spec] = self._read(spec)
+        item = self._values[spec]
+        if strict and item.error is not None:
+            raise item.error
+        return item
+
+    def _read(self, spec: MetricSpec) -> MetricValue:
         try:
-            return MetricValue(spec, evaluate(spec, self.views.of(spec)))
+            if entry_of(spec.name).certify is None:
+                return MetricValue(spec, evaluate(spec, self.views.of(spec)))
+            bounds = certified(spec, self.views)
         except MetricError as error:
-            if strict:
-                raise
             return MetricValue(spec, None, error)
+        if isinstance(bounds, Bounds):
+            return MetricValue(spec, bounds.value, None, {None: bounds})
+        return MetricValue(spec, {label: each.value for label, each in bounds.items()}, None, dict(bounds.items()))
 
     def values(self, metrics: Iterable[MetricSpec | str] | None = None, *, strict: bool = False) -> list[MetricValue]:
         """Some metrics, or those that were chosen."""
@@ -135,10 +151,7 @@ class Report:
 
     def bounds_by_label(self, item: MetricValue) -> Mapping[Label | None, Bounds]:
         """The bounds of a metric where scores were binned: by label, or, under None, of all labels together."""
-        if item.entry.certify is None or item.value is None:
-            return {}
-        bounds = certified(item.spec, self.views)
-        return dict(bounds.items()) if isinstance(bounds, dict) else {None: bounds}
+        return item.bounds
 
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
         """Precision, recall and F1 by average."""
@@ -164,7 +177,7 @@ class Report:
 
     def per_label(self, spec: MetricSpec) -> list[float]:
         """The values of a metric without average."""
-        values = evaluate(spec, self.views.of(spec))
+        values = self.value(spec, strict=True).value
         return [values[label] for label in self.labels] if isinstance(values, dict) else []
 
     def label_values(self, zero_division: float | None = None) -> dict[str, list[float]]:

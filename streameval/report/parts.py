@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from streameval.metrics.bounds import Bounds
-from streameval.report.model import Report
+from streameval.report.model import MetricValue, Report
 from streameval.schema.labels import Label
 
 
@@ -55,12 +55,13 @@ def part_of(
     where: Mapping[str, object] | None = None,
     zero_division: float | None = None,
     *,
+    items: Iterable[MetricValue] | None = None,
     labelled: bool = False,
 ) -> Part:
-    """What a report says, with the counts of each label where ``labelled``."""
+    """What a report says, of all its metrics or some ``items``, with the counts of each label where ``labelled``."""
     empty = "" if report.tables.examples else "no examples"
     metrics: dict[str, Numbers] = {}
-    for item in report.values():
+    for item in report.values() if items is None else items:
         reason, bounds = empty or str(item.error or ""), report.bounds_by_label(item)
         each = item.by_label.items()
         metrics[item.spec.key] = {label: _number(value, bounds.get(label), reason) for label, value in each}

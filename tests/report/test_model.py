@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 
 import streameval as se
+import streameval.report.model as model
 from streameval.errors import MetricError
 from streameval.evaluation.pages import report_of
+from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Column, Table, cell_text, count_text, largest_first
 from tests.support.report_cases import few, hostile
 
@@ -33,6 +36,23 @@ def test_values_and_averages_and_labels_are_those_of_the_evaluator():
         assert dict(zip(report.labels, column, strict=True)) == ev.get(f"{name}_per_label")
     assert report.support == ev.per_label().support.tolist()
     assert report.total_support == sum(report.support)
+
+
+def test_a_page_reads_each_metric_once(monkeypatch: pytest.MonkeyPatch):
+    reads: Counter[MetricSpec] = Counter()
+
+    def counted(read):
+        def reading(spec, source):
+            reads[spec] += 1
+            return read(spec, source)
+
+        return reading
+
+    for name in ("evaluate", "certified"):
+        monkeypatch.setattr(model, name, counted(getattr(model, name)))
+    few().to_html()
+    assert {"f1_micro", "roc_auc_macro", "average_precision_micro"} <= {spec.key for spec in reads}
+    assert set(reads.values()) == {1}
 
 
 def test_what_cannot_be_read_has_its_error_in_place_of_a_value():

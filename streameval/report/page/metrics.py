@@ -71,8 +71,7 @@ def about(runs: Sequence[tuple[str, Report]], title: str, meta: Mapping[str, obj
 
     Undefined values are null, and infinite ones too; under "undefined" is why.
     """
-    single = [(name, Report(report.views, (item.spec for item in report.single()))) for name, report in runs]
-    values = {name: numbers_of(part_of(report)) for name, report in single}
+    values = {name: numbers_of(part_of(report, items=report.single())) for name, report in runs}
     meta_of = {printable(name): printable(value) for name, value in meta.items()}
     head = {"schema": 1, "streameval": VERSION, "title": printable(title), "meta": meta_of}
     content = json.dumps(head | (next(iter(values.values())) if len(runs) == 1 else {"runs": values}))
