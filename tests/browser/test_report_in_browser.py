@@ -6,6 +6,7 @@ Not part of the ordinary tests: it needs the package ``playwright`` and a Chromi
 
 from __future__ import annotations
 
+import csv
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,6 +191,42 @@ def test_a_chosen_label_stands_out_among_the_curves(opened):
     box = area.bounding_box()
     page.mouse.move(box["x"] + box["width"], box["y"] + 1)
     assert "threshold" in page.locator("#curves .tip").first.inner_text()
+
+
+@pytest.mark.parametrize("clipboard", ["secure", "absent"])
+def test_a_table_is_copied_as_it_is_sorted_and_filtered_and_that_is_announced(opened, clipboard: str):
+    watched = opened("many")
+    page = watched.page
+    watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_label("Find a label").fill("TOPIC 0001")
+    page.locator("[data-table=labels] thead th").first.locator("button").click()
+    if clipboard == "absent":  # as where the page is served without encryption
+        page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
+    status = page.locator("[data-table=labels] [role=status]")
+    assert status.inner_text() == ""
+    take = page.locator("[data-table=labels] caption").get_by_role("button", name="Copy")
+    take.click()
+    status.get_by_text("copied", exact=True).wait_for()
+    assert take.evaluate("button => document.activeElement === button")
+    page.evaluate("delete navigator.clipboard")
+    head, *rows = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert head.split("\t")[:3] == ["label", "f1", "precision"]
+    assert [row.split("\t")[0] for row in rows] == watched.first("labels", 0) == [f"topic 0001{n}" for n in range(10)]
+
+
+def test_downloads_hold_what_copies_hold(opened):
+    watched = opened("hostile")
+    page = watched.page
+    watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    caption = page.locator("[data-table=labels] caption")
+    with page.expect_download() as download:
+        caption.get_by_role("button", name="CSV").click()
+    saved = list(csv.reader(download.value.path().read_text(encoding="utf-8").splitlines(keepends=True)))
+    caption.get_by_role("button", name="Copy").click()
+    caption.get_by_text("copied", exact=True).wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()").splitlines(keepends=True)
+    assert list(csv.reader(copied, delimiter="\t")) == saved
+    assert len(saved) == len(HOSTILE) + 1
 
 
 LUMINANCE = """name => {

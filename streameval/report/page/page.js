@@ -33,6 +33,20 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
+  const copy = async text => {
+    try {
+      await navigator.clipboard.writeText(text);
+      return "copied";
+    } catch {  // there is none where a page is served without encryption
+      const area = make("textarea", { value: text, className: "copied", readOnly: true }), focused = document.activeElement;
+      document.body.append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      focused?.focus();
+      return done ? "copied" : "not copied: the browser does not allow it";
+    }
+  };
   const tables = {};
   for (const element of document.querySelectorAll("table[data-table]")) {
     const name = element.dataset.table;
@@ -47,9 +61,12 @@
         element.parentNode.after(this.rest);
         this.by = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
         this.down = this.by < 0 || this.heads[this.by].getAttribute("aria-sort") === "descending";
-        const save = button("CSV", () => download(`${name}.csv`, "text/csv", this.csv()));
+        const save = button("CSV", () => download(`${name}.csv`, "text/csv", this.text(",")));
         save.title = "Download this table as CSV";
-        element.caption.append(save);
+        const take = button("Copy", async () => { said.textContent = ""; said.textContent = await copy(this.text("\t")); });
+        take.title = "Copy this table, for a spreadsheet";
+        const said = make("span", { role: "status" });
+        element.caption.append(save, take, said);
         this.heads.forEach((head, column) => head.replaceChildren(button(head.textContent, () => this.sort(column))));
         this.filter(() => true);
       }
@@ -90,14 +107,14 @@
       records() {
         return this.rows.map(row => Object.fromEntries(this.keys.map((key, column) => [key, this.values[column][row]])));
       }
-      csv() {
+      text(between) {
         const cell = (value, kind) => {
           let text = value === null ? "" : String(value);
           if (isText(kind) && /^[=+\-@\t\r']/.test(text)) text = `'${text}`;
-          return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+          return /["\r\n]/.test(text) || text.includes(between) ? `"${text.replaceAll('"', '""')}"` : text;
         };
         const lines = this.order().map(row => this.kinds.map((kind, column) => cell(this.values[column][row], kind)));
-        return [this.keys.map(key => cell(key, "count")), ...lines].map(line => line.join(",") + "\r\n").join("");
+        return [this.keys.map(key => cell(key, "count")), ...lines].map(line => line.join(between) + "\r\n").join("");
       }
       row(row) {
         const line = make("tr");
