@@ -217,10 +217,7 @@ def _read(job: Job, file: str) -> bytes:
 
 
 def _counted(job: Job, part: Any) -> bytes:
-    state = job.fresh()
-    for batch in blocks_of([part] if is_table(part) or isinstance(part, Mapping) else part):
-        job.add(state, batch)
-    return state.to_bytes()
+    return job.state(blocks_of([part] if is_table(part) or isinstance(part, Mapping) else part))
 
 
 def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:

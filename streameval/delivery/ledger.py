@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
-from streameval.errors import (
-    ConflictError,
-    FormatError,
-    InputError,
-    LabelError,
-    MergeError,
-    StreamevalError,
-    public,
-    silent,
-)
+from streameval.errors import ConflictError, FormatError, InputError, MergeError, StreamevalError, public, silent
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import changes, combines, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
 from streameval.kernel.backend import commit
-from streameval.progressive.states import (
-    AnyState,
-    StateT,
-    check_class,
-    check_compatible,
-    check_empty,
-    restored,
-    without_limit,
-)
+from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
 from streameval.report.model import Table, listed
 from streameval.schema.labels import Label, ascending, in_order, normalise
 from streameval.schema.record import record_of
@@ -136,7 +120,7 @@ class Ledger(Mergeable, Generic[StateT]):
         else:
             check_class(evaluator, "Ledger.put")
             state, data = evaluator.copy(), b""  # of one moment
-        plain = without_limit(state)  # a shard may come again with another limit
+        plain = _without_limit(state)  # a shard may come again with another limit
         if plain is not state or not data:
             data = plain.to_bytes()
         fresh = _template_of(state) if self._template is None else None
@@ -267,7 +251,7 @@ class Ledger(Mergeable, Generic[StateT]):
     def __contains__(self, shard: object) -> bool:
         try:
             return normalise(shard) in self._sums
-        except LabelError:
+        except InputError:
             return False
 
     def __iter__(self) -> Iterator[Label]:
@@ -382,17 +366,30 @@ def _template_of(state: AnyState) -> AnyState:
     return template  # type: ignore[no-any-return]  # a state
 
 
+def _without_limit(state: Any) -> Any:
+    """The same content without ``label_limit``, which is no part of what was counted; to be written, not to count."""
+    template: Any = getattr(state, "_template", None)  # of windows and slices
+    if (state if template is None else template)._config.label_limit is None:
+        return state
+    twin = state.copy()
+    if template is None:
+        twin._config = replace(twin._config, label_limit=None)
+    else:
+        twin._template = _without_limit(template)
+    return twin
+
+
 def _shard(shard: object) -> Label:
     try:
         return normalise(shard)
-    except LabelError:
+    except InputError:
         raise InputError(f"a shard must be a string or an integer, such as 'topic/3', not {quoted(shard)}") from None
 
 
 def _counter(value: object, name: str) -> int:
     try:
         number = normalise(value)
-    except LabelError:
+    except InputError:
         number = ""
     if isinstance(number, str) or not 0 <= number <= MOST:
         raise InputError(f"{name} must be an integer from 0 to 2**63 - 1, not {quoted(value)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from streameval.errors import FormatError, InputError, MergeError
@@ -54,19 +53,6 @@ def check_empty(state: Any, name: str, start: str, advice: str = "") -> None:
     if state.to_bytes() != state._fresh().to_bytes():
         this = f"this {type(state).__name__} has counted already"
         raise InputError(f"{name} starts {start}, but {this}; give one that has counted nothing{advice}")
-
-
-def without_limit(state: Any) -> Any:
-    """The same content without ``label_limit``, which is no part of what was counted; to be written, not to count."""
-    template: Any = getattr(state, "_template", None)  # of windows and slices
-    if (state if template is None else template)._config.label_limit is None:
-        return state
-    twin = state.copy()
-    if template is None:
-        twin._config = replace(twin._config, label_limit=None)
-    else:
-        twin._template = without_limit(template)
-    return twin
 
 
 def check_compatible(fresh: Any, state: Any, context: str) -> None:
