@@ -89,17 +89,29 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
         guard: commit.Guard = self._guard  # type: ignore[attr-defined]
         guards = guards_of(other)
         with commit.Guards((guard,), guards):
-            theirs = guards[0].notes if merges and guards else None
-            if guard.notes is not None and theirs is not None:
-                guard.notes.check_merge(theirs)
+            merged = guards[:1] if merges else ()
+            for theirs in merged:
+                check_notes(guard, theirs)
             result = method(self, other)
-            if merges and guard.notes is not None:
-                guard.notes.merge(theirs)
-            elif theirs is not None:
-                guard.notes = theirs.copy()
+            for theirs in merged:
+                merge_notes(guard, theirs)
             return result
 
     return _first(method, guarded)
+
+
+def check_notes(guard: commit.Guard, other: commit.Guard) -> None:
+    """Raise `MergeError` if what two objects remember of their input shows that they read it differently."""
+    if guard.notes is not None and other.notes is not None:
+        guard.notes.check_merge(other.notes)
+
+
+def merge_notes(guard: commit.Guard, other: commit.Guard) -> None:
+    """Let an object remember what another one does, which was merged into it."""
+    if guard.notes is not None:
+        guard.notes.merge(other.notes)
+    elif other.notes is not None:
+        guard.notes = other.notes.copy()
 
 
 def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:

@@ -16,7 +16,7 @@ from river.metrics.multioutput.base import MultiOutputMetric
 from streameval.errors import InputError, MergeError, MetricError, silent
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.guarding import Change, Declined, apart, make, rehearse
+from streameval.evaluation.guarding import Change, Declined, apart, check_notes, make, merge_notes, rehearse
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import MetricInfo, build_spec
@@ -385,12 +385,17 @@ class MetricCollection(Combinable, Metrics):
                 merges.append((counts, theirs._counts))
             pairs.append((mine, combined[key]))
         with commit.Guards([counts._guard for counts, _ in merges]):
+            joined = [(counts._guard, added._guard) for counts, added in merges if verb == "merge"]
+            for guards in joined:
+                check_notes(*guards)
             parts: list[Part] = []
             for counts, added in merges:
                 states = counts._core.states
                 prepare = states.prepare_merge if verb == "merge" else states.prepare_unmerge
                 parts += prepare(added._core.states)
             commit.Root.commit(parts)
+            for guards in joined:
+                merge_notes(*guards)
         for mine, counts in pairs:
             if mine._counts is not counts:
                 self._sharing.is_complete, mine._counts = False, counts

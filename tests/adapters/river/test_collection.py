@@ -8,6 +8,7 @@ import pickle
 import random
 import sys
 
+import numpy as np
 import pytest
 from river import compose, datasets, evaluate, linear_model, metrics, multioutput, preprocessing, utils
 from sklearn import metrics as sk
@@ -324,6 +325,20 @@ def test_merging_collections_that_differ_is_refused_and_changes_nothing(other):
     with pytest.raises(se.MergeError, match="cannot merge"):
         both.merge(other())
     assert [member.snapshot() for member in both] == before
+
+
+def test_collections_merge_only_what_named_its_labels_alike_and_remember_how_it_did():
+    rows, named = np.array([True, False]), {"a": True}
+    for kind in (MicroF1, lambda: MicroF1() + MacroF1()):
+        counted, other, fresh = kind(), kind(), kind()
+        counted.update(rows, rows)
+        other.update(named, named)
+        with pytest.raises(se.MergeError, match="cannot merge: one has counted columns without names"):
+            counted.merge(other)
+        fresh.merge(counted)
+        with pytest.raises(se.InputError, match="columns without names were counted before"):
+            fresh.update(named, named)
+        assert fresh.get() == counted.get()
 
 
 def test_what_is_no_multi_label_metric_cannot_be_collected():
