@@ -230,7 +230,9 @@ class Accumulator(Details, Mergeable):
             raises half-way.
         """
         if mistaken:
-            weights = meant_weights(self.update_many, weights, mistaken)
+            with meant_weights(self.update_many, weights, mistaken) as weights:
+                self.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
+            return
         check_number("threads", threads, 1)
         core = self._core
         fast = core.fast_path and mask is None and weights is None and null in NULLS

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
+from streameval.schema.keywords import explained
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import Part
 
@@ -97,7 +98,7 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
                 merge_notes(guard, theirs)
             return result
 
-    return _first(method, guarded)
+    return explained(_first(method, guarded))
 
 
 def check_notes(guard: commit.Guard, other: commit.Guard) -> None:

@@ -94,14 +94,14 @@ def score(
     >>> score(y_true, np.array([[0.9, 0.2, 0.4], [0.3, 0.8, 0.1]]), "ranking_loss")
     0.0
     """
-    weights = meant_weights(score, weights, {"sample_weight": sample_weight, **mistaken})
     single = isinstance(metrics, str | MetricSpec | Metric)
     chosen = DEFAULT_METRICS if metrics is None else [metrics] if single else metrics
     counts = Evaluator(
         cast("Iterable[MetricLike]", chosen), labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
         inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
-    _count(counts, y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
+    with meant_weights(score, weights, {"sample_weight": sample_weight, **mistaken}) as weights:
+        _count(counts, y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
     return counts.get(counts.metrics[0]) if single else counts.get()
 
 
@@ -200,11 +200,11 @@ def classification_report(
     >>> classification_report([["cat"]], [["cat", "dog"]], output_dict=True)["micro avg"]
     {'precision': 0.5, 'recall': 1.0, 'f1-score': 0.6666666666666666, 'support': 1.0}
     """
-    weights = meant_weights(classification_report, weights, {"sample_weight": sample_weight, **mistaken})
     if type(digits) is not int or not 0 <= digits <= 100:
         raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
     counts = Evaluator([], labels=labels, threshold=threshold)
-    _count(counts, y_true, y_pred, weights=weights)
+    with meant_weights(classification_report, weights, {"sample_weight": sample_weight, **mistaken}) as weights:
+        _count(counts, y_true, y_pred, weights=weights)
     report = report_of(counts)
     columns = [*report.label_values(zero_division).values(), report.support]
     rows = list(zip(map(printable, report.labels), map(list, zip(*columns, strict=True)), strict=True))

@@ -163,6 +163,10 @@ class Mergeable(Saveable):
         return []
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
+        kind = type(other).__name__
+        if kind in ("list", "tuple", "set", "dict"):
+            each = f"write for part in parts: total.{verb}(part)"
+            raise MergeError(f"cannot {verb} a {kind}; {verb} takes one {type(self).__name__}: {each}")
         if differing := differences(self, other):
             same = "the same configuration" if type(other) is type(self) else "the same class"
             raise MergeError(f"cannot {verb}: {'; '.join(differing)}; construct both with {same}")

@@ -14,6 +14,7 @@ from streameval.inputs.columns import Argument
 from streameval.inputs.lists import check_codes
 from streameval.kernel.backend import BACKEND, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
+from streameval.schema.text import type_text
 
 _VIEW = 40
 """To get one view from Arrow takes as long as to have it encode so many."""
@@ -95,7 +96,7 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
     try:
         codes, labels = _dictionary_codes(values, name) if dictionary else encoded_strings(values, name)
     except NotImplementedError:
-        raise LabelError(f"{name} holds lists of {values.type}; labels are strings or integers") from None
+        raise LabelError(f"{name} holds lists of {type_text(values.type)}; labels are strings or integers") from None
     columns = np.zeros(len(labels), np.int64)
     if dictionary and len(codes) and (codes.min() < 0 or codes.max() >= len(labels)):
         raise InputError(f"{name} is damaged: its codes lie outside its dictionary of {len(labels)} labels")

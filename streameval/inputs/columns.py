@@ -15,7 +15,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config, Null
 from streameval.schema.labels import Key, LabelIndex, distinct, is_unicode, key_of, normalise
 from streameval.schema.record import Record, record_of
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import number_of, quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
 NAMES = {TRUE: "y_true", PRED: "y_pred", MASK: "mask"}
@@ -138,7 +138,8 @@ class Reader:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
         name = next(iter(self._unnamed), self.integers)
         if name is not None and (self.has_strings or record.strings):
-            unnamed = f"{name} has columns without names, but the labels are strings"
+            values = number_of(self._unnamed[name], "value") if name in self._unnamed else "values"
+            unnamed = f"{name} holds rows of {values} without label names, but the labels are strings"
             raise InputError(f"{unnamed}; construct with labels=[...]")
         self._check_strings(record, [""] if self.has_strings else [])
 

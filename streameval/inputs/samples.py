@@ -18,7 +18,7 @@ from streameval.schema.batch import Batch, Dense, cells_of, part_of
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
 from streameval.schema.record import Record
-from streameval.schema.text import label_text, number_of, quoted
+from streameval.schema.text import label_text, number_of, quoted, type_text
 
 _LABELS = 10_000  # of one argument that are noted
 _FIRST, _EXAMPLES = 3, 12  # examples that are described, and how many labels of each
@@ -105,7 +105,7 @@ class Sample:
 def _form(value: Any, many: bool) -> str:
     form, shape, kind = form_of(value), getattr(value, "shape", ()), None
     if form in ("array", "arrow", "polars", "series", "sparse"):
-        kind = getattr(value, "dtype", None) or getattr(value, "type", None)
+        kind = getattr(value, "dtype", None) or (type_text(value.type) if hasattr(value, "type") else None)
     elif form == "list" and many and value:
         kind = type(value[0]).__name__
     columns = f", {shape[1]} columns" if type(shape) is tuple and len(shape) == 2 else ""

@@ -17,6 +17,7 @@ from streameval.progressive.predictions import Predictions, Row, compact_copy, f
 from streameval.progressive.states import Holder
 from streameval.progressive.target import Target, check_order
 from streameval.progressive.trace import Trace
+from streameval.schema.keywords import explained
 from streameval.schema.text import check_choice, check_number, quoted
 from streameval.wire.envelope import PENDING
 from streameval.wire.fields import Sink, Source, require, varint
@@ -97,6 +98,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         self._guard = commit.Guard()
         self._cell = commit.Root().cell((None, 0, 0, 0, (), ()))
 
+    @explained
     def predict(self, key: Hashable, y_pred: object, *, t: object = None) -> None:
         """Hold a prediction until its truth arrives.
 
@@ -135,6 +137,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             else:
                 self._commit(now, added=((key, (row, t)),), full=full)
 
+    @explained
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
     ) -> None:
@@ -257,6 +260,7 @@ class Pending(Holder, Generic[EvaluatorT]):
     def _at(self, t: object) -> object:
         return self._moment(self._cell.value[0], t)
 
+    @explained
     @changes
     def discard(self, key: Hashable) -> None:
         """Remove a waiting prediction, whose truth will not arrive or which the evaluator cannot read.

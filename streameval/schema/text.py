@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from os.path import commonprefix
+from typing import Any
 
 import numpy as np
 
@@ -100,6 +101,27 @@ def cut_distinct(names: Sequence[str], width: int) -> list[str]:
 def number_of(count: int, noun: str) -> str:
     """How many of something, in words: "no examples", "1 example", "1,234 examples"."""
     return f"{count:,} {noun}{'s' * (count != 1)}" if count else f"no {noun}s"
+
+
+_TYPES = {
+    "bool": "booleans", "halffloat": "16-bit floats", "float": "32-bit floats", "double": "64-bit floats",
+    "null": "nulls", **dict.fromkeys(("string", "large_string", "string_view"), "strings"),
+    **dict.fromkeys(("binary", "large_binary", "binary_view", "fixed_size_binary"), "bytes"),
+}  # fmt: skip
+
+
+def type_text(kind: Any) -> str:
+    """What a column of a type of Arrow holds, such as "lists of strings"; of a rare type its name."""
+    name = re.split(r"[<\[]", str(kind), maxsplit=1)[0]
+    if number := re.fullmatch(r"(u?)int(\d+)", name):
+        return f"{number[2]}-bit {'unsigned ' * bool(number[1])}integers"
+    if name == "map":
+        return f"maps of {type_text(kind.key_type)} to {type_text(kind.item_type)}"
+    if name == "struct":
+        return f"structs of {', '.join(printable(field.name) for field in kind)}"
+    if name in ("dictionary", "run_end_encoded"):
+        return f"{name.removesuffix('_encoded').replace('_', '-')}-encoded {type_text(kind.value_type)}"
+    return f"lists of {type_text(kind.value_type)}" if "list" in name else _TYPES.get(name, str(kind))
 
 
 # -- values as text of other formats ----------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Table
 from streameval.schema.config import Null
+from streameval.schema.keywords import explained
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
 from streameval.slices.gathering import Coded, coded, counted, gathered
@@ -132,6 +133,7 @@ class Sliced(Mergeable, Generic[A]):
         for part in (part for group in replaced for part in group.slices.values() if id(part) not in present):
             core_of(part).states.retire()
 
+    @explained
     def update(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
@@ -144,6 +146,7 @@ class Sliced(Mergeable, Generic[A]):
         if not (plain and self._count_plain(keys, y_true, y_pred)):
             self._count(keys, y_true, y_pred, weight, mask, 1)
 
+    @explained
     def revert(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
@@ -201,6 +204,7 @@ class Sliced(Mergeable, Generic[A]):
         part._spend(1, guarded=True)
         return part
 
+    @explained
     def update_many(
         self,
         y_true: object,

@@ -16,7 +16,7 @@ from streameval.errors import DependencyError, InputError, LabelError, warn
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
-from streameval.schema.text import number_of, quoted
+from streameval.schema.text import number_of, quoted, type_text
 from streameval.tabular.columns import Columns
 
 try:
@@ -113,8 +113,10 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
         inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
         if inner is None or not pa.types.is_binary(inner):
             return column
-        raise LabelError(f"column {name!r} holds lists of {inner}; labels are strings or integers: cast them")
-    raise InputError(f"column {name!r} holds {kind}, not lists of labels; {advice}")
+        raise LabelError(
+            f"column {name!r} holds lists of {type_text(inner)}; labels are strings or integers: cast them"
+        )
+    raise InputError(f"column {name!r} holds {type_text(kind)}, not lists of labels; {advice}")
 
 
 def _wide(table: Any, labels: dict[str, str], sep: str | None) -> Any:
@@ -133,7 +135,7 @@ def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
         column = numbers_of(column, name)
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"column {name!r} holds {kind}; weights are numbers: cast them in the query")
+        raise InputError(f"column {name!r} holds {type_text(kind)}; weights are numbers: cast them in the query")
     if column.null_count:
         raise InputError(f"column {name!r} holds {number_of(column.null_count, 'null')}; every row needs a weight")
     return column.to_numpy()  # type: ignore[no-any-return]  # Arrow has no types
@@ -161,8 +163,9 @@ def _scores(table: Any, columns: Columns) -> Any:
     if named or (pa.types.is_floating(inner) and inner is not kind):
         return column
     raise InputError(
-        f"column {name!r} holds {kind}; scores are a map label -> number, a list of structs (label, number), a struct "
-        "with a number for each label, or a list of floating-point numbers in the order of the declared labels"
+        f"column {name!r} holds {type_text(kind)}; scores are a map label -> number, a list of structs (label, "
+        "number), a struct with a number for each label, or a list of floating-point numbers in the order of the "
+        "declared labels"
     )
 
 

@@ -124,7 +124,7 @@ def test_a_row_of_a_table_is_named_by_its_number(run, tmp_path):
 
 def test_columns_are_checked_where_there_are_no_rows(run, tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64()), "p": pa.array([], pa.string())}), tmp_path / "t.parquet")
-    refused(run("evaluate", "t.parquet", *COLUMNS), "column 'a' holds int64, not lists of labels")
+    refused(run("evaluate", "t.parquet", *COLUMNS), "column 'a' holds 64-bit integers, not lists of labels")
 
 
 def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):

@@ -7,6 +7,7 @@ import io
 import json
 import re
 
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from streameval.schema.text import (
     mlflow_label,
     prometheus_label,
     shortened,
+    type_text,
     visible_json,
 )
 from tests.support.effort import cases
@@ -149,3 +151,25 @@ def test_of_a_long_name_both_ends_stay():
     assert cut_distinct(["department of water/permits/new wells", "short"], 20) == ["department…new wells", "short"]
     names = ["category/subcategory-1/the end of all", "category/subcategory-2/the end of all"]
     assert cut_distinct(names, 25) == ["category…1/the end of all", "category…2/the end of all"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (pa.string(), "strings"),
+        (pa.list_(pa.large_string()), "lists of strings"),
+        (pa.large_list_view(pa.string_view()), "lists of strings"),
+        (pa.list_(pa.list_(pa.bool_()), 3), "lists of lists of booleans"),
+        (pa.dictionary(pa.int8(), pa.string()), "dictionary-encoded strings"),
+        (pa.list_(pa.dictionary(pa.int32(), pa.int64())), "lists of dictionary-encoded 64-bit integers"),
+        (pa.run_end_encoded(pa.int32(), pa.uint16()), "run-end-encoded 16-bit unsigned integers"),
+        (pa.map_(pa.string(), pa.float32()), "maps of strings to 32-bit floats"),
+        (pa.list_(pa.struct({"label": pa.string(), "score": pa.float16()})), "lists of structs of label, score"),
+        (pa.null(), "nulls"),
+        (pa.binary(4), "bytes"),
+        (pa.timestamp("us"), "timestamp[us]"),
+        (pa.decimal128(5, 2), "decimal128(5, 2)"),
+    ],
+)
+def test_types_of_arrow_stand_in_words(kind: pa.DataType, text: str):
+    assert type_text(kind) == text

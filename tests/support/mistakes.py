@@ -110,7 +110,11 @@ MISTAKES = [
         'se.score([[0], [1]], [[0], [1]], labels=["cat", "dog"])',
         ("labels are declared as strings", "integer 0", "give names"),
     ),
-    Mistake("Nameless arrays with names", "se.score(names, Y)", ("y_pred has columns without names", "labels=[...]")),
+    Mistake(
+        "Nameless arrays with names",
+        "se.score(names, Y)",
+        ("y_pred holds rows of 4 values without label names", "labels=[...]"),
+    ),
     Mistake(
         "None as a label", "se.score([[1], [2], [None]], [[1], [2], [3]])", ("y_true[2]", "not None", "leave it out")
     ),
@@ -135,6 +139,31 @@ MISTAKES = [
         "`target_names=` of scikit-learn",
         'se.score(Y, Y, target_names=["a", "b", "c", "d"])',
         ("target_names", "labels="),
+    ),
+    Mistake(
+        "`sample_weight=` that does not fit",
+        "se.score(Y, Y, sample_weight=[1, 1])",
+        ("y_true has 3", "sample_weight has 2"),
+    ),
+    Mistake(
+        "A list of states to merge",
+        "se.Evaluator().merge([se.Evaluator()])",
+        ("cannot merge a list", "for part in parts: total.merge(part)"),
+    ),
+    Mistake(
+        "A slice by its name",
+        'se.Sliced(se.Evaluator(), by="region").update({"a"}, {"a"}, region="us")',
+        ("no argument region=", "where={'region': ...}"),
+    ),
+    Mistake(
+        "Slices without `where=`",
+        'se.Sliced(se.Evaluator(), by="region").update({"a"}, {"a"})',
+        ("update is missing where", "write update(y_true, y_pred, where={'region': ...})"),
+    ),
+    Mistake(
+        "A truth without its key",
+        'se.Pending(se.Evaluator()).observe({"a"})',
+        ("observe is missing y_true", "write observe(key, y_true)"),
     ),
     Mistake("A metric that is not there", 'se.Evaluator(["f1_marco"])', ("there is no metric 'f1_marco'", "f1_macro")),
     Mistake("`mAP`", 'se.Evaluator(["mAP"])', ("average_precision_macro", "map_at")),

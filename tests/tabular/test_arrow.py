@@ -207,11 +207,11 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"actual": ["a"], "predicted": [["a"]]}, "column 'actual' holds string, not lists of labels; split them"),
-        ({"actual": [["a"]], "predicted": [1]}, "column 'predicted' holds int64, not lists"),
+        ({"actual": ["a"], "predicted": [["a"]]}, "column 'actual' holds strings, not lists of labels; split them"),
+        ({"actual": [["a"]], "predicted": [1]}, "column 'predicted' holds 64-bit integers, not lists"),
         ({"actual": [["a"]], "predicted": [{"x": 2}]}, r"column 'predicted' \(row 0 of the batch\) is 2 for label 'x'"),
-        ({"actual": [["a"]], "predicted": [[0.5]]}, "column 'predicted' has columns without names"),
-        ({"actual": [["a"]], "predicted": [[b"x"]]}, "column 'predicted' holds lists of binary"),
+        ({"actual": [["a"]], "predicted": [[0.5]]}, "column 'predicted' holds rows of 1 value without label names"),
+        ({"actual": [["a"]], "predicted": [[b"x"]]}, "column 'predicted' holds lists of bytes"),
         ({"actual": [["a"]], "predicted": [["a", None]]}, "column 'predicted' holds null labels"),
         ({"actual": [["a"]], "predict": [["a"]]}, r"no column 'predicted' \(predicted\); did you mean 'predict'"),
         ({"x": [["a"]]}, r"no column 'actual' \(actual\); the columns are \['x'\]"),
@@ -238,7 +238,7 @@ def test_labels_that_are_not_declared_are_reported_with_their_column():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (["x"], "column 'w' holds string; weights are numbers"),
+        (["x"], "column 'w' holds strings; weights are numbers"),
         ([None], "holds null"),
         ([-1.0], "column 'w' must be finite and not negative"),
     ],
@@ -251,8 +251,8 @@ def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ([0.5], "column 'scores' holds double; scores are a map"),
-        ([["a"]], "column 'scores' holds list<.*: string>; scores are a map"),
+        ([0.5], "column 'scores' holds 64-bit floats; scores are a map"),
+        ([["a"]], "column 'scores' holds lists of strings; scores are a map"),
         ([None], "column 'scores' holds 1 null"),
         (pa.array([[("a", 0.1), ("a", 0.2)]], pa.map_(pa.string(), pa.float64())), "two values for label"),
         (pa.array([[("a", None)]], pa.map_(pa.string(), pa.float64())), "None for label 'a'; scores are"),

@@ -243,7 +243,7 @@ def test_columns_are_looked_at_even_if_there_are_no_rows(tmp_path: Path):
     path = written(
         pa.table({"actual": pa.array([], pa.string()), "predicted": pa.array([], pa.string())}), tmp_path / "a"
     )
-    with pytest.raises(se.InputError, match="column 'actual' holds string"):
+    with pytest.raises(se.InputError, match="column 'actual' holds strings"):
         evaluated(path)
 
 

@@ -89,7 +89,7 @@ def test_columns_are_checked_by_a_schema_or_a_table_without_rows():
         job().check(pa.schema({"actual": lists, "predict": lists}))
     with pytest.raises(se.InputError, match="2 columns are named 'actual'"):
         job().check(pa.schema([("actual", lists), ("actual", lists), ("predicted", lists)]))
-    with pytest.raises(se.LabelError, match="column 'actual' holds lists of binary"):
+    with pytest.raises(se.LabelError, match="column 'actual' holds lists of bytes"):
         job().check(pa.schema({"actual": pa.list_(pa.binary()), "predicted": lists}))
 
 
