@@ -33,7 +33,7 @@ from streameval.states.decisions import BLOCK
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, KEYS, LABELS, MAIN, NAMES, PARTS, Key, sums_of
 from streameval.states.views import Arrays, View, total
-from streameval.states.weights import Again, ExactSums, common_scale, joined
+from streameval.states.weights import Again, ExactSums, common_scale, joined, units_of
 
 
 class Table(NamedTuple):
@@ -103,7 +103,6 @@ class Rankings(State[Key]):
         """An empty state, made once, since a new one takes room for every label."""
         scratch, self._scratch = self._scratch or self._empty(), None
         scratch.table.clear()
-        scratch._store(ExactSums(), None)
         self._scratch = scratch
         return scratch
 
@@ -135,16 +134,25 @@ class Rankings(State[Key]):
 
     def count(self, batch: Batch) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
-        detailed = batch.weights is not None or self.extra is not None or self.weights.present
-        if detailed and self.examples:
+        weighted = batch.weights is not None
+        if self.examples and (weighted or self.extra is not None or self.weights.present):
             fresh = self._empty()
             fresh.count(batch)
             self.root.commit(self.prepare_merges([(fresh, None, 1)]))
             return
         self._reserve()
-        records = self.table.count(*self._read(batch), detailed)
-        if records is not None:
-            self._store(*sums_of(records, self.options, self._inverse_of, batch.weights))
+        records = self.table.count(*self._read(batch), self.extra is not None or (weighted and batch.examples != 1))
+        choices, weights = (self.options, self._inverse_of), None
+        extra = ExactSums[Key]() if self.extra is None else sums_of(records, *choices)
+        if batch.weights is not None and batch.examples == 1:  # all that it adds weighs the same
+            main: dict[Key, int] = {}
+            for which in range(MAIN):
+                _enter(main, which, *(part.tolist() for part in self.table.entries(which)))
+            units = ExactSums(extra.scale, extra.sums | ExactSums(0, main).at(extra.scale).sums)
+            weights = units.times(*units_of(float(batch.weights[0])))
+        elif batch.weights is not None:
+            weights = sums_of(records, *choices, batch.weights)
+        self._store(extra, weights)
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:
         place = None
@@ -155,11 +163,11 @@ class Rankings(State[Key]):
             batch = _in_order(batch, place) if isinstance(batch, Dense) else batch
         return *super()._read(batch), place
 
-    def _store(self, optional: ExactSums[Key], weights: ExactSums[Key] | None) -> None:
-        if self.extra is not None:
-            self.root.commit(self.extra.prepare(optional))
+    def _store(self, extra: ExactSums[Key], weights: ExactSums[Key] | None) -> None:
+        parts = [] if self.extra is None else self.extra.prepare(extra)
         if weights is not None or self.weights.present:
-            self.root.commit(self.weights.prepare(weights))
+            parts += self.weights.prepare(weights)
+        self.root.commit(parts)
 
     def _inverse_of(self, column: int) -> float:
         label = self.labels.labels[column]
@@ -261,7 +269,9 @@ def _blocks(size: int) -> Iterator[slice]:
 
 def _enter(sums: dict[Key, int], which: int, keys: Iterable[Sequence[int]], values: Iterable[list[int]]) -> None:
     for key, parts in zip(keys, values, strict=True):
-        sums.update(((which, *key, part), value) for part, value in enumerate(parts) if value)
+        for part, value in enumerate(parts):
+            if value:
+                sums[(which, *key, part)] = value
 
 
 def _array(keys: list[Key], width: int) -> IntArray:

@@ -208,18 +208,21 @@ class RankCounts(SumTable[_Key]):
         self._cell.store(self._cell.value.plus(Counted(examples, mentions, filled), 1))
 
 
-def _counted(records: Records, mentions: IntArray) -> Counted[_Key]:
-    """What examples add to the tables."""
+def entries_of(records: Records) -> tuple[tuple[IntArray, IntArray, IntArray], ...]:
+    """What examples add to each of the tables: keys, their examples, and what is added, shape (keys, sums, 1)."""
     summary, groups, _ = records
     row, a, g, t, upto = groups.T
     best, one = np.flatnonzero(np.diff(row, prepend=-1)), np.ones((len(summary), 1), np.int64)
-    parts = (
-        (np.column_stack([summary[row, :2], a, g]), np.column_stack([t, t * upto, t * t])),
-        (groups[best, 1:4], one[: len(best)]),
-        (summary[:, :4], np.hstack([one, summary[:, 4:]])),
+    return (
+        (np.column_stack([summary[row, :2], a, g]), row, np.column_stack([t, t * upto, t * t])[:, :, None]),
+        (groups[best, 1:4], row[best], one[: len(best), :, None]),
+        (summary[:, :4], np.arange(len(summary)), np.hstack([one, summary[:, 4:]])[:, :, None]),
     )
+
+
+def _counted(records: Records, mentions: IntArray) -> Counted[_Key]:
     sums: dict[_Key, tuple[int, ...]] = {}
-    for which, (keys, values) in enumerate(parts):
-        for key, more in zip(keys.tolist(), values.tolist(), strict=True):
+    for which, (keys, _, values) in enumerate(entries_of(records)):
+        for key, more in zip(keys.tolist(), values[:, :, 0].tolist(), strict=True):
             enter(sums, (which, *key), more)
-    return Counted(len(summary), mentions, sums)
+    return Counted(len(records.rows), mentions, sums)
