@@ -10,7 +10,7 @@ from streameval.errors import FormatError, MetricError
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.guarding import Change, changes, combines, copied, forget, make_read, reads
+from streameval.evaluation.guarding import Change, changes, combines, copied, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look, pause, resume
@@ -132,14 +132,9 @@ class Accumulator(Details, Mergeable):
             self._spend(0)
 
     def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
-        self._forget_gone()
+        forget_gone(self._guard, (self,))
         reading = self._read(y_true, y_pred, weight, mask)
         make_read((self, reading, sign), reading[0])
-
-    def _forget_gone(self) -> None:
-        """Remember nothing of examples of which none is left, since equal objects accept the same input."""
-        if not self._core.table.examples and self._guard.notes is not None:
-            self._guard.notes.forget_forms()
 
     def _look(self) -> None:
         look(self._guard, lambda: self._core)
@@ -157,6 +152,7 @@ class Accumulator(Details, Mergeable):
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
     ) -> Change:
+        forget_gone(self._guard, (self,))
         reading = self._read(y_true, y_pred, weight, mask)
         if sign < 0:
             self._spend(1)
@@ -239,7 +235,7 @@ class Accumulator(Details, Mergeable):
         is_due = core.table.examples >= core.table.most
         if fast and not is_due and core.fast_count_many(y_true, y_pred):
             return
-        self._forget_gone()
+        forget_gone(self._guard, (self,))
         pause(self._guard, core)
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()

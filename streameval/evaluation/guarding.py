@@ -136,6 +136,12 @@ def forget(guard: commit.Guard) -> None:
         guard.notes.forget()
 
 
+def forget_gone(guard: commit.Guard, parts: Iterable[Any]) -> None:
+    """Remember nothing of examples of which none is left in any part, since equal objects accept the same input."""
+    if guard.notes is not None and not any(part.examples for part in parts):
+        guard.notes.forget_forms()
+
+
 def held(*holders: object) -> commit.Guards:
     """Surrounds what reads objects, of which nothing changes there."""
     return commit.Guards((), [guard for holder in holders for guard in guards_of(holder)])

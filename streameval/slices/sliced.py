@@ -13,7 +13,7 @@ from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import A, core_of, saved_empty, with_states
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, saved_template, template_of
-from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, make, reads
+from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
@@ -170,6 +170,7 @@ class Sliced(Mergeable, Generic[A]):
         return True
 
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
+        forget_gone(self._guard, self._slices[0].slices.values())
         of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
         readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
         make([(self, (keys, readings), sign)])
@@ -224,6 +225,7 @@ class Sliced(Mergeable, Generic[A]):
         if len({len(column.codes) for column in columns}) > 1:
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
+        forget_gone(self._guard, self._slices[0].slices.values())
         groupings = self._grouped(columns)
         first = self._slices[0].slices
         like = first[next(filter(None, first), REST)]  # whose labels have columns already

@@ -96,6 +96,38 @@ def test_rows_without_names_and_labels_that_are_strings_exclude_each_other(make:
         second(holder)
 
 
+def by_pending(ev: Any, y_true: Any, y_pred: Any) -> None:
+    pending = se.Pending(ev)
+    pending.predict(0, y_pred)
+    pending.observe(0, y_true)
+
+
+@pytest.mark.parametrize("read", [updates, batches])
+def test_what_took_back_every_example_accepts_what_an_equal_object_accepts(read: Any):
+    ev, sliced, names = se.Evaluator(), BySlice(se.Evaluator(), by="n"), {"a", 1}
+    for holder, take_back in (
+        (ev, lambda: ev.revert(ROW, ROW)),
+        (ev, lambda: ev.unmerge(ev.copy())),
+        (sliced, lambda: sliced.revert(ROW, ROW, where={"n": 0})),
+        (sliced, lambda: sliced.unmerge(sliced.copy())),
+    ):
+        for first, second in ((ROW, names), (names, ROW)):
+            holder.reset()
+            holder.update(first, first)
+            if first is ROW:
+                take_back()
+            else:
+                holder.unmerge(holder.copy())
+            assert holder == holder._fresh()
+            read(second)(holder)
+    for count in (by_pending, lambda ev, *example: se.Trace(ev).update(*example)):
+        ev.reset()
+        ev.update(ROW, ROW)
+        ev.revert(ROW, ROW)
+        count(ev, names, names)
+        assert ev.labels == (1, "a")
+
+
 @pytest.mark.parametrize("read", READS)
 def test_a_row_is_refused_also_where_strings_were_loaded_or_merged(read: Any):
     names = se.Evaluator()

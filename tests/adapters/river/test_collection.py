@@ -339,6 +339,8 @@ def test_collections_merge_only_what_named_its_labels_alike_and_remember_how_it_
         with pytest.raises(se.InputError, match="columns without names were counted before"):
             fresh.update(named, named)
         assert fresh.get() == counted.get()
+        counted.revert(rows, rows)
+        counted.update(named, named)
 
 
 def test_what_is_no_multi_label_metric_cannot_be_collected():
