@@ -12,7 +12,7 @@ from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Argument
 from streameval.inputs.examples import cells_in
 from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.lists import check_pairs, without_rows
-from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
+from streameval.inputs.pieces import CELLS, Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
 from streameval.inputs.samples import check_named_alike, check_row_keys, note_examples, note_first, start_samples
 from streameval.inputs.values import bound_of, checked_weights, no_scores
@@ -21,8 +21,7 @@ from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
 from streameval.schema.config import NULLS, Null
 from streameval.schema.text import check_choice
 
-# Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
-_CELLS, _SCORES = 2**24, 2**22
+_SCORES = 2**22
 _EXAMPLES, _SCORED_EXAMPLES = 2**17, 2**16  # weight sums are exact in float64 products below 2**20
 
 
@@ -85,7 +84,7 @@ def read_many(
     if factors is not None:
         names, lengths = [*names, "weights"], [*lengths, len(factors)]
     _check_lengths(names, lengths)
-    cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (_CELLS, _EXAMPLES)
+    cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (CELLS, _EXAMPLES)
     # A piece for each thread, since sharing one out takes as long as counting a few million cells.
     size = threads * max(255, min(most, cells // max(1, *(source.width for source in sources))))
     start, examples = 0, size

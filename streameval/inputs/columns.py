@@ -19,6 +19,7 @@ from streameval.schema.text import number_of, quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
 NAMES = {TRUE: "y_true", PRED: "y_pred", MASK: "mask"}
+EXAMPLES = 4096  # Python objects of any size that are read at a time
 IGNORED = -1  # the column of a label that ``unknown="ignore"`` drops
 
 _PLAIN = frozenset((str, int))  # labels that need no conversion; a bool or float may equal an int as a dict key
@@ -29,8 +30,8 @@ class Reader:
     """Finds the columns and thresholds of labels, as a `Config` says."""
 
     __slots__ = (
-        "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "config", "drops_nan", "grows",
-        "has_strings", "integers", "keeps_scores", "labels", "reads_scores", "samples",
+        "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "at_once", "config", "drops_nan",
+        "grows", "has_strings", "integers", "keeps_scores", "labels", "reads_scores", "samples",
     )  # fmt: skip
 
     def __init__(
@@ -40,6 +41,7 @@ class Reader:
         self._record = record
         self.config, self.labels, self._known = config, labels, labels if known is None else known
         self.reset()
+        self.at_once = EXAMPLES
         self.keeps_scores = bool(config.options) and config.scored  # for a state that reads the scores themselves
         self.reads_scores = config.threshold is not None  # to compare numbers in ``y_pred`` with it
         self.drops_nan = config.nan == "missing"  # scores that are NaN are missing ones

@@ -14,7 +14,7 @@ from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, columns_of, form_of
 from streameval.inputs.lists import EITHER, mapping_of, without_rows
-from streameval.inputs.pieces import Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
+from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
 from streameval.inputs.values import array_of, bit_of, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Lists
@@ -142,7 +142,7 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
         return cells
 
     length = len(column) if isinstance(column, Sized) else None
-    return Source(length, 4096, piece)  # as wide as makes pieces of a few thousand examples, as rows can be of any size
+    return Source(length, CELLS // argument.reader.at_once, piece)  # as wide as makes pieces of so many
 
 
 def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:

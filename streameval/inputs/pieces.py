@@ -13,6 +13,8 @@ from streameval.inputs.values import binarize, bound_of, checked_scores, places_
 from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import offsets_of
 
+# Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
+CELLS = 2**24
 _NOTHING = np.zeros(0, np.int64)
 
 

@@ -88,15 +88,6 @@ class Ragged:
         examples = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
         return Ragged(examples, true, pred, mask, mentioned, self.mentioned_by_all, weights, ranked, scores)
 
-    def compatible(self, other: Batch) -> bool:
-        """Whether the two can be put one after the other by `concatenate`."""
-        if not isinstance(other, Ragged):
-            return False
-        pairs = zip((*self.sides, self.weights), (*other.sides, other.weights), strict=True)
-        alike = all((mine is None) == (theirs is None) for mine, theirs in pairs)
-        unscored = self.scores is None and other.scores is None
-        return alike and unscored and np.array_equal(self.mentioned_by_all, other.mentioned_by_all)
-
 
 Batch: TypeAlias = Dense | Ragged
 
@@ -158,26 +149,6 @@ def joined(parts: list[Lists], examples: int) -> Lists:
     order = np.argsort(rows, kind="stable")
     columns = np.concatenate([lists.flat() for lists in parts])[order]
     return Lists(offsets_of(np.bincount(rows, minlength=examples)), columns)
-
-
-def concatenate(batches: list[Ragged]) -> Ragged:
-    """The examples of several compatible batches, one after the other."""
-    first = batches[0]
-    if len(batches) == 1:
-        return first
-    true, pred, mask, mentioned = map(_concatenated, zip(*(batch.sides for batch in batches), strict=True))
-    weights = None if first.weights is None else np.concatenate([np.asarray(batch.weights) for batch in batches])
-    examples = sum(batch.examples for batch in batches)
-    return Ragged(examples, true, pred, mask, mentioned, first.mentioned_by_all, weights)
-
-
-def _concatenated(sides: tuple[Lists | None, ...]) -> Lists | None:
-    parts = [side for side in sides if side is not None]
-    if not parts:
-        return None
-    offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
-    distinct = all(part.distinct and part.columns is None for part in parts)
-    return Lists(offsets, np.concatenate([part.flat() for part in parts]).astype(np.int64), distinct=distinct)
 
 
 def columns_in(batch: Batch) -> IntArray:

@@ -9,10 +9,11 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of_polars, codes_of_arrow
+from streameval.inputs.columns import EXAMPLES
 from streameval.inputs.forms import form_of
 from streameval.kernel import backend
 from streameval.kernel.types import IntArray
-from streameval.schema.batch import Batch, Ragged, concatenate
+from streameval.schema.batch import Batch
 from streameval.schema.text import quoted
 from streameval.slices.values import Key, Typed, typed
 from streameval.states.state_set import StateSet
@@ -83,9 +84,12 @@ def crossed(parts: list[Coded]) -> Coded:
     return Coded(codes, [tuple(value for key in keys for value in key) for keys in zip(*columns, strict=True)])
 
 
-_EACH, _MOST, _ENTRIES = 64, 2**17, 2**22
-"""Counting a part takes as long as a few dozen examples. Weight sums are exact below 2**20 examples, and so many
-labels in lists take about a hundred megabytes."""
+_EACH, _MOST = 64, 2**17  # counting a part takes as long as a few dozen examples; weight sums are exact below 2**20
+
+
+def read_at_once(groups: int) -> int:
+    """How many examples of a batch that is counted apart in so many groups make up for the cost of each part."""
+    return max(EXAMPLES, min(_MOST, _EACH * groups))
 
 
 def counted(batches: list[Batch], groupings: list[tuple[IntArray, int]], empty: StateSet) -> list[list[StateSet]]:
@@ -107,26 +111,6 @@ def counted(batches: list[Batch], groupings: list[tuple[IntArray, int]], empty: 
     if start != examples:
         raise _differ(str(start), examples)
     return sets
-
-
-def gathered(batches: Iterator[Batch], groups: int) -> Iterator[Batch]:
-    """The same examples with batches of lists put together until there are enough for so many groups."""
-    least = min(_MOST, _EACH * groups)
-    waiting: list[Ragged] = []
-    for batch in batches:
-        if waiting and not waiting[0].compatible(batch):
-            yield concatenate(waiting)
-            waiting = []
-        if not isinstance(batch, Ragged) or batch.scores is not None:
-            yield batch
-            continue
-        waiting.append(batch)
-        entries = sum(len(side.places) for one in waiting for side in one.sides if side is not None)
-        if sum(one.examples for one in waiting) >= least or entries >= _ENTRIES:
-            yield concatenate(waiting)
-            waiting = []
-    if waiting:
-        yield concatenate(waiting)
 
 
 def _differ(examples: str, values: int) -> InputError:

@@ -24,7 +24,7 @@ from streameval.schema.config import Null
 from streameval.schema.keywords import explained
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
-from streameval.slices.gathering import Coded, coded, counted, gathered
+from streameval.slices.gathering import Coded, coded, counted, read_at_once
 from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, key_of, typed, value_of, values_of
 from streameval.states.base import COUNT_MAX, Part
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
@@ -231,7 +231,8 @@ class Sliced(Mergeable, Generic[A]):
         like = first[next(filter(None, first), REST)]  # whose labels have columns already
         groups = max(len(keys) for _, keys in groupings)
         core = core_of(like).scratch(self._guard)
-        batches = list(gathered(core.read_many(y_true, y_pred, weights, mask, null=null), groups))
+        core.reader.at_once = read_at_once(groups)
+        batches = list(core.read_many(y_true, y_pred, weights, mask, null=null))
         while True:  # again only where slices have gone meanwhile
             sets = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states)
             parts, before = [[with_states(like, states) for states in of_keys] for of_keys in sets], groupings
