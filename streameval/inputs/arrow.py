@@ -94,7 +94,7 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
     if values.null_count:
         raise InputError(f"{name} holds null labels; drop them first")
     try:
-        codes, labels = _dictionary_codes(values, name) if dictionary else encoded_strings(values, name)
+        codes, labels = encoded(values, name)
     except NotImplementedError:
         raise LabelError(f"{name} holds lists of {type_text(values.type)}; labels are strings or integers") from None
     columns = np.zeros(len(labels), np.int64)
@@ -110,8 +110,14 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
 
 
 def _dictionary_codes(values: Any, name: str) -> tuple[Any, list[Any]]:
+    encoding = values if str(values.type).startswith("dictionary<") else values.dictionary_encode()
     with _decoding(name):
-        return values.indices.to_numpy(), values.dictionary.to_pylist()
+        labels = encoding.dictionary.to_pylist()
+    if not encoding.indices.null_count:
+        return encoding.indices.to_numpy(), labels
+    codes = encoding.indices.fill_null(0).to_numpy().astype(np.int64)
+    codes[encoding.indices.is_null().to_numpy(zero_copy_only=False)] = -1
+    return codes, labels
 
 
 def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
@@ -121,57 +127,44 @@ def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
     """
     parts, values = [np.zeros(0, np.int64)], list[Any]()
     for chunk in column.chunks if hasattr(column, "chunks") else [column]:
-        kind = str(chunk.type)
-        dictionary = kind.startswith("dictionary<")
-        if kind.startswith("null"):
-            parts.append(np.full(len(chunk), -1))
-            continue
-        if not dictionary and not chunk.null_count and kind.endswith(("string", "string_view")):
-            codes, strings = encoded_strings(chunk, name)
-            if len(chunk) == len(column):
-                return codes.astype(np.int64), strings, True
-            parts.append(codes + np.int64(len(values)))
-            values += strings
-            continue
         try:
-            encoding = chunk if dictionary else chunk.dictionary_encode()
+            codes, distinct = encoded(chunk, name)
         except NotImplementedError:
-            raise InputError(f"{name} holds {kind}; examples are sliced by strings, integers and booleans") from None
-        indices = encoding.indices
-        codes = (indices.fill_null(0) if indices.null_count else indices).to_numpy(zero_copy_only=False)
-        codes = codes.astype(np.int64) + len(values)
-        if indices.null_count:
-            codes[indices.is_null().to_numpy(zero_copy_only=False)] = -1
-        with _decoding(name):
-            values += encoding.dictionary.to_pylist()
+            slices = "examples are sliced by strings, integers and booleans"
+            raise InputError(f"{name} holds {chunk.type}; {slices}") from None
+        codes = codes.astype(np.int64)
+        if len(chunk) == len(column) and not chunk.null_count and not str(chunk.type).startswith("dictionary<"):
+            return codes, distinct, True
+        codes[codes >= 0] += len(values)
         parts.append(codes)
+        values += distinct
     return np.concatenate(parts), values, False
 
 
-def encoded_strings(values: Any, name: str) -> tuple[Any, list[Any]]:
-    """Arrow values without nulls as codes, in the order of first occurrence, and what each code stands for.
+def encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
+    """Arrow values as codes, -1 for nulls, and what each code stands for: strings in the order of first occurrence.
 
     `InputError` if strings are damaged; `NotImplementedError` if Arrow does not encode this type.
     """
     kind = str(values.type)
-    if kind not in ("string", "large_string", "string_view"):
-        return _dictionary_codes(values.dictionary_encode(), name)
+    if kind not in ("string", "large_string", "string_view") or values.null_count:
+        return _dictionary_codes(values, name)
     viewed = kind == "string_view"
     arrays: Any = _views(values, name) if viewed else _strings(values, name)
     if BACKEND == "numpy":  # whose twins take longer than Arrow
         if not (strings.are_views if viewed else strings.are_strings)(*arrays):
             raise _damaged(name)
-        return _dictionary_codes(values.dictionary_encode(), name)
-    encoded = (strings.view_codes if viewed else strings.string_codes)(*arrays)
-    if encoded is None:
+        return _dictionary_codes(values, name)
+    coded = (strings.view_codes if viewed else strings.string_codes)(*arrays)
+    if coded is None:
         raise _damaged(name)
-    codes, firsts = encoded
+    codes, firsts = coded
     with _decoding(name):
         if not viewed:
             return codes, values.take(firsts).to_pylist()
         if _VIEW * len(firsts) <= len(values):  # Arrow can take none of these, and to get many one by one takes long
             return codes, [values[first].as_py() for first in firsts.tolist()]
-    return codes, _dictionary_codes(values.dictionary_encode(), name)[1]
+    return codes, _dictionary_codes(values, name)[1]
 
 
 def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:

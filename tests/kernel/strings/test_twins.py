@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval import kernel
 from streameval.errors import InputError
-from streameval.inputs.arrow import _views, encoded_strings
+from streameval.inputs.arrow import _views, encoded
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.lists import numpy as _lists_numpy
@@ -63,7 +63,7 @@ def agree(array: pa.Array) -> None:
         assert codes.tolist() == wanted.indices.to_pylist()
         assert firsts.dtype == np.int64
         assert [array[first].as_py() for first in firsts.tolist()] == wanted.dictionary.to_pylist()
-    codes, labels = encoded_strings(array, "y_true")
+    codes, labels = encoded(array, "y_true")
     assert codes.tolist() == wanted.indices.to_pylist()
     assert labels == wanted.dictionary.to_pylist()
 
@@ -99,11 +99,11 @@ def test_so_many_texts_that_tables_grow_are_distinguished(kind: pa.DataType, pre
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
     for array in (pa.array([], kind), pa.array(["a", "b"], kind).slice(2), pa.array(["", ""], kind)):
-        assert encoded_strings(array, "y_true")[1] == array.dictionary_encode().dictionary.to_pylist()
+        assert encoded(array, "y_true")[1] == array.dictionary_encode().dictionary.to_pylist()
     bare = pa.Array.from_buffers(
         kind, 0, [None, pa.py_buffer(b"")] if kind == pa.string_view() else [None] + [pa.py_buffer(b"")] * 2
     )
-    assert encoded_strings(bare, "y_true")[1] == []
+    assert encoded(bare, "y_true")[1] == []
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
@@ -182,7 +182,7 @@ def test_bytes_that_are_no_text_are_refused(kind: pa.DataType):
     offsets = pa.py_buffer(np.array([0, 1, 3], np.int32 if kind == pa.string() else np.int64))
     texts = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
     with pytest.raises(InputError, match="y_true is damaged: it holds a string that is not UTF-8"):
-        encoded_strings(texts, "y_true")
+        encoded(texts, "y_true")
     for array in (texts, pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), texts)):
         sliced = se.Sliced(se.F1(), by="region")
         with pytest.raises(InputError, match=r"where\['region'\] is damaged: it holds a string that is not UTF-8"):
