@@ -101,10 +101,14 @@ class SumTable(Table, Generic[K]):
 
     def _prepared(self, added: Counted[K], sign: int) -> Part | int:
         new, part = self._cell.tried(lambda old: old.plus(added, sign))
-        fits = 0 <= new.examples <= COUNT_MAX and bool((new.columns >= 0).all())
+        fits = 0 <= new.examples <= COUNT_MAX and bool((new.columns >= 0).all()) and (sign > 0 or self._agrees(new))
         if fits and all(self._possible(*new.sums[key]) for key in added.sums):
             return part
         return FULL if sign > 0 else REFUSED
+
+    def _agrees(self, _: Counted[K]) -> bool:
+        """Whether there are enough examples for what is left of each column."""
+        return True
 
     def _placed(self, key: K, place: list[int]) -> K:
         """A key whose columns have moved to these places."""

@@ -12,14 +12,13 @@ declared: for declared ones this is derived), as a positive, and with a masked t
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import pairwise
 
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.curves.bins import bins_of, flipped_bins, possible
 from streameval.kernel.table import Counted, SumTable, enter
-from streameval.kernel.types import REFUSED, Flags, FloatArray, IntArray, Ragged, Scored, WordArray
+from streameval.kernel.types import Flags, FloatArray, IntArray, Ragged, Scored, WordArray
 
 _WORD = 2**64 - 1
 _Part = tuple[int, ...]
@@ -44,12 +43,8 @@ class Bins(SumTable[_Place]):
 
     _possible = staticmethod(possible)
 
-    def _prepared(self, added: Counted[_Place], sign: int) -> Part | int:
-        if sign < 0:
-            left = self._cell.value.plus(added, sign)
-            if _mentions(left).max() > left.examples:
-                return REFUSED
-        return super()._prepared(added, sign)
+    def _agrees(self, left: Counted[_Place]) -> bool:
+        return bool(_mentions(left).max() <= left.examples)
 
     @property
     def scores(self) -> int:
@@ -124,16 +119,7 @@ class Bins(SumTable[_Place]):
         it is the same for all, -1 if it is not, -2 if there are none, and the sums of the residuals and of their
         squares, low word first: shape (bins, 2, 4). At most the first ``limit`` bins.
         """
-        self._check(columns)
-        held: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
-        for (column, bin_, part), sums in sorted(self._cell.value.live()):
-            held[column].setdefault(bin_, [_NOTHING, _NOTHING])[part] = sums
-        rows = [
-            (position, bin_, pair)
-            for position, column in enumerate(columns.tolist())
-            for bin_, pair in held[column].items()
-            if position or bin_ >= low
-        ][:limit]
+        rows = [row for row in self._rows(columns) if row[0] or row[1] >= low][:limit]
         offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
         bins = np.array([bin_ for _, bin_, _ in rows], np.int64)
         counts = np.array([[part[0] for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)
@@ -144,6 +130,14 @@ class Bins(SumTable[_Place]):
         ]
         return offsets, bins, counts, common, np.array(words, np.uint64).reshape(-1, 2, 4)
 
+    def _rows(self, columns: IntArray) -> list[tuple[int, int, list[_Part]]]:
+        """The position of a column, a bin, and the sums of its negatives and positives there, in order."""
+        self._check(columns)
+        held: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
+        for (column, bin_, part), sums in sorted(self._cell.value.live()):
+            held[column].setdefault(bin_, [_NOTHING, _NOTHING])[part] = sums
+        return [(at, bin_, pair) for at, column in enumerate(columns.tolist()) for bin_, pair in held[column].items()]
+
     def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
         """How many negatives and positives columns have, shape (columns, 2), and their pairs in order.
 
@@ -151,20 +145,19 @@ class Bins(SumTable[_Place]):
         half a pair, as 64-bit words, low word first: at least, with every undecided bin as one tie, and at most. Shape
         (columns, 3, 2). A bin is undecided where scores of one class differ.
         """
-        offsets, bins, times, common, _ = self.read(columns)
-        parts = np.column_stack([times, common, flipped_bins(bins)]).tolist()
-        counts, sums = np.zeros((len(columns), 2), np.int64), np.zeros((len(columns), 3, 2), np.uint64)
-        for position, (start, stop) in enumerate(pairwise(offsets.tolist())):
-            below, totals = 0, [0, 0, 0]
-            for negatives, positives, y, x, flips_order in parts[start:stop]:
-                more = [negatives if x == y else 2 * negatives * ((x > y) != flips_order)] * 3
-                if x == -1 or y == -1:
-                    more = [0, negatives, 2 * negatives]
-                totals = [total + positives * (2 * below + part) for total, part in zip(totals, more, strict=True)]
-                below += negatives
-            counts[position] = times[start:stop].sum(axis=0)
-            sums[position] = [(total & _WORD, total >> 64) for total in totals]
-        return counts, sums
+        rows = self._rows(columns)
+        flips = flipped_bins(np.array([bin_ for _, bin_, _ in rows], np.int64)).tolist()
+        counts, sums = [[0, 0] for _ in columns], [[0, 0, 0] for _ in columns]
+        for (at, _, (negative, positive)), flips_order in zip(rows, flips, strict=True):
+            (negatives, *_), (positives, *_) = negative, positive
+            y, x, below = _common(*negative), _common(*positive), counts[at][0]
+            more = [negatives if x == y else 2 * negatives * ((x > y) != flips_order)] * 3
+            if x == -1 or y == -1:
+                more = [0, negatives, 2 * negatives]
+            sums[at] = [total + positives * (2 * below + part) for total, part in zip(sums[at], more, strict=True)]
+            counts[at] = [below + negatives, counts[at][1] + positives]
+        words = [[(total & _WORD, total >> 64) for total in totals] for totals in sums]
+        return np.array(counts, np.int64).reshape(-1, 2), np.array(words, np.uint64).reshape(-1, 3, 2)
 
     def restore(self, examples: int, sides: IntArray) -> None:
         """Fill what is still empty, from `sides`; what there are of bins is still to come."""
