@@ -335,12 +335,12 @@ class _Laws(Generic[S]):
                 yield "an empty state let itself be unmerged"
 
     def law_atomic(self, examples: list[Any], _: random.Random) -> Iterator[Seen]:
-        state = self.fed(examples)
+        state, before = self.fed(examples), self.fed(examples)
         for example in self.refused:
             try:
                 self.update(state, example)
             except Exception:
-                yield f"after {quoted(example)} was refused, ", state, self.fed(examples)
+                yield f"after {quoted(example)} was refused, ", state, before
             else:
                 yield f"{quoted(example)} was not refused"
 
