@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple
 
 from tests.support.curve_oracle import DEFINITIONS, Cell, minus_log, outcomes, totals
@@ -49,6 +50,7 @@ class Bin(NamedTuple):
         return Fraction(float(1 - self.high + Fraction(2) ** (exponent - 52))) if self.upper else self.low
 
 
+@cache
 def bin_of(score: float) -> Bin:
     upper = score >= 0.5
     distance = 1 - score if upper else score

@@ -297,9 +297,14 @@ def _of_decisions(stream: Stream, spec: se.MetricSpec) -> Any:
     )
 
 
-def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
+@cache
+def _views(stream: Stream) -> list[tuple[View, Fraction]]:
     known = [e for e in stream.examples if not e.hidden or e.hidden < set(stream.labels)]  # of others nothing is known
-    views = [(View(e, stream.labels, stream.ties), Fraction(e.weight)) for e in known]
+    return [(View(e, stream.labels, stream.ties), Fraction(e.weight)) for e in known]
+
+
+def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
+    views = _views(stream)
     parameters = dict(spec.parameters)
     if spec.name in ranking_oracle.RATIOS:
         shared = stream.labels if spec.name == "label_coverage_at" else {n: Fraction(v) for n, v in INVERSE.items()}
@@ -341,6 +346,7 @@ def _holds(interval: Any, end: Any, exact: Any) -> bool:
     return exact is None or interval.low <= exact <= interval.high
 
 
+@cache
 def _cells(stream: Stream) -> dict[str, list[Cell]]:
     return {
         label: [

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -131,16 +132,20 @@ def scumbles(examples: Sequence[Sides]) -> list[Fraction]:
         for label in true:
             counts[label] += weight
     result = []
-    with localcontext(prec=400):
-        for true, _, _ in examples:
-            if len({counts[label] for label in true}) < 2 or not all(counts[label] for label in true):
-                result.append(Fraction(0))
-                continue
-            ratios = [max(counts.values()) / counts[label] for label in true]
-            logs = sum(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln() for ratio in ratios)
-            geometric = (logs / len(ratios)).exp()
-            result.append(1 - Fraction(geometric) / (sum(ratios) / len(ratios)))
+    for true, _, _ in examples:
+        if len({counts[label] for label in true}) < 2 or not all(counts[label] for label in true):
+            result.append(Fraction(0))
+            continue
+        ratios = sorted(max(counts.values()) / counts[label] for label in true)
+        result.append(1 - _geometric_mean(tuple(ratios)) / (sum(ratios) / len(ratios)))
     return result
+
+
+@cache
+def _geometric_mean(ratios: tuple[Fraction, ...]) -> Fraction:
+    with localcontext(prec=400):
+        logs = sum(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln() for ratio in ratios)
+        return Fraction((logs / len(ratios)).exp())
 
 
 def scumble(examples: Sequence[Sides], labels: list, average: str | None) -> Answer:

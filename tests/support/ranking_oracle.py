@@ -33,6 +33,7 @@ class View:
         self.scores = {label: example.scores[label] for label in self.labels if label in example.scores}
         self.ties = ties
         self.place = {label: place for place, label in enumerate(labels)}
+        self._times: dict[str, Counter] = {}
 
     @property
     def judged(self) -> bool:
@@ -73,9 +74,11 @@ class View:
 
     def expected(self, value: Callable[[list], Fraction], unranked: str) -> Fraction:
         """The mean over all orders, in which only the places of the true labels matter: others are None."""
-        times = Counter(
-            tuple(label if label in self.true else None for label in order) for order in self.orders(unranked)
-        )
+        if unranked not in self._times:
+            self._times[unranked] = Counter(
+                tuple(label if label in self.true else None for label in order) for order in self.orders(unranked)
+            )
+        times = self._times[unranked]
         return sum((value(list(order)) * n for order, n in times.items()), Fraction(0)) / times.total()
 
 
