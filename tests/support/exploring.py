@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -246,18 +247,23 @@ def forked(call: Callable[[], object]) -> int:
 
 
 def waiting_place(make: Callable[[], Any], act: Call, other: Call) -> Point | None:
-    """The first place of a call at which another one waits."""
+    """A place of a call at which another one waits, and not at the place before."""
     act(make())
     made = make()
-    for point in points(lambda: act(made)):  # noqa: B023
+    passed = [point._replace(visits=1) for point in points(lambda: act(made))]
+
+    def waits_at(place: int) -> bool:
         made = make()
-        with standing(lambda made=made: act(made), point._replace(visits=1)):
-            third = in_thread(lambda made=made: other(made))
-            waited = waits(third, 5)
-        third.join(LONG)
-        if waited:
-            return point._replace(visits=1)
-    return None
+        with standing(lambda: act(made), passed[place]):
+            second = in_thread(lambda: other(made))
+            waited = waits(second, 5)
+        second.join(LONG)
+        return waited
+
+    bits = len(passed).bit_length()
+    halves = sorted(range(len(passed)), key=lambda place: f"{place:0{bits}b}"[::-1])  # the middle soon, then quarters
+    after = next((place for place in halves if waits_at(place)), None)
+    return None if after is None else passed[bisect_left(range(after), True, key=waits_at)]
 
 
 def crowd(seconds: float, *jobs: Hook) -> list[int]:
