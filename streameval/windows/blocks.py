@@ -13,7 +13,7 @@ from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import A, compacted, core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
-from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
+from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
@@ -222,6 +222,7 @@ class Blocks(Window[A]):
         return state.blocks.get(place.number)
 
     def _reading(self, block: A | None, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
+        forget_gone(self._guard, self._state.blocks.values())
         counting = self._owned(self._template.copy()) if block is None else block
         return core_of(counting).read(y_true, y_pred, weight, mask)
 
@@ -265,6 +266,7 @@ class Blocks(Window[A]):
         if (times is None) is clock.timed:
             raise self._wrong_time("times")
         moments = (None, None) if times is None else clock.keys(times)
+        forget_gone(self._guard, self._state.blocks.values())
         gathered = core_of(self._template).scratch(self._guard)
         batches = list(gathered.read_many(y_true, y_pred, weights, mask, null=null))
         self._extend(gathered, batches, moments)

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import A, core_of, with_states
-from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, make_read, reads
+from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.types import DONE
 from streameval.schema.batch import Example
@@ -78,6 +78,7 @@ class _Recent(Window[A]):
     ) -> Change:
         """Read what `update` counts."""
         time, core = None if t is None else (self._clock.key(t), t), self._now[2]
+        forget_gone(self._guard, self._now[1:2])
         pause(self._guard, core)
         return self, (core.read(y_true, y_pred, weight, mask), time), 1
 
@@ -103,6 +104,7 @@ class _Recent(Window[A]):
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, null: Null, times: Moments | None = None
     ) -> None:
+        forget_gone(self._guard, self._now[1:2])
         gathered, size, stamps = self._now[2].scratch(), self._size, None if times is None else times[0]
         if stamps is not None and len(stamps):
             size = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))

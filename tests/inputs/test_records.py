@@ -128,6 +128,30 @@ def test_what_took_back_every_example_accepts_what_an_equal_object_accepts(read:
         assert ev.labels == (1, "a")
 
 
+@pytest.mark.parametrize("first", [ROW, {"a", 1}])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: se.TimeRolling(se.Evaluator(), period=1.0),
+        lambda: se.Tumbling(se.Evaluator(), period=1.0),
+        lambda: se.Fading(se.Evaluator(), half_life=1.0),
+    ],
+)
+def test_what_evicted_every_example_accepts_what_an_equal_object_accepts(make: Any, first: Any):
+    second = {"a", 1} if first is ROW else ROW
+    for many in (False, True):
+        window, fresh = make(), make()
+        window.update(first, first, t=0.0)
+        for one in (window, fresh):
+            one.advance(100.0)
+        assert window == fresh
+        if many:
+            window.update_many([second], [second], times=[100.0])
+        else:
+            window.update(second, second, t=100.0)
+        assert window.examples == 1
+
+
 @pytest.mark.parametrize("read", READS)
 def test_a_row_is_refused_also_where_strings_were_loaded_or_merged(read: Any):
     names = se.Evaluator()
