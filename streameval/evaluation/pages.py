@@ -13,7 +13,7 @@ from streameval.schema.text import label_text, quoted
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
-    from streameval.report.page import HasColumns
+    from streameval.report.lines import HasLines
 
 _Named: TypeAlias = list[tuple[str, Any]]
 
@@ -23,7 +23,7 @@ def to_html(
     *,
     title: str | None = None,
     meta: Mapping[str, object] | None = None,
-    trace: HasColumns | None = None,
+    trace: HasLines | None = None,
     slices: object = None,
     windows: Mapping[str, object] | None = None,
     max_labels: int = 10_000,
@@ -75,7 +75,7 @@ def to_html(
         if hasattr(whole, "copy"):  # read from a copy, all of it at one moment
             whole = whole.copy()
             runs = [(name, whole)]
-        trace = whole if trace is None and callable(getattr(whole, "columns", None)) else trace
+        trace = whole if trace is None and hasattr(whole, "_lines") else trace
         slices = whole if slices is None and callable(getattr(whole, "slices", None)) else slices
         held = getattr(whole, "evaluators", None)
         if windows is None and isinstance(held, dict):
@@ -98,7 +98,7 @@ def save_html(
     *,
     title: str | None = None,
     meta: Mapping[str, object] | None = None,
-    trace: HasColumns | None = None,
+    trace: HasLines | None = None,
     slices: object = None,
     windows: Mapping[str, object] | None = None,
     max_labels: int = 10_000,

@@ -16,6 +16,7 @@ from streameval.kernel.types import FloatArray
 from streameval.metrics.calibration import CalibrationCurve
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
 from streameval.plots.style import COLOURS, DASHES, INK, MUTED, line_style, named, quiet, run_of, titled
+from streameval.report.lines import Line, column_of
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -279,33 +280,35 @@ def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str,
 
 
 def plot_lines(
-    lines: Mapping[tuple[str, str], Sequence[float]],
+    lines: Sequence[Line],
     along: Sequence[object],
     along_name: str,
     *,
     ax: Axes | None,
     title: str | None,
 ) -> Axes:
-    """Draw values along the stream, by (metric, evaluator).
+    """Draw values along the stream, with their guaranteed bounds where these can be seen.
 
     A metric has one colour and an evaluator one kind of dashes; of one metric, or one evaluator, each line has its own
     of both.
     """
-    metrics = list(dict.fromkeys(metric for metric, _ in lines))
-    evaluators = list(dict.fromkeys(evaluator for _, evaluator in lines))
+    named_lines = [(column_of((line.metric, "", line.label)), line.evaluator, line) for line in lines]
+    metrics = list(dict.fromkeys(metric for metric, _, _ in named_lines))
+    evaluators = list(dict.fromkeys(evaluator for _, evaluator, _ in named_lines))
     by_evaluator = len(metrics) == 1
     ax = titled(ax, (8, 4.5), along_name, metrics[0] if by_evaluator else "value", title, "Along the stream")
     from matplotlib import dates, ticker
 
-    for (metric, evaluator), values in sorted(lines.items(), key=lambda line: metrics.index(line[0][0])):
+    for metric, evaluator, line in sorted(named_lines, key=lambda one: metrics.index(one[0])):
         number = evaluators.index(evaluator) if by_evaluator else metrics.index(metric)
         look = line_style(number, marked=not by_evaluator)
         if not by_evaluator and len(evaluators) > 1:
             look["linestyle"] = DASHES[evaluators.index(evaluator) % len(DASHES)]
         name = evaluator if by_evaluator and evaluator else f"{metric} [{evaluator}]" if evaluator else metric
-        ax.plot(
-            cast("Any", along), values, **{"marker": "o" if len(values) == 1 else ""} | look, label=name, linewidth=1.8,
-        )  # fmt: skip
+        mark = {"marker": "o" if len(along) == 1 else ""}
+        ax.plot(cast("Any", along), line.values, **mark | look, label=name, linewidth=1.8)
+        if line.is_bounded:
+            ax.fill_between(cast("Any", along), line.low, line.high, color=look["color"], alpha=0.15, linewidth=0)
     quiet(ax, "y")
     ax.margins(x=0.01, y=0.08)  # little more than the values take, so that small changes stay visible
     if along_name == "examples":

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.core import NUMBERS
+from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.guarding import Change, held
+from streameval.evaluation.metric import Metric
+from streameval.metrics.bounds import Bounds
 from streameval.metrics.spec import MetricSpec
+from streameval.report.model import Report
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.windows.base import Window
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
+Item: TypeAlias = tuple[str, Label | None, float, Bounds | None]
+"""The name of a metric, the label where it has a value for each, the value, and its bounds."""
 
 _INNER = ("evaluator", "_template", "metric")
 """Where the counting object lies within the object passed in."""
@@ -131,7 +137,7 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
     if metrics is not None and spec is None and "metric" in inspect.signature(evaluator.get).parameters:
         with held(evaluator):
             for metric in metrics:
-                with contextlib.suppress(MetricError):  # another evaluator may know it
+                with suppress(MetricError):  # another evaluator may know it
                     values[metric] = evaluator.get(metric)
         return _independent(values)
     answer = evaluator.get()
@@ -146,6 +152,24 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
     else:
         values = {type(evaluator).__name__ if spec is None else spec.key: answer}
     return _independent(values if metrics is None else {name: values[name] for name in metrics if name in values})
+
+
+def items_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Iterator[Item]:
+    """The same one by one, with bounds where binned scores leave some."""
+    with held(evaluator):
+        current = evaluator._current() if isinstance(evaluator, Window) else evaluator
+        ours = all(type(one).__module__.partition(".")[0] == "streameval" for one in (evaluator, current))
+        if not (ours and isinstance(current, Accumulator)):
+            for name, value in values_of(evaluator, metrics).items():
+                each = value.items() if isinstance(value, Mapping) else [(None, value)]
+                yield from ((name, label, float(one), None) for label, one in each)
+            return
+        report, own = Report(current._views()), [spec.key for spec in current._specs]
+        known = set(own) if isinstance(current, Metric) else metrics  # another evaluator may know the rest
+        for name in own if metrics is None else [name for name in metrics if name in (known or ())]:
+            with nullcontext() if metrics is None else suppress(MetricError):
+                item = report.value(name, strict=True)
+                yield from ((name, label, float(one), item.bounds.get(label)) for label, one in item.by_label.items())
 
 
 def _independent(values: Values) -> Values:

@@ -11,6 +11,8 @@ from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from streameval.errors import InputError, MetricError, public, silent
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.guarding import Change, Declined, apart, make, reads, rehearse
@@ -19,10 +21,19 @@ from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.states import Holder
-from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores, values_of
+from streameval.progressive.target import (
+    Target,
+    Values,
+    all_read_scores,
+    check_order,
+    items_of,
+    reads_scores,
+    values_of,
+)
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
+from streameval.report.lines import Key, Line, column_of
 from streameval.report.model import Table
-from streameval.schema.labels import Label, ascending
+from streameval.schema.labels import ascending
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
 from streameval.wire.envelope import TRACE
@@ -32,9 +43,9 @@ from streameval.wire.values import SPAN, TUPLE, Names, packed, put_value, put_va
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Key = tuple[str, str, Label | None]
-"""Metric, evaluator, and label where there is one value per label."""
-_Row: TypeAlias = tuple[int, object, dict[Key, float]]
+_SIDES = ("low", "high")
+"""What a row has, under a key with one of these words in addition, of values whose bounds are apart."""
+_Row: TypeAlias = tuple[int, object, dict[tuple[Any, ...], float]]
 
 
 @public
@@ -202,15 +213,14 @@ class Trace(Holder):
         return [*rows, self._row()]
 
     def _row(self) -> _Row:
-        row: dict[Key, float] = {}
+        row: dict[tuple[Any, ...], float] = {}
         for name, target in self._targets.items():
             with silent():
-                values = values_of(target.evaluator, self._metrics)
-            for metric, value in values.items():
-                if isinstance(value, dict):
-                    row |= {(metric, name, label): float(one) for label, one in value.items()}
-                else:
-                    row[metric, name, None] = float(value)
+                items = list(items_of(target.evaluator, self._metrics))
+            for metric, label, value, bounds in items:
+                row[metric, name, label] = value
+                if bounds is not None and not bounds.exact:
+                    row |= {(metric, name, label, side): getattr(bounds, side) for side in _SIDES}
         return *self._status.value, row
 
     @property
@@ -237,7 +247,7 @@ class Trace(Holder):
     def get(self) -> Values:
         """The values now, by name, with the evaluator's name in brackets where it has one."""
         return {
-            _column((metric, name, None)): value
+            column_of((metric, name, None)): value
             for name, target in self._targets.items()
             for metric, value in values_of(target.evaluator, self._metrics).items()
         }
@@ -255,7 +265,7 @@ class Trace(Holder):
         moments = [moment for _, moment, _ in rows]
         if any(moment is not None for moment in moments):
             columns["time"] = moments
-        return columns | {_column(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
+        return columns | {column_of(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
 
     def to_pandas(self) -> PandasFrame:
         """The rows as a pandas data frame; see `columns`."""
@@ -267,7 +277,7 @@ class Trace(Holder):
 
     def _keys(self) -> list[Key]:
         """The columns, those of one metric side by side."""
-        keys = dict.fromkeys(key for _, _, row in self._rows for key in row)
+        keys = dict.fromkeys(key for _, _, row in self._rows for key in row if len(key) == 3)
         order = {lines: place for place, lines in enumerate(dict.fromkeys(key[:2] for key in keys))}
         return sorted(keys, key=lambda key: order[key[:2]])
 
@@ -281,19 +291,27 @@ class Trace(Holder):
         """
         from streameval.plots.curves import plot_lines  # only when asked, so that importing the package stays quick
 
-        with self._guard.reading:
-            keys, columns = self._keys(), self.columns()
-        if not columns["examples"]:
+        axis, along, lines = self._lines()
+        if not along:
             raise InputError(f"there is nothing to plot: no row was written yet, the first comes after {self._every}")
         if metrics is not None:
-            wanted = set(_names_of(metrics))
-            if missing := wanted - {metric for metric, _, _ in keys}:
-                known = sorted({metric for metric, _, _ in keys})
-                raise MetricError(f"{min(missing)} was not written down; choose from {known}")
-            keys = [key for key in keys if key[0] in wanted]
-        lines = {(_column((key[0], "", key[2])), key[1]): columns[_column(key)] for key in keys}
-        axis = "examples" if None in columns.get("time", [None]) else "time"
-        return plot_lines(lines, columns[axis], axis, ax=ax, title=title)  # type: ignore[arg-type]
+            wanted, known = set(_names_of(metrics)), {line.metric for line in lines}
+            if missing := wanted - known:
+                raise MetricError(f"{min(missing)} was not written down; choose from {sorted(known)}")
+            lines = [line for line in lines if line.metric in wanted]
+        return plot_lines(lines, along, axis, ax=ax, title=title)
+
+    @reads
+    def _lines(self, *, timed: bool = True) -> tuple[str, Sequence[Any], list[Line]]:
+        """What pictures draw: what the values stand along, time if every row has one, where, and the lines."""
+        rows = self._rows
+        examples, times = ([row[place] for row in rows] for place in (0, 1))
+        lines = []
+        for key in self._keys():
+            values = np.array([row.get(key, math.nan) for _, _, row in rows], np.float64)
+            sides = (np.array([row.get((*key, side), math.nan) for _, _, row in rows], np.float64) for side in _SIDES)
+            lines.append(Line(*key, values, *(np.where(np.isnan(side), values, side) for side in sides)))
+        return ("time", times, lines) if timed and rows and None not in times else ("examples", examples, lines)
 
     @reads
     def __len__(self) -> int:
@@ -325,10 +343,12 @@ class Trace(Holder):
             at, when = source.varint(), take_value(source, SPAN)
             columns, values = names.take(source), take_values(source)
             require(
-                all(type(key) is tuple and len(key) == 3 for key in columns), not values or isinstance(values, array)
+                all(type(key) is tuple and len(key) in (3, 4) for key in columns),
+                not values or isinstance(values, array),
             )
-            for metric, name, label in columns:
+            for metric, name, label, *side in columns:
                 require(isinstance(metric, str), name in self._targets, type(label) in (str, int, NoneType))
+                require(not side or (side[0] in _SIDES and (metric, name, label) in columns))
             rows.append((at, when, dict(zip(columns, map(float, values), strict=True))))
         examples, moment = source.varint(), take_value(source, SPAN)
         for since, until in pairwise([None, *(when for _, when, _ in rows), moment]):
@@ -387,11 +407,3 @@ def _checked_metrics(metrics: Iterable[str | MetricSpec], targets: dict[str, Tar
             parse_spec(name)  # names the nearest metric, if there is none of this name
             raise MetricError(f"{name} cannot be had from any of the evaluators; leave it out, or give an Evaluator")
     return names
-
-
-def _column(key: Key) -> str:
-    """The name of a column. Different keys have different names: what could be an integer is quoted."""
-    metric, evaluator, label = key
-    odd = isinstance(label, str) and (not label or label[0] in "'\"" or "[" in label or label.lstrip("-").isdigit())
-    name = metric if label is None else f"{metric}: {repr(label) if odd else label}"
-    return f"{name} [{evaluator}]" if evaluator else name

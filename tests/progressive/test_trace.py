@@ -12,6 +12,7 @@ import sys
 from collections import deque
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -21,6 +22,7 @@ from river import metrics
 import streameval as se
 from streameval.adapters.river import RiverMetric
 from tests.support.naming import case_name
+from tests.support.report_cases import binned_trace
 
 START = dt.datetime(2024, 2, 28, 23)
 
@@ -173,6 +175,50 @@ def test_labels_that_come_late_do_not_tear_metrics_apart():
     trace.update({"a"}, {"a"})
     trace.update({"b"}, {"a"})
     assert list(trace.columns()) == ["examples", "recall_per_label: a", "recall_per_label: b", "f1_micro"]
+
+
+def test_bounds_of_binned_scores_are_written_down_with_their_values():
+    trace, reference, bounds = binned_trace(), [], []
+    ev = se.Evaluator(["roc_auc_macro", "hamming_loss"], threshold=0.5)
+    again = se.Trace({"all": ev, "last": se.Rolling(se.RocAuc("macro"), 30)}, every=10)
+    assert list(trace.columns()) == ["examples", "roc_auc_macro", "hamming_loss"]
+    rng = np.random.default_rng(0)
+    for place in range(1, 201):
+        truth = rng.random(3) < 0.3
+        near = 0.7 + 1e-7 * rng.normal(truth, 1.0)
+        again.update(truth, np.where(rng.random(3) < 0.6, near, rng.random(3)))
+        if not place % 10:
+            reference.append(ev.bounds("roc_auc_macro"))
+            bounds.append(again.evaluators["last"].bounds())
+    for held in (again, again.copy(), se.Trace.from_bytes(again.to_bytes())):
+        area, loss, window = held._lines()[2]
+        names = [(line.metric, line.evaluator) for line in (area, loss, window)]
+        assert names == [("roc_auc_macro", "all"), ("hamming_loss", "all"), ("roc_auc_macro", "last")]
+        for line, expected in ((area, reference), (window, bounds)):
+            for side, drawn in (("low", line.low), ("value", line.values), ("high", line.high)):
+                assert drawn.tolist() == [getattr(each, side) for each in expected]
+        assert area.is_bounded
+        assert not loss.is_bounded
+    assert trace._lines()[2][0].low.tolist() == [each.low for each in reference]
+    assert max(area.high - area.low) > 0.05
+
+
+def test_a_plot_fills_the_bounds_of_binned_scores():
+    trace = binned_trace()
+    ax = trace.plot()
+    (band,) = ax.collections
+    area = trace._lines()[2][0]
+    ends = band.get_paths()[0].vertices[:, 1]
+    assert (ends.min(), ends.max()) == (area.low.min(), area.high.max())
+    assert not trace.plot(metrics=["hamming_loss"]).collections
+
+
+@pytest.mark.parametrize("column", [("f1_micro", "", None, "middle"), ("f1_micro", "", "a", "low"), ("f1_micro", "")])
+def test_bytes_with_bounds_of_nothing_are_refused(column: tuple):
+    trace = traced(se.Trace(se.Evaluator(["f1_micro"]), every=1), 2)
+    trace._written[0][2][column] = 0.5
+    with pytest.raises(se.FormatError):
+        se.Trace.from_bytes(trace.to_bytes())
 
 
 def test_only_the_chosen_metrics_are_written_down():

@@ -39,6 +39,17 @@ def hostile_trace() -> se.Trace:
     return trace
 
 
+def binned_trace() -> se.Trace:
+    """Most scores differ by so little that they share a bin, so that the area is between bounds far apart."""
+    trace = se.Trace(se.Evaluator(["roc_auc_macro", "hamming_loss"], threshold=0.5), every=10)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        truth = rng.random(3) < 0.3
+        near = 0.7 + 1e-7 * rng.normal(truth, 1.0)
+        trace.update(truth, np.where(rng.random(3) < 0.6, near, rng.random(3)))
+    return trace
+
+
 def many(labels: int, examples: int = 400) -> se.Evaluator:
     """Labels whose frequency falls by rank."""
     rng = np.random.default_rng(1)

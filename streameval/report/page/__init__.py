@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from typing import Protocol
 
 from streameval.errors import InputError
+from streameval.report.lines import HasLines
 from streameval.report.model import Report
 from streameval.report.page.markup import LONGEST, Section, escaped, safe_json, table_data
 from streameval.report.page.metrics import about, averages_section, heading, headline_section, label_section
@@ -25,19 +25,12 @@ from streameval.schema.text import VERSION, check_number, cut, printable, quoted
 _LINE = 400
 
 
-class HasColumns(Protocol):
-    """What has values along a stream, as `streameval.Trace`."""
-
-    def columns(self) -> Mapping[str, Sequence[object]]:
-        """``examples``, and one column per metric."""
-
-
 def html_page(
     runs: Sequence[tuple[str, Report]],
     *,
     title: str | None,
     meta: object,
-    trace: HasColumns | None,
+    trace: HasLines | None,
     slices: Sequence[tuple[str, Report]],
     windows: Sequence[tuple[str, Report]],
     max_labels: int,
@@ -53,13 +46,13 @@ def html_page(
     if not isinstance(meta, Mapping) or not all(isinstance(name, str) for name in meta):
         raise InputError(f"meta must be a mapping of strings to values, not {quoted(meta)}")
     check_number("max_labels", max_labels, 1)
-    if trace is not None and not callable(getattr(trace, "columns", None)):
+    if trace is not None and not hasattr(trace, "_lines"):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
     middle = (
         part_section("slices", "The metrics of each part of the data", slices),
         slice_label_section(report, slices),
         part_section("windows", "The metrics of recent examples", windows and [("all examples", report), *windows]),
-        stream_section({} if trace is None else trace.columns()),
+        None if trace is None else stream_section(trace),
     )
     if len(runs) > 1:
         parts = [*change_sections(runs, max_labels), *middle, curve_section(runs)]

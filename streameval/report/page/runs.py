@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.report.lines import HasLines, Line
 from streameval.report.model import Column, Kind, Report, Table, largest_first, rows_of
 from streameval.report.page.charts import TONES, Chart, fraction_axis, nice_axis
 from streameval.report.page.markup import LONGEST, Section, label_strings, number_text, table_section
 from streameval.report.page.metrics import facts
+from streameval.schema.labels import Label
 from streameval.schema.text import cut, cut_distinct, number_of
 
 Runs = Sequence[tuple[str, Report]]
@@ -28,7 +30,6 @@ _FIRST = 25  # labels that stand next to the picture at first
 _CELLS = 20_000  # labels of slices that the page has at most
 _POINTS, _CHARTS = 600, 24  # along the stream at most
 _TOGETHER = 4  # metrics in one picture
-_MANY = 50  # rows from which on the first ones may lie outside a picture
 _SCALE = 6  # how often the change of a line may fit into the height of its picture
 
 
@@ -167,77 +168,67 @@ def part_section(name: str, caption: str, parts: Sequence[tuple[str, Report]]) -
     return table_section(name.capitalize(), Table(name, caption, columns, by, rising=rising))
 
 
-def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
+def stream_section(trace: HasLines) -> Section | None:
     """Pictures of the metrics that were written down along the stream; see `_pictures`."""
-    examples = [float(value) for value in columns.get("examples", ()) if isinstance(value, int | float)]
-    lines: list[_Line] = []
-    for name, values in columns.items():
-        if name not in ("examples", "time"):
-            numbers = np.array([value if isinstance(value, int | float) else math.nan for value in values], np.float64)
-            lines.append(_Line(*_named(name), np.where(np.isfinite(numbers), numbers, math.nan)))
-    lines = [line for line in lines if np.isfinite(line.values).any()]
-    if not examples or not lines:
+    _, examples, every = trace._lines(timed=False)
+    lines = [_finite(line) for line in every if np.isfinite(line.values).any()]
+    if not lines:
         return None
     rows = np.unique([*range(0, len(examples), max(1, math.ceil(len(examples) / _POINTS))), len(examples) - 1])
-    pictures = _pictures(lines)
-    charts = "".join(_chart(picture, np.array(examples), rows) for picture in pictures[:_CHARTS])
+    pictures, names = _pictures(lines), _names(lines)
+    charts = "".join(_chart(each, names, np.array(examples, np.float64), rows) for each in pictures[:_CHARTS])
     more = len(pictures) - _CHARTS
     rest = f"<p>{number_of(more, 'more picture')} omitted.</p>" if more > 0 else ""
     return Section("course", "Along the stream", f'<div class="charts stream">{charts}</div>{rest}')
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The values of a metric, and of which evaluator, label, or both, they are."""
-
-    metric: str
-    of: str
-    values: FloatArray
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Its least and greatest value; of many without the first tenth, where values of few examples jump."""
-        settled = self.values[len(self.values) // 10 :] if len(self.values) >= _MANY else self.values
-        settled = settled if np.isfinite(settled).any() else self.values
-        return float(np.nanmin(settled)), float(np.nanmax(settled))
-
-    @property
-    def span(self) -> float:
-        """How far its values are apart."""
-        return self.ends[1] - self.ends[0]
+def _finite(line: Line) -> Line:
+    values = np.where(np.isfinite(line.values), line.values, math.nan)
+    low, high = (np.where(np.isfinite(side), side, values) for side in (line.low, line.high))
+    return replace(line, values=values, low=low, high=high)
 
 
-def _ends(lines: Sequence[_Line]) -> tuple[float, float]:
+def _names(lines: Sequence[Line]) -> dict[Label | None, str]:
+    """The labels of lines as strings."""
+    labels = list(dict.fromkeys(line.label for line in lines if line.label is not None))
+    return {None: "", **dict(zip(labels, label_strings(labels), strict=True))}
+
+
+def _ends(lines: Sequence[Line]) -> tuple[float, float]:
     return min(line.ends[0] for line in lines), max(line.ends[1] for line in lines)
 
 
-def _pictures(lines: Sequence[_Line]) -> list[list[_Line]]:
+def _pictures(lines: Sequence[Line]) -> list[list[Line]]:
     """One picture for each metric, with a line for each evaluator or label.
 
     Metrics of a single line stand together where their changes can be seen side by side.
     """
-    groups: dict[str, list[_Line]] = {}
+    groups: dict[str, list[Line]] = {}
     for line in lines:
         groups.setdefault(line.metric, []).append(line)
-    pictures: list[list[_Line]] = []
+    pictures: list[list[Line]] = []
     for group in groups.values():
-        like = next((each for each in pictures if len(group) == 1 and _comparable([*each, *group])), list[_Line]())
+        like = next((each for each in pictures if len(group) == 1 and _comparable([*each, *group])), list[Line]())
         if not like:
             pictures.append(like)
         like += group
     return pictures
 
 
-def _comparable(lines: Sequence[_Line]) -> bool:
+def _comparable(lines: Sequence[Line]) -> bool:
     """Whether lines are of different metrics of one evaluator, on a scale that shows how each of them changes."""
-    if not len({line.metric for line in lines}) == len(lines) <= _TOGETHER or len({line.of for line in lines}) > 1:
+    metrics, owners = {line.metric for line in lines}, {(line.evaluator, line.label) for line in lines}
+    if not len(metrics) == len(lines) <= _TOGETHER or len(owners) > 1:
         return False
     low, high = _ends(lines)
     return high - low <= _SCALE * min(line.span for line in lines)
 
 
-def _chart(lines: list[_Line], examples: FloatArray, rows: IntArray) -> str:
-    """Values along the stream; shaded, what lies between the points of a line, or between more lines than are drawn."""
+def _chart(lines: list[Line], names: Mapping[Label | None, str], examples: FloatArray, rows: IntArray) -> str:
+    """Values along the stream.
+
+    Shaded are guaranteed bounds, and what lies between the points of a line, or between more lines than are drawn.
+    """
     across, metrics = examples[rows], list(dict.fromkeys(line.metric for line in lines))
     title, (least, most) = ", ".join(metrics), _ends(lines)
     up = nice_axis("", least, most, near=True)
@@ -249,28 +240,20 @@ def _chart(lines: list[_Line], examples: FloatArray, rows: IntArray) -> str:
         first = number_of(int(examples[max(starts) - 1]), "example")
         chart.note = f"Values of the first {first} are left out where they would stretch the scale. "
     for line, start in zip(lines, starts, strict=True):
-        line.values[:start] = math.nan
+        for part in (line.values, line.low, line.high):
+            part[:start] = math.nan
     if len(lines) > len(TONES):
-        parts = [line.values for line in lines]
-        chart.band(examples, np.fmin.reduce(parts), np.fmax.reduce(parts), "h")
+        every = np.fmin.reduce([line.low for line in lines]), np.fmax.reduce([line.high for line in lines])
+        chart.band(examples, *every, "h")
         chart.note += f"The {len(TONES)} of {len(lines):,} lines that vary most. Shaded: all of them."
         lines = sorted(lines, key=lambda line: -line.span)[: len(TONES)]
     for line, tone in zip(lines, TONES, strict=False):
         drawn = line.values[rows]
-        name = line.of if len(metrics) == 1 else ", ".join(filter(None, (line.metric, line.of)))
-        if len(rows) < len(examples):
-            chart.band(across, np.fmin.reduceat(line.values, rows), np.fmax.reduceat(line.values, rows), tone)
+        of = (line.metric if len(metrics) > 1 else "", names[line.label], line.evaluator)
+        name = ", ".join(filter(None, of))
+        shaded = chart.band(across, np.fmin.reduceat(line.low, rows), np.fmax.reduceat(line.high, rows), tone)
+        if shaded and line.is_bounded and "Shaded" not in chart.note:
+            chart.note += "Shaded: guaranteed bounds of binned scores."
         last = f"{name}: {number_text(float(drawn[-1]), 'fraction')} at the end".removeprefix(": ")
         chart.line(name or title, across, drawn, tone, marks=drawn, legend=last, thin=False)
     return chart.html()
-
-
-def _named(column: str) -> tuple[str, str]:
-    """The metric of a column, and which of its lines it is: an evaluator, a label, or both."""
-    metric, line = column, ""
-    if column.endswith("]") and " [" in column:
-        metric, line = column[:-1].rsplit(" [", 1)
-    if ": " in metric:
-        metric, label = metric.split(": ", 1)
-        line = ", ".join(filter(None, (*label_strings([label]), line)))
-    return metric, line

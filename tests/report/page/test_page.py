@@ -21,10 +21,11 @@ import streameval as se
 from streameval.errors import InputError
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import MetricInfo, catalogue
+from streameval.report.lines import Line
 from streameval.report.page.markup import label_strings
 from streameval.schema.text import cut_distinct, printable
 from tests.support.effort import cases
-from tests.support.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
+from tests.support.report_cases import HOSTILE, TITLE, binned_trace, few, hostile, hostile_trace, many
 from tests.support.streams import feed_many, streams
 
 UNDATED = {"date": None}
@@ -370,13 +371,35 @@ def test_the_first_values_of_a_long_stream_do_not_flatten_the_others():
     assert re.search(r"Values of the first \d+ examples are left out", course)
 
 
+def test_bounds_of_binned_scores_are_a_band_along_the_stream():
+    trace = binned_trace()
+    (course,) = (part for part in trace.to_html().split("<section ") if part.startswith('id="course"'))
+    figures = dict(zip(("roc_auc_macro", "hamming_loss"), course.split("<figure")[1:], strict=True))
+    assert "Shaded: guaranteed bounds" in figures["roc_auc_macro"]
+    assert "Shaded" not in figures["hamming_loss"]
+    assert "band" not in figures["hamming_loss"]
+    ends = dict(re.findall(r'data-y-(low|high)="([^"]+)"', figures["roc_auc_macro"]))
+    low, high = float(ends["low"]), float(ends["high"])
+    (band,) = re.findall(r'<path class="band a" d="M([^Z]+)Z"', figures["roc_auc_macro"])
+    ups = [int(point.split()[1]) for point in band.split("L")]
+    (line,) = (line for line in trace._lines()[2] if line.metric == "roc_auc_macro")
+    drawn = [high - up / 1000 * (high - low) for up in (max(ups), min(ups))]
+    assert drawn == pytest.approx([line.low.min(), line.high.max()], abs=0.002)
+
+
 @settings(max_examples=cases(30), deadline=None)
 @given(st.lists(st.floats(-1e300, 1e300) | st.sampled_from([math.nan, math.inf, -math.inf]), min_size=1, max_size=60))
 def test_whatever_the_values_along_a_stream_they_are_drawn(values: list[float]):
     class Course:
-        def columns(self) -> dict[str, list[float]]:
-            sides = {f"m{at}": [each * at for each in values] for at in (1, 2)}
-            return {"examples": list(range(1, len(values) + 1)), **sides, "m3 [a]": values, "m3 [b]": values[::-1]}
+        def _lines(self, *, timed: bool) -> tuple[str, list[int], list[Line]]:
+            def line(metric: str, evaluator: str, numbers: list[float]) -> Line:
+                array = np.array(numbers)
+                with np.errstate(invalid="ignore"):  # of infinities
+                    return Line(metric, evaluator, None, array, array - abs(array) / 4, array + 1)
+
+            sides = [line(f"m{at}", "", [each * at for each in values]) for at in (1, 2)]
+            lines = [*sides, line("m3", "a", values), line("m3", "b", values[::-1])]
+            return "examples", list(range(1, len(values) + 1)), lines
 
     assert Page(few().to_html(trace=Course())).all("section")
 
