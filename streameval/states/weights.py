@@ -158,14 +158,10 @@ def units_of(weight: float) -> tuple[int, int]:
 
 def exact_integers(digits: IntArray, scale: int = 0, target: int = 0) -> list[int]:
     """Join rows of base 2**32 digits in units of ``2**-scale`` into integers in units of ``2**-target``."""
-    if digits.shape[1] == 1 and scale == target:
-        single: list[int] = digits[:, 0].tolist()
-        return single
-    total = np.zeros(len(digits), object)
-    for place in range(digits.shape[1]):
-        total += digits[:, place].astype(object) << 32 * place
-    values: list[int] = (total << target - scale).tolist()
-    return values
+    values: list[int] = digits[:, -1].tolist()
+    for lower in digits.T[-2::-1].tolist():
+        values = [(value << 32) + digit for value, digit in zip(values, lower, strict=True)]
+    return values if scale == target else [value << target - scale for value in values]
 
 
 def exact_weights(weights: FloatArray) -> tuple[int, list[int]]:
