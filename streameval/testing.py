@@ -289,14 +289,9 @@ class _Laws(Generic[S]):
         data = state.to_bytes()
         back: Any = type(state).from_bytes(data)
         yield "what was read back: ", back, state
-        self.fed(second, back)
-        whole: Any = self.fed(examples)
-        if back.to_bytes() != whole.to_bytes():
-            yield "what was read back does not count on like the original"
-        merged: Any = self.merged(type(state).from_bytes(data), self.fed(second))
-        again: Any = self.merged(state, self.fed(second))
-        if merged.to_bytes() != again.to_bytes():
-            yield "what was read back does not merge like the original"
+        yield "what was read back, after further examples: ", self.fed(second, back), self.fed(examples)
+        merged = self.merged(type(state).from_bytes(data), self.fed(second))
+        yield "what was read back, after merging: ", merged, self.merged(state, self.fed(second))
 
     def law_copy(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
         if "copy" in self.has:

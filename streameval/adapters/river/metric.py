@@ -390,8 +390,7 @@ class MetricCollection(Combinable, Metrics):
                 check_notes(*guards)
             parts: list[Part] = []
             for counts, added in merges:
-                states = counts._core.states
-                prepare = states.prepare_merge if verb == "merge" else states.prepare_unmerge
+                prepare = counts._prepare_merge if verb == "merge" else counts._core.states.prepare_unmerge
                 parts += prepare(added._core.states)
             commit.Root.commit(parts)
             for guards in joined:
