@@ -16,7 +16,7 @@ from river.metrics.multioutput.base import MultiOutputMetric
 from streameval.errors import InputError, MergeError, MetricError, silent
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.guarding import Change, Declined, apart, check_notes, make, merge_notes, rehearse
+from streameval.evaluation.guarding import Change, Declined, apart, changes, check_notes, make, merge_notes, rehearse
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import MetricInfo, build_spec
@@ -356,19 +356,18 @@ class MetricCollection(Combinable, Metrics):
         if type(other) is not type(self) or len(other.data) != len(self.data):
             differing = "the metrics of the two collections differ"
             raise MergeError(f"cannot {verb}: {differing}; construct both with the same configuration")
-        theirs = copy.deepcopy(other)
-        while True:
-            parts = self._complete()
-            with self._guard:
-                if self._is_complete(parts):
-                    combined = self._combine_all(theirs, verb)
-                    break
+        theirs, combined = copy.deepcopy(other), None
+        while combined is None:
+            combined = self._combine_all(theirs, verb, self._complete())
         if verb == "unmerge":
             for counts in combined:
                 counts._spend(1 + len(counts.labels))
 
-    def _combine_all(self, other: Self, verb: Literal["merge", "unmerge"]) -> list[Evaluator]:
-        """Combine each count with the other's, which nobody else has; the guard is held."""
+    @changes
+    def _combine_all(self, other: Self, verb: Literal["merge", "unmerge"], parts: _Parts) -> list[Evaluator] | None:
+        """Combine each count with the other's, which nobody else has, unless what counts is not what was listed."""
+        if not self._is_complete(parts):
+            return None
         combined: dict[tuple[int, int], Evaluator] = {}
         pairs: list[tuple[CountedMetric, Evaluator]] = []
         merges: list[tuple[Evaluator, Evaluator]] = []
@@ -388,11 +387,11 @@ class MetricCollection(Combinable, Metrics):
             joined = [(counts._guard, added._guard) for counts, added in merges if verb == "merge"]
             for guards in joined:
                 check_notes(*guards)
-            parts: list[Part] = []
+            prepared: list[Part] = []
             for counts, added in merges:
                 prepare = counts._prepare_merge if verb == "merge" else counts._core.states.prepare_unmerge
-                parts += prepare(added._core.states)
-            commit.Root.commit(parts)
+                prepared += prepare(added._core.states)
+            commit.Root.commit(prepared)
             for guards in joined:
                 merge_notes(*guards)
         for mine, counts in pairs:

@@ -405,7 +405,7 @@ def test_states_are_coded_by_their_bytes(made):
         ({"predicted": []}, "there is no column 'actual'"),
         (beam.Row(actual=[], predictd=[]), "there is no column 'predicted' .*did you mean 'predictd'"),
         ({"actual": "cat", "predicted": []}, "column 'actual'.* is the string 'cat'"),
-        (pa.table({"actual": ["cat"], "predicted": [["cat"]]}), "column 'actual' holds string, not lists of labels"),
+        (pa.table({"actual": ["cat"], "predicted": [["cat"]]}), "column 'actual' holds strings, not lists of labels"),
         ("cat", "a row must be a mapping"),
     ],
 )

@@ -155,7 +155,7 @@ def test_columns_that_are_not_there_are_refused_before_the_job_starts(tmp_path):
     for dataset in (blocks_of(FEW, [100]), ray.data.read_parquet(str(tmp_path))):
         with pytest.raises(se.InputError, match=r"no column 'actuall' \(actual\); did you mean 'actual'"):
             evaluate(dataset, "actuall", "predicted")
-        with pytest.raises(se.InputError, match="column 'weight' holds double, not lists of labels"):
+        with pytest.raises(se.InputError, match="column 'weight' holds 64-bit floats, not lists of labels"):
             evaluate(dataset, "actual", "weight")
 
 

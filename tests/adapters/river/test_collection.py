@@ -7,6 +7,7 @@ import itertools
 import pickle
 import random
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ import streameval as se
 from streameval.adapters import river as adapter
 from streameval.adapters.river import MacroF1, MetricCollection, MicroF1, RiverMetric, SubsetAccuracy
 from streameval.adapters.river.classes import CLASSES
+from streameval.schema import labels as schema
+from streameval.states import state_set
 from tests.support.effort import spread
 
 ORDER = [f"Class{number}" for number in range(1, 15)]
@@ -341,6 +344,26 @@ def test_collections_merge_only_what_named_its_labels_alike_and_remember_how_it_
         assert fresh.get() == counted.get()
         counted.revert(rows, rows)
         counted.update(named, named)
+
+
+def test_a_warning_of_a_merge_is_issued_while_nothing_is_guarded(monkeypatch):
+    monkeypatch.setattr(schema, "IDENTIFIERS", 10)
+    monkeypatch.setattr(state_set, "IDENTIFIERS", 10)
+    both, more, asked = MicroF1() + MacroF1(), MicroF1() + MacroF1(), []
+    for name in range(10):
+        both.update({name: True}, {})
+        more.update({10 + name: True}, {})
+
+    def ask(*_):
+        asked.append(both[0].snapshot().examples)
+        both.update({"more": True}, {})  # which is refused where the collection is guarded
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", ask)
+        both.merge(more)
+    assert asked == [10]
+    assert [member.snapshot().examples for member in both] == [21, 21]
 
 
 def test_what_is_no_multi_label_metric_cannot_be_collected():

@@ -221,7 +221,7 @@ def failing():
     ("types", "columns", "message"),
     [
         (LISTS, ("actual", "predictd"), "there is no column 'predictd' .* did you mean 'predicted'"),
-        ("actual array<string>, predicted string", ("actual", "predicted"), "column 'predicted' holds string, not"),
+        ("actual array<string>, predicted string", ("actual", "predicted"), "column 'predicted' holds strings, not"),
     ],
 )
 def test_columns_that_cannot_be_read_are_refused_before_any_row_is(spark, adapter, types, columns, message):
