@@ -45,14 +45,6 @@ class Kind:
         """What it is called in ``keep=`` and the catalogue."""
         return self.options.kind
 
-    def view(self, state: Any, columns: IntArray) -> Any:
-        """What formulas read of a state, for the labels in these columns."""
-        return self.code().view(state, columns)
-
-    def required(self, needs: Mapping[str, Any]) -> str:
-        """The name in ``keep=`` without which a metric with these needs cannot be read."""
-        return self.options.required(needs)
-
 
 def _rankings() -> Code:
     from streameval.states.rankings import Rankings, RankingTables

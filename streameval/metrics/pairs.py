@@ -240,11 +240,9 @@ class Entries:
 def association(pairs: Counted, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
     """See `Evaluator.association`."""
     content = content_of(pairs, "cooccurrence")
-    keys, weights = content.of_kind(pairing.TRUE_TRUE if side == "true" else pairing.PRED_PRED)
-    row, column = np.append(keys[:, 1], keys[:, 2]), np.append(keys[:, 2], keys[:, 1])
-    order = np.lexsort((column, row))
-    row, column = row[order], column[order]
-    n_ij = np.append(weights, weights)[order].astype(object)
+    matrix = cooccurrence(content, side=side)
+    apart = matrix.row != matrix.column
+    row, column, n_ij = matrix.row[apart], matrix.column[apart], matrix.num[apart].astype(object)
     own, n = content.counts[side].astype(object), content.weight
     n_i, n_j = own[row], own[column]
     ratios: dict[str, Callable[[], Ratios]] = {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from streameval.errors import MetricError
-from streameval.kernel.types import IntArray
 from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import entry_of, evaluate
 from streameval.metrics.spec import MetricSpec
@@ -35,22 +34,12 @@ def certified(spec: MetricSpec, views: Views) -> Bounds | dict[Label, Bounds]:
     return Bounds(value, value, value, True)
 
 
-class StateKind(Protocol):
-    """What views ask of a kind of state."""
-
-    def view(self, state: Any, columns: IntArray) -> Any:
-        """What formulas read of a state, for the labels in these columns."""
-
-    def required(self, needs: Mapping[str, Any]) -> str:
-        """The name in ``keep=`` without which a metric with these needs cannot be read."""
-
-
 class Views:
     """What metrics read, by state, each made when it is first asked for; decisions even if nothing is binarised."""
 
     def __init__(
-        self, config: Config, decisions: Tables, states: Mapping[str, Any], kinds: Mapping[str, StateKind]
-    ) -> None:
+        self, config: Config, decisions: Tables, states: Mapping[str, Any], kinds: Mapping[str, Any]
+    ) -> None:  # kinds are those of `streameval.evaluation.kinds`, which is above
         self.config, self.decides, self.tables = config, config.decides, decisions
         self._states, self._kinds = states, kinds
         self._made: dict[str, Any] = {"decisions": decisions}
@@ -63,7 +52,7 @@ class Views:
         """The tables of a metric, or `MetricError` if their state is not part of the configuration."""
         entry = entry_of(spec.name)
         if (name := entry.state) != "decisions":
-            options, required = self.config.options_of(name), self._kinds[name].required(entry.needs(spec))
+            options, required = self.config.options_of(name), self._kinds[name].options.required(entry.needs(spec))
             if options is None or required not in options.keep():
                 raise MetricError(_required(spec.key, required))
         return self.named(name, spec.key)
@@ -75,7 +64,7 @@ class Views:
         if name not in self._made:
             if name not in self._states:
                 raise MetricError(_required(what, keep or name))
-            self._made[name] = self._kinds[name].view(self._states[name], self._made["decisions"].columns)
+            self._made[name] = self._kinds[name].code().view(self._states[name], self.tables.columns)
         return self._made[name]
 
 

@@ -205,7 +205,7 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
         return
     whole, counted, sides = content.weight or 0, content.sides[:, 1:].tolist(), content.side_weights or []
     sums.add([whole, *chain.from_iterable(sides)], [content.examples, *chain.from_iterable(counted)])
-    sums.check()
+    require(sums.holds())
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
     if any(sum(pair) + of_bins > whole for pair, of_bins in zip(sides, heavy, strict=True)):
         raise FormatError("a label that weighs more than all examples")

@@ -46,7 +46,7 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
         heaviest = max(heaviest, sum(sums))
     key_sums = source.integers(distinct)
     form.add(key_sums, times.tolist())
-    form.check()
+    require(form.holds())
     require(heaviest <= sum(key_sums))
     by_example = [
         sum(key[part] * value for key, value in zip(keys.tolist(), key_sums, strict=True)) for part in range(4)

@@ -539,14 +539,14 @@ class WeightForm:
     def __init__(self, scale: int) -> None:
         self._scale, self._union, self._more = scale, 0, False
 
-    def add(self, sums: Iterable[int], counts: Iterable[int]) -> None:
-        """Look at some sums and their counts."""
+    def add(self, sums: Iterable[int], counts: Iterable[int], finer: int = 0) -> None:
+        """Look at some sums and their counts, which are in units of ``2**-finer``."""
         scale, union, more = self._scale, self._union, self._more
         for value, count in zip(sums, counts, strict=True):
             union |= value
-            more = more or value != count << scale
+            more = more or value << finer != count << scale
         self._union, self._more = union, more
 
-    def check(self) -> None:
-        """Refuse what would be written otherwise, or not at all."""
-        require(self._more, self._scale == 0 or self._union & 1 == 1)
+    def holds(self) -> bool:
+        """Whether these would not be written otherwise, or not at all."""
+        return self._more and (self._scale == 0 or self._union & 1 == 1)

@@ -95,7 +95,7 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
         sets = source.repeated(partial(written.blocks, scale=scale))
         _check_sets(written.blocks(source, scale), cells, (examples, whole), form)
     if scale is not None:
-        form.check()
+        require(form.holds())
     length = sum(len(of_kind.times) for of_kind in kinds.values())
     return PairContent(examples, labels, decisions.fixed, scale, chosen, whole, pairs, sets, length)
 

@@ -13,12 +13,12 @@ from streameval.errors import FormatError
 from streameval.kernel.types import Flags, IntArray, Integers
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
-from streameval.states.decisions import DecisionContent
+from streameval.states.decisions import BLOCK, DecisionContent
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, IDEALS, KEYS, MAIN, PARTS
 from streameval.states.rankings import RankingContent, Table
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import FINEST, LONGEST, ROWS, Option, Sink, Source, ascending_rows, choice, require
+from streameval.wire.fields import FINEST, LONGEST, Option, Sink, Source, WeightForm, ascending_rows, choice, require
 
 _FINEST_GAIN = 1074
 # Weights times inverse propensities, which are float64 as well, times squares of ranks.
@@ -60,7 +60,7 @@ def _weights_of(content: RankingContent) -> Iterator[int]:
 
 
 def _rows(table: Integers) -> Iterator[list[int]]:
-    return chain.from_iterable(table[at : at + ROWS].tolist() for at in range(0, len(table), ROWS))
+    return chain.from_iterable(table[at : at + BLOCK].tolist() for at in range(0, len(table), BLOCK))
 
 
 def take_rankings(
@@ -117,15 +117,11 @@ def _in_form(content: RankingContent) -> bool:
     ordered = all(ascending_rows(table.keys) and bool((table.sums[:, 0] > 0).all()) for table in content.tables)
     if not ordered or not (content.gain_scale == 0 or trailing_zeros(gains) == 0):
         return False
-    if content.scale is None:
-        return True
-    every, plain = list[int](), True
-    for which, table in enumerate(content.tables):
-        shift = content.scale - (content.gain_scale if which >= GAINS else 0)
-        for sums, weights in zip(table.sums.tolist(), table.weights or (), strict=True):
-            every += weights
-            plain &= all(w << max(0, -shift) == s << max(0, shift) for s, w in zip(sums, weights, strict=True))
-    return not plain and (content.scale == 0 or trailing_zeros(every) == 0)
+    form = WeightForm(content.scale or 0)
+    for which, table in enumerate(content.tables if content.scale is not None else ()):
+        weights, sums = map(chain.from_iterable, (table.weights or (), table.sums.tolist()))
+        form.add(weights, sums, content.gain_scale if which >= GAINS else 0)
+    return content.scale is None or form.holds()
 
 
 def _in_bounds(content: RankingContent) -> bool:

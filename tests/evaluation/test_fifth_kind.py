@@ -93,7 +93,7 @@ def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], de
     if scale is not None:
         form = WeightForm(scale)
         form.add(weights, times)
-        form.check()
+        require(form.holds())
     return SizeContent(decisions.examples, labels, decisions.fixed, scale, sizes, times, weights)
 
 
