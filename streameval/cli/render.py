@@ -25,7 +25,18 @@ from streameval.cli.reading import UserError
 from streameval.cli.settings import COLOR, DIGITS, Color, note
 from streameval.errors import MetricError
 from streameval.metrics.catalogue import build_spec, entry_of, parse_spec
-from streameval.report.model import Column, Kind, Table, cell_text, largest_first, listed, outwards, worst_first
+from streameval.report.model import (
+    Column,
+    Kind,
+    Table,
+    cell_text,
+    largest_first,
+    listed,
+    outwards,
+    parts_table,
+    rows_of,
+    worst_first,
+)
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
 from streameval.schema.labels import Label
 from streameval.schema.text import VERSION, csv_cell, label_text, markdown_cell, printable, visible_json
@@ -178,23 +189,21 @@ def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
     """The slices by some names, the one with the least value, or the greatest loss, first."""
     every, note = list(_single(parts[0])), ""
     metrics = every if chosen else sorted(every, key=lambda metric: metric not in _FIRST)[:_TOP]
-    if metrics:
-        first = [part.metrics[metrics[0]][None].value for part in parts]
-        values = [math.nan if value is None else value for value in first]
-        parts = [parts[at] for at in worst_first(values, parse_spec(metrics[0]))]
-        note = f"worst {metrics[0]} first"
     if len(every) > len(metrics):
-        note += f"; --metrics shows others, such as {next(metric for metric in every if metric not in metrics)}"
+        note = f"; --metrics shows others, such as {next(metric for metric in every if metric not in metrics)}"
     sides = [side for side in parts[0].sizes["examples"].cells if side != "change"]
-    columns = [Column(name, "label", [(part.where or {})[name] for part in parts]) for name in axis]
+    heads = [Column(name, "label", [(part.where or {})[name] for part in parts]) for name in axis]
     for side in sides:
         sizes = [part.sizes["examples"].cells[side] for part in parts]
-        columns.append(Column("examples" if len(sides) == 1 else f"examples {side}", "count", sizes))
-    for metric in metrics:
-        kind: Kind = "change" if len(sides) > 1 else "bar" if metric == metrics[0] else "fraction"
+        heads.append(Column("examples" if len(sides) == 1 else f"examples {side}", "count", sizes))
+    values = {metric: [part.metrics[metric][None].value for part in parts] for metric in metrics}
+    table = parts_table(heads, values)
+    columns = rows_of(table.columns, table.order())
+    for at, metric in enumerate(metrics, len(heads)):
         name = f"{metric} change" if len(sides) > 1 else _arrow(metric)
-        columns.append(Column(name, kind, [part.metrics[metric][None].value for part in parts]))
-    return Table("slices", note, columns)
+        kind: Kind = "change" if len(sides) > 1 else "bar" if at == len(heads) else "fraction"
+        columns[at] = replace(columns[at], name=name, kind=kind)
+    return Table("slices", (f"worst {table.by} first" if table.by else "") + note, columns)
 
 
 def check_order(by: str) -> None:

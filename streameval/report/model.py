@@ -267,8 +267,38 @@ class Table:
     def order(self) -> list[int]:
         """The rows as they are sorted at first; what is undefined comes last."""
         sign = -1 if self.rising else 1
-        values = [[sign * value for value in column.values] for column in self.columns if column.name == self.by]
-        return largest_first(values[0]) if values else list(range(self.size))
+        values = next((column.values for column in self.columns if column.name == self.by), None)
+        if values is None:
+            return list(range(self.size))
+        return largest_first([math.nan if value is None else sign * value for value in values])
+
+
+def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | None]]) -> Table:
+    """Slices or windows, named by ``heads``, with their metrics; of the first that has a direction the worst first."""
+    columns, by, rising = list(heads), "", False
+    for key, numbers in values.items():
+        entry = entry_of(parse_spec(key).name)
+        kind: Kind = "bar" if entry.low >= 0 and entry.high <= 1 else "fraction"
+        if entry.bigger_is_better is None:
+            columns.append(Column(key, kind, numbers))
+            continue
+        columns.append(Column(key, kind, numbers, entry.direction))
+        if not by:
+            by, rising = key, entry.bigger_is_better
+    return Table(columns[0].name, "", columns, by, rising=rising)
+
+
+def table_of_reports(head: str, parts: Sequence[tuple[str, Report]], *, strict: bool = False) -> Table:
+    """The single metrics of reports by name; NaN where there is no example, or, unless ``strict``, where one fails."""
+    reports = [report for _, report in parts]
+    sizes, values = [report.tables.examples for report in reports], dict[str, list[float | None]]()
+    for items in zip(*(report.values(strict=strict) for report in reports), strict=True):
+        pairs = zip((item.number for item in items), sizes, strict=True)
+        numbers = [number if size and number is not None else math.nan for number, size in pairs]
+        if items[0].spec.average is not None and (strict or not all(map(math.isnan, numbers))):
+            values[items[0].spec.key] = [*numbers]
+    heads = Column(head, "label", [name for name, _ in parts]), Column("examples", "count", sizes)
+    return parts_table(heads, values)
 
 
 def rows_of(columns: Iterable[Column], rows: Sequence[int]) -> list[Column]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from streameval.report.label_table import LabelTable
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, listed, rows_of, worst_first
 from streameval.report.page.markup import escaped, label_strings, table_html
 from streameval.report.page.metrics import facts
-from streameval.report.text import SliceRow, text_report
+from streameval.report.text import text_report
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, printable
 
@@ -69,15 +70,14 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
     return head, tables
 
 
-def slice_table(rows: Sequence[SliceRow], total: SliceRow) -> Table:
-    """The slices along one axis, the worst value of the first metric first, and all together last."""
-    specs = [parse_spec(name) for name in list(total[3])[:_COLUMNS]]
-    ranked = worst_first([row[3][specs[0].key] for row in rows], specs[0]) if specs else range(len(rows))
-    drawn = [*(rows[row] for row in list(ranked)[:_ROWS]), (*total[:1], "all", *total[2:])]
-    columns = [Column(rows[0][0], "label", [printable(row[1]) for row in drawn])]
-    columns.append(Column("examples", "count", [row[2] for row in drawn]))
-    columns += [Column(spec.key + arrow(spec), _kind([spec]), [row[3][spec.key] for row in drawn]) for spec in specs]
-    return Table(rows[0][0], _caption("Slices", len(rows)), columns, first=len(drawn))
+def slice_table(table: Table) -> Table:
+    """The slices along one axis, the worst value of the first metric first, and all together, the last row, last."""
+    last = table.size - 1
+    ranked = replace(table, columns=rows_of(table.columns, range(last))).order()[:_ROWS]
+    columns = rows_of(table.columns[: _COLUMNS + 2], [*ranked, last])
+    columns[0] = replace(columns[0], values=[*columns[0].values[:-1], "all"])
+    columns[2:] = [replace(one, name=one.name + arrow(parse_spec(one.name))) for one in columns[2:]]
+    return Table(table.name, _caption("Slices", last), columns, first=table.size)
 
 
 def label_table(

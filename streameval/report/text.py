@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, repeat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import TypeVar
 
 from streameval.errors import imported
-from streameval.report.model import PER_LABEL, Report, cell_text, count_text, largest_first
+from streameval.report.model import PER_LABEL, Report, Table, cell_text, count_text, largest_first
 from streameval.schema.text import cut, number_of, printable
 
 T = TypeVar("T")
 
 _WIDTH, _LONGEST = 11, 48
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
-SliceRow = tuple[str, str, int, Mapping[str, float]]  # what it is sliced by, the slice, its examples, and its values
 
 
 def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = repeat(_WIDTH)) -> str:
@@ -57,20 +56,24 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def slices_report(rows: list[SliceRow], total: SliceRow, digits: int) -> str:
-    """A line for each slice, those of an axis together, and one for all."""
-    names = list(total[3])
-    left = min(_LONGEST, max(len(name) for row in (*rows, total) for name in row[:2]))
+def slices_report(tables: Sequence[Table], digits: int) -> str:
+    """A line for each slice, those of an axis together, and one for all, the last row of each table."""
+    names = [column.name for column in tables[0].columns[2:]]
+    left = min(_LONGEST, max(len(name) for table in tables for name in (table.name, *table.columns[0].values)))
     widths = [12, *(max(_WIDTH, len(name) + 2) for name in names)]
 
-    def line(row: SliceRow) -> str:
-        cells = [cell_text(row[3][name], digits=digits) if name in row[3] else "" for name in names]
-        return _line(row[1], left, [f"{row[2]:,}", *cells], widths)
+    def lines(table: Table, rows: Iterable[int]) -> Iterator[str]:
+        for row in rows:
+            name, size, *values = (column.values[row] for column in table.columns)
+            cells = (cell_text(value, digits=digits) if size else "-" for value in values)
+            yield _line(name, left, [count_text(size), *cells], widths)
 
-    lines: list[str] = []
-    for axis, group in groupby(rows, key=lambda row: row[0]):
-        lines += [_line(axis, left, ["examples", *names], widths), *map(line, group), ""]
-    return "\n".join([*lines, line(total)])
+    total = tables[0].size - 1
+    blocks = [
+        "\n".join([_line(table.name, left, ["examples", *names], widths), *lines(table, range(table.size - 1)), ""])
+        for table in tables
+    ]
+    return "\n".join([*blocks, *lines(tables[0], [total])])
 
 
 def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: int, digits: int) -> str:

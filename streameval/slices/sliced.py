@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, cast
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
@@ -14,12 +12,12 @@ from streameval.evaluation.counting import A, core_of, saved_empty, with_states
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, saved_template, template_of
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
-from streameval.evaluation.metric import Metric
+from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
-from streameval.report.model import Table
+from streameval.report.model import Table, table_of_reports
 from streameval.schema.config import Null
 from streameval.schema.keywords import explained
 from streameval.schema.text import number_of, printable, quoted, suggestion
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from streameval.report.text import SliceRow
 
 Names: TypeAlias = str | tuple[str, ...]
 
@@ -408,7 +405,7 @@ class Sliced(Mergeable, Generic[A]):
 
         self._look()
         with self._guard.reading:
-            return slices_report(*self._rows(by), digits)
+            return slices_report(self._tables(by), digits)
 
     def plot(self, metric: MetricLike | None = None, **options: Any) -> Axes:
         """Draw a metric of each slice, with matplotlib; see `streameval.plots.plot_slices`, which has the options."""
@@ -417,25 +414,22 @@ class Sliced(Mergeable, Generic[A]):
     def _look(self) -> None:
         look(self._guard, lambda: core_of(self.total()))
 
-    def _rows(self, by: Names | None = None) -> tuple[list[SliceRow], SliceRow]:
-        def row(title: str, name: str, part: A) -> SliceRow:
-            answer: Any = answer_of(part, None, _ANSWERS)
-            values = {part.spec.key: answer} if isinstance(part, Metric) else answer
-            return title, name, part.examples, {key: one for key, one in values.items() if isinstance(one, float)}
-
-        rows = [
-            row(axis.describe(), " x ".join(printable(str(value)) for value in axis.where(key).values()), part)
-            for axis, parts in ((group.axis, group.ordered()) for group in self._selected(by))
-            for key, part in parts
-        ]
-        return rows, row("", "total", self.total())
+    def _tables(self, by: Names | None = None) -> list[Table]:
+        """The slices along each axis, in their order, and all together last."""
+        total, tables = report_of(self.total()), []
+        for group in self._selected(by):
+            where, parts = group.axis.where, group.ordered()
+            names = (" x ".join(printable(str(value)) for value in where(key).values()) for key, _ in parts)
+            reports = (report_of(part) for _, part in parts)
+            rows = [*zip(names, reports, strict=True), ("total", total)]
+            tables.append(table_of_reports(group.axis.describe(), rows, strict=True))
+        return tables
 
     def _display(self) -> tuple[str, Sequence[Table]]:
         from streameval.report.notebook import slice_table
 
-        rows, total = self._rows()
-        tables = [slice_table(list(axis), total) for _, axis in groupby(rows, key=itemgetter(0))]
-        return f"Sliced: {number_of(self.examples, 'example')}, {self._sizes()}", tables
+        head = f"Sliced: {number_of(self.examples, 'example')}, {self._sizes()}"
+        return head, [slice_table(table) for table in self._tables()]
 
     def _selected(self, by: Names | None) -> list[AxisSlices[A]]:
         names = (by,) if isinstance(by, str) else by

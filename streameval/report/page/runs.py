@@ -13,7 +13,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.report.lines import HasLines, Line
-from streameval.report.model import Column, Kind, Report, Table, largest_first, rows_of
+from streameval.report.model import Column, Report, Table, largest_first, rows_of, table_of_reports
 from streameval.report.page.charts import TONES, Chart, fraction_axis, nice_axis
 from streameval.report.page.markup import LONGEST, Section, label_strings, number_text, table_section
 from streameval.report.page.metrics import facts
@@ -148,24 +148,14 @@ def part_section(name: str, caption: str, parts: Sequence[tuple[str, Report]]) -
     """The chosen metrics of each slice, the worst first, or of each window."""
     if not parts:
         return None
-    sizes, sliced = [report.tables.examples for _, report in parts], name == "slices"
-    columns = [
-        Column(name.removesuffix("s"), "label", [cut(part, LONGEST) for part, _ in parts]),
-        Column("examples", "count", sizes, few=_FEW if sliced else 0),
-    ]
-    by, rising = "", False
-    for items in zip(*(report.values() for _, report in parts), strict=True):
-        entry = items[0].entry  # of no examples there is no value
-        numbers = [item.number if size else None for item, size in zip(items, sizes, strict=True)]
-        values = [math.nan if number is None else number for number in numbers]
-        if any(not math.isnan(value) for value in values):
-            kind: Kind = "bar" if (entry.low, entry.high) == (0, 1) else "fraction"
-            columns.append(Column(items[0].spec.key, kind, values, items[0].direction))
-            if sliced and not by and entry.bigger_is_better is not None:
-                by, rising = items[0].spec.key, entry.bigger_is_better
-    caption += f", the worst {by} first" if by else ""
-    caption += f"; * has fewer than {_FEW} examples" if sliced and min(sizes) < _FEW else ""
-    return table_section(name.capitalize(), Table(name, caption, columns, by, rising=rising))
+    table = table_of_reports(name.removesuffix("s"), [(cut(part, LONGEST), report) for part, report in parts])
+    if name != "slices":
+        return table_section(name.capitalize(), replace(table, name=name, caption=caption, by=""))
+    part, sizes, *metrics = table.columns
+    caption += f", the worst {table.by} first" if table.by else ""
+    caption += f"; * has fewer than {_FEW} examples" if min(sizes.values) < _FEW else ""
+    columns = [part, replace(sizes, few=_FEW), *metrics]
+    return table_section("Slices", replace(table, name=name, caption=caption, columns=columns))
 
 
 def stream_section(trace: HasLines) -> Section | None:
