@@ -293,9 +293,8 @@ class Ledger(Mergeable, Generic[StateT]):
     @reads
     def copy(self) -> Self:
         """An independent ledger with the same content."""
-        twin = type(self)()
-        # States in a ledger are bytes, and templates never change.
-        twin._template, twin._sums = self._template, dict(self._sums)
+        twin = self._like()
+        twin._sums = dict(self._sums)  # states in a ledger are bytes, and templates never change
         twin._total = None if self._total is None else self._total.copy()
         return twin
 

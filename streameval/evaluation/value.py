@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from streameval.errors import MergeError, silent
 from streameval.evaluation import pages
-from streameval.evaluation.guarding import held
+from streameval.evaluation.guarding import copied, held
 from streameval.inputs.samples import InputSummary
 from streameval.kernel.backend import commit
 from streameval.report.model import Table
@@ -108,6 +108,13 @@ class Mergeable(Saveable):
     @abstractmethod
     def copy(self) -> Self:
         """An independent object with the same content."""
+
+    def _like(self) -> Self:
+        """One with the same attributes, of which those that change are still to be replaced."""
+        twin: Any = type(self).__new__(type(self))
+        twin._take_over(self)
+        twin._guard = copied(self._guard)
+        return twin  # type: ignore[no-any-return]  # of this class
 
     def _fresh(self) -> Self:
         fresh: Any = self.copy()

@@ -441,9 +441,7 @@ class Sliced(Mergeable, Generic[A]):
     @reads
     def copy(self) -> Self:
         """An independent object with the same content."""
-        twin = type(self).__new__(type(self))
-        twin._take_over(self)
-        twin._guard = copied(self._guard)
+        twin = self._like()
         twin._cell = commit.Root().cell(tuple(group.copy().belong(twin._guard) for group in self._slices))
         return twin
 

@@ -11,7 +11,7 @@ from streameval.evaluation.counting import A, core_of, saved_empty
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, saved_template, template_of
-from streameval.evaluation.guarding import copied, reads
+from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
@@ -145,13 +145,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     @abstractmethod
     def _take(self, source: Source, *numbers: int) -> None:
         """Become what these say; the template is there already."""
-
-    def _like(self) -> Self:
-        """A window with the same attributes, of which those that change are still to be replaced."""
-        twin = type(self).__new__(type(self))
-        twin._take_over(self)
-        twin._guard = copied(self._guard)
-        return twin
 
     def _differences(self, other: Self) -> list[str]:
         differing = parameter_differences(self._parameters(), other._parameters())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+import warnings
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -503,3 +504,19 @@ def test_bytes_of_another_kind_are_refused_by_name():
         se.Ledger.from_bytes(se.F1().to_bytes())
     with pytest.raises(se.FormatError, match="a Checkpoint"):
         se.Ledger.from_bytes(se.Checkpoint(se.F1()).to_bytes())
+
+
+def test_a_copy_knows_what_the_ledger_has_warned_of():
+    ledger, shard = se.Ledger(se.Evaluator()), se.Evaluator()
+    shard.update_many([{"Cat"}] * 50, [{"cat"}] * 50)
+    ledger.put("a", 1, shard)
+    with pytest.warns(se.DataWarning, match="differ in case"):
+        ledger.get()
+    twin = ledger.copy()
+    assert twin.warnings == ledger.warnings != ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        twin.put("b", 1, shard)
+        twin.put("a", 2, shard)  # so that all is summed anew
+        twin.get()
+    assert twin != ledger
