@@ -405,15 +405,14 @@ def test_the_report_has_a_line_for_each_slice_and_one_for_all():
     ]  # fmt: skip
 
 
-def test_slices_are_ranked_by_the_first_metric_with_a_direction_and_empty_ones_have_no_value():
-    sliced = se.Sliced(se.Evaluator(["label_cardinality", "f1_micro"]), by={"region": ["eu", "us", "mars"]})
+def test_slices_are_ranked_by_the_first_metric_with_a_direction_and_of_no_examples_there_is_no_value():
+    sliced = se.Sliced(se.Evaluator(["label_cardinality", "f1_micro"]), by="region")
+    assert sliced.report().split()[-4:] == ["total", "0", "-", "-"]
     sliced.update({"a"}, {"b"}, where={"region": "us"})
     sliced.update({"a", "b"}, {"a", "b"}, where={"region": "eu"})
-    rows = {line.split()[0]: line.split()[1:] for line in sliced.report().splitlines() if line}
-    assert rows["mars"] == ["0", "-", "-"]
-    assert rows["total"] == ["2", "1.5000", "0.6667"]
+    assert sliced.report().split()[-4:] == ["total", "2", "1.5000", "0.6667"]
     html = sliced._repr_html_()
-    assert html.index("us</bdi>") < html.index("eu</bdi>") < html.index("mars</bdi>") < html.index("all</bdi>")
+    assert html.index("us</bdi>") < html.index("eu</bdi>") < html.index("all</bdi>")
 
 
 # -- forms of values --------------------------------------------------------------------------------------------------
