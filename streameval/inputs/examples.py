@@ -12,8 +12,8 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import IGNORED, MASK, Argument, named
-from streameval.inputs.forms import Form, columns_of, form_of
-from streameval.inputs.lists import EITHER, mapping_of, without_rows
+from streameval.inputs.forms import Form, form_of
+from streameval.inputs.lists import EITHER, without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
 from streameval.inputs.values import array_of, bit_of, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
@@ -57,19 +57,6 @@ def _of_mapping(mapping: Any, argument: Argument) -> Cells:
         for label, value in mapping.items()
         if (column := column_of(label)) != IGNORED
     ]
-
-
-def _of_series(series: Any, argument: Argument) -> Cells:
-    return _of_mapping(mapping_of(series.items(), argument.place), argument)
-
-
-def _of_frame(frame: Any, argument: Argument) -> Cells:
-    form = form_of(frame)
-    if frame.shape[0] != 1:
-        return _refuse_shape(frame, argument)
-    names = columns_of(frame, form)
-    values = [frame[name].to_list()[0] if form == "frame" else frame.column(name)[0].as_py() for name in names]
-    return _of_mapping(dict(zip(names, values, strict=True)), argument)
 
 
 def _refuse_shape(example: Any, argument: Argument) -> Cells:
@@ -118,8 +105,8 @@ def _of_row(example: object, argument: Argument) -> Cells:
 
 
 _CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
-    "list": _of_labels, "set": _of_labels, "mapping": _of_mapping, "series": _of_series, "array": _of_row,
-    "frame": _of_frame, "table": _of_frame,
+    "list": _of_labels, "set": _of_labels, "mapping": _of_mapping, "array": _of_row,
+    "frame": _refuse_shape, "table": _refuse_shape,
 }  # fmt: skip
 """How an example of each form is read; any other is refused."""
 

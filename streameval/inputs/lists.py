@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import Argument
-from streameval.inputs.forms import form_of
+from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.values import array_of, python_value
 from streameval.kernel.types import Places
 from streameval.schema.text import quoted
@@ -34,7 +34,8 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     """
     kinds = set(map(type, examples))
     if not kinds <= _COMMON:
-        examples = [part if type(part) in _COMMON else unwrapped(part, argument.name) for part in examples]
+        named = ((part, argument.at(position)) for position, part in enumerate(examples, start))
+        examples = [part if type(part) in _COMMON else unwrapped(part, name) for part, name in named]
         kinds = set(map(type, examples))
     if any(issubclass(kind, np.ndarray) for kind in kinds):
         examples = [_labels_in(row) if isinstance(row, np.ndarray) else row for row in examples]
@@ -67,6 +68,12 @@ def unwrapped(example: Any, name: str) -> Any:
         return mapping_of(value, name) if str(example.type).startswith("map<") and value is not None else value
     if form in ("array", "buffer"):
         return array_of(example, name)
+    if form == "series":
+        return mapping_of(example.items(), name)
+    if form in FRAMES and example.shape[0] == 1:
+        names = columns_of(example, form)
+        row = [example[name].to_list()[0] if form == "frame" else example.column(name)[0].as_py() for name in names]
+        return dict(zip(names, row, strict=True))
     if form == "sparse":
         return example.toarray()
     return list(example) if isinstance(example, deque) else example

@@ -35,8 +35,6 @@ def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
         return Row(tuple(y_pred), None)
     if isinstance(y_pred, list | tuple):
         return y_pred if isinstance(y_pred, tuple) else y_pred[:]
-    if hasattr(y_pred, "items") and hasattr(y_pred, "iloc"):  # a pandas Series
-        return y_pred.copy()  # type: ignore[attr-defined]
     if hasattr(y_pred, "__array__"):
         row = np.array(array_of(y_pred, "y_pred"), subok=True)
         return row[0] if row.ndim == 2 and len(row) == 1 and not isinstance(row, np.matrix) else row
@@ -62,8 +60,6 @@ class Predictions:
 
     def put(self, sink: Sink, row: Any) -> None:
         """Write a copy; `InputError` if it holds what cannot be saved."""
-        if hasattr(row, "iloc") and row.index.is_unique:  # it is read like the mapping
-            row = Row(tuple(label for label, _ in row.items()), tuple(value for _, value in row.items()))
         kind = row.dtype.newbyteorder("<").str if type(row) is np.ndarray and row.ndim == 1 else ""
         if type(row) is Row and row.values is None:
             sink.byte(_SET)
