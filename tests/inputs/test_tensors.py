@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -75,12 +77,12 @@ def test_a_tensor_is_read_where_it_is():
 @pytest.mark.parametrize(
     ("tensor", "message"),
     [
-        (Tensor(VALUES, device="meta"), "y_pred is a tensor on meta, which has no values"),
-        (Tensor(VALUES, layout="torch.sparse_csr"), r"layout torch\.sparse_csr; write y_pred\.to_dense\(\)"),
-        (Tensor(VALUES, "torch.quint8"), "y_pred is a tensor that cannot be read: no numpy type"),
+        (Tensor(VALUES, device="meta"), "{0} is a tensor on meta, which has no values"),
+        (Tensor(VALUES, layout="torch.sparse_csr"), "layout torch.sparse_csr; write {0}.to_dense()"),
+        (Tensor(VALUES, "torch.quint8"), "{0} is a tensor that cannot be read: no numpy type"),
     ],
 )
 def test_a_tensor_that_has_no_values_to_read_is_refused(tensor, message):
-    for inputs in (tensor, list(tensor)):
-        with pytest.raises(se.InputError, match=message):
+    for inputs, place in ((tensor, "y_pred"), (list(tensor), "y_pred[0]")):
+        with pytest.raises(se.InputError, match=re.escape(message.format(place))):
             counted(TRUTHS, inputs)
