@@ -245,6 +245,15 @@ class Oracle:
                     self.by_label[label].add(label in true, label in predicted, weighs)
             self.weights.append(weighs)
             self.examples.append(example)
+        self._terms: dict[tuple[object, ...], list[Term]] = {}
+
+    def _terms_of(self, name: str, parameters: dict[str, float], *, samples: bool) -> list[Term]:
+        """What each example or label is worth, which every average and every choice for 0/0 reads."""
+        key = name, samples, *sorted(parameters.items())
+        if key not in self._terms:
+            each = self.examples if samples else self.by_label.values()
+            self._terms[key] = [DEFINITIONS[name](o, **parameters) for o in each]
+        return self._terms[key]
 
     def value(
         self,
@@ -259,21 +268,19 @@ class Oracle:
         if name == "fbeta_of_averages":
             return self._f_of_averages(average, zero_division, empty, parameters["beta"])
         if average == "samples":
-            definition = DEFINITIONS[name]
+            terms = self._terms_of(name, parameters, samples=True)
             result = [
-                (weight, answer(definition(o, **parameters), o, empty))
-                for weight, o in zip(self.weights, self.examples, strict=True)
+                (weight, answer(term, o, empty))
+                for weight, o, term in zip(self.weights, self.examples, terms, strict=True)
                 if o.cells or not self.labels  # of an example that is masked throughout, nothing is known
             ]
             return mean(result, zero_division)
         if average == "micro":
             pool = self._pool()
             return mean([(Fraction(1), answer(DEFINITIONS[name](pool, **parameters), pool, empty))], zero_division)
-        if name in ("irlbl", "mean_ir"):
-            terms = self._imbalance_ratios()
-        else:
-            terms = {label: DEFINITIONS[name](o, **parameters) for label, o in self.by_label.items()}
-        answers = {label: answer(term, self.by_label[label], empty) for label, term in terms.items()}
+        imbalance = name in ("irlbl", "mean_ir")
+        terms = self._imbalance_ratios() if imbalance else self._terms_of(name, parameters, samples=False)
+        answers = {label: answer(term, o, empty) for (label, o), term in zip(self.by_label.items(), terms, strict=True)}
         if average is None:
             return {
                 label: mean([(Fraction(1), term)], zero_division)
@@ -297,10 +304,10 @@ class Oracle:
             pool.tn += o.tn
         return pool
 
-    def _imbalance_ratios(self) -> dict[Hashable, Term]:
-        counts = {label: o.tp + o.fn for label, o in self.by_label.items()}
-        most = max(counts.values(), default=Fraction(0))
-        return {label: share(most, count) for label, count in counts.items()}
+    def _imbalance_ratios(self) -> list[Term]:
+        counts = [o.tp + o.fn for o in self.by_label.values()]
+        most = max(counts, default=Fraction(0))
+        return [share(most, count) for count in counts]
 
     def _f_of_averages(self, average: str | None, zero_division: float, empty: str, beta: float) -> Value:
         p = self.value("precision", average, zero_division=zero_division, empty=empty)
