@@ -41,7 +41,7 @@ MODELS: dict[str, Callable[[], object]] = {
     "ProbabilisticClassifierChain": lambda: multioutput.ProbabilisticClassifierChain(logistic()),
 }
 
-SIZES = {"MonteCarloClassifierChain": 120, "ProbabilisticClassifierChain": 60}
+SIZES = {"MonteCarloClassifierChain": 60, "ProbabilisticClassifierChain": 60}
 
 
 def yeast(size: int = 300, labels: list[str] = ORDER) -> list[Pair]:
@@ -118,7 +118,7 @@ def both(model: Callable[[], object], stream: Callable[[], object], **how: objec
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("delay", [None, 0, 1, 25, 10**6, lambda _, y: 3 if y["Class1"] else 40], ids=case_name)
 def test_counts_what_river_counts_in_the_same_order(name, delay):
-    size = SIZES.get(name, 200)
+    size = SIZES.get(name, 100)
     labels = FEW if name == "ProbabilisticClassifierChain" else ORDER
     counted, expected = both(MODELS[name], lambda: yeast(size, labels), delay=delay)
     assert counted.examples > 0 or delay == 10**6  # then some have learnt nothing before they are asked
@@ -134,7 +134,7 @@ def test_counts_what_river_counts_with_moments(time, delay):
     def model() -> object:
         return discarding(MODELS["ClassifierChain"]())
 
-    counted, expected = both(model, lambda: timed(200), time=time, delay=delay)
+    counted, expected = both(model, lambda: timed(100), time=time, delay=delay)
     assert counted.to_bytes() == expected.to_bytes()
 
 
@@ -240,15 +240,15 @@ def test_a_label_predicted_as_none_is_not_predicted():
 @pytest.mark.parametrize("threshold", [0.3, dict.fromkeys(ORDER, 0.4) | {"Class3": 0.05}], ids=["one", "per label"])
 def test_scores_with_a_threshold_equal_a_loop_written_out(name, predict, threshold):
     model, expected = MODELS[name](), se.Evaluator(threshold=threshold)
-    for x, y in yeast(150):
+    for x, y in yeast(80):
         scores = {label: outcomes[True] for label, outcomes in model.predict_proba_one(x).items()}
         if scores:
             expected.update(y, scores)
         model.learn_one(x, y)
     counted = se.Evaluator(threshold=threshold)
-    se.progressive_evaluate(yeast(150), MODELS[name](), counted, predict=predict)
+    se.progressive_evaluate(yeast(80), MODELS[name](), counted, predict=predict)
     assert counted.to_bytes() == expected.to_bytes()
-    labels = se.progressive_evaluate(yeast(150), MODELS[name](), se.Evaluator(threshold=threshold), predict="labels")
+    labels = se.progressive_evaluate(yeast(80), MODELS[name](), se.Evaluator(threshold=threshold), predict="labels")
     assert labels.get() != counted.get()
 
 
