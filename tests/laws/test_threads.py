@@ -70,6 +70,12 @@ def explorers(feed: Feed, titles: Iterable[str]) -> dict[str, Explorer]:
     }
 
 
+@cache
+def of_decisions(title: str) -> Explorer:
+    """What is tried of a holder of decisions, whose places other kinds pass too."""
+    return explorers(FEEDS["decisions"], [title])[title]
+
+
 @pytest.mark.parametrize("name", FEEDS)
 def test_two_calls_at_once_come_to_what_one_after_the_other_would(
     name: str, record_property: Callable[[str, object], None]
@@ -83,7 +89,7 @@ def test_two_calls_at_once_come_to_what_one_after_the_other_would(
     else:
         for title, explorer in tried.items():
             if name != "decisions":
-                explorer.skip(explorers(FEEDS["decisions"], [title])[title])
+                explorer.skip(of_decisions(title))
             explorer.try_each_place(draw, FRACTIONS.get(name, 0.15))
     points = sum(explorer.tried for explorer in tried.values())
     left = sum(explorer.size() - explorer.tried if FULL else explorer.left for explorer in tried.values())
