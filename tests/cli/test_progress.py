@@ -87,7 +87,7 @@ def started(
     folder: Path, args: list[str], command: str = "evaluate", **streams: object
 ) -> Iterator[subprocess.Popen[bytes]]:
     chosen = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-    chosen |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": os.pathsep.join(sys.path)}
+    chosen |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
     process = subprocess.Popen([*COMMAND, command, *args], cwd=folder, env=chosen, **streams)
     try:
         yield process
