@@ -338,8 +338,8 @@ def thresholds(
         write_output(thresholds_file, json_bytes({"metric": name, "thresholds": records}))
     with written_to(options["output"]):
         if not write_rows("thresholds", THRESHOLDS, choices, how, raw=raw, metric=name):
-            texts = [(*row[:3], "" if best[row[0]].exact else f"at most {row[3]:.4f}") for row in choices]
-            columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), texts)
+            rows = [(*row[:3], "" if best[row[0]].exact else f"at most {row[3]:.4f}") for row in choices]
+            columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
             show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline, how)
     return 130 if stopped else 0
 

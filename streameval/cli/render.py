@@ -104,7 +104,7 @@ def show(document: Document, how: Format, *, top: int = 20, raw: bool = False, s
     else:
         labels = set(_first(parts[0], top, document.ordered))
         rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
-        sys.stdout.write(_markdown([(names, 3, _texts_of(rows), _omitted_labels(parts[0], top))]))
+        sys.stdout.write(_markdown([(names, 3, _markdown_rows(rows), _omitted_labels(parts[0], top))]))
     for metric, reasons in numbers_of(parts[0])["undefined"].items() if how in (Format.csv, Format.markdown) else ():
         note(f"{metric} is undefined{f': {reasons}' if isinstance(reasons, str) else ' for some labels'}")
 
@@ -112,7 +112,7 @@ def show(document: Document, how: Format, *, top: int = 20, raw: bool = False, s
 def show_tables(tables: list[Table], headline: str, how: Format) -> None:
     """Write tables to standard output, for people."""
     if how is Format.markdown:
-        sys.stdout.write(_markdown(map(_texts, tables)))
+        sys.stdout.write(_markdown(map(_markdown_table, tables)))
     else:
         console = console_of(sys.stdout)
         console.print(drawn(tables, headline, console))
@@ -356,7 +356,7 @@ def _cells(column: Column, text_of: Callable[[object], str] = printable) -> list
     return [printable(column.name), *map(text, column.values)]
 
 
-def _texts(table: Table) -> tuple[Sequence[str], int, Iterable[Sequence[str]], str]:
+def _markdown_table(table: Table) -> tuple[Sequence[str], int, Iterable[Sequence[str]], str]:
     """The names of the columns, how many stand to the left, the rows, and what is said below."""
     columns = [
         _cells(column, partial(label_text, mixed=any(not isinstance(each, str) for each in column.values)))
@@ -371,10 +371,10 @@ def _markdown(tables: Iterable[tuple[Sequence[str], int, Iterable[Sequence[str]]
     for names, lefts, rows, caption in tables:
         columns = []
         for at, cells in enumerate(zip(names, *rows, strict=True)):
-            name, *texts = map(markdown_cell, cells)
-            width, left = max(3, len(name), *map(len, texts)) if texts else max(3, len(name)), at < lefts
+            name, *entries = map(markdown_cell, cells)
+            width, left = max(3, len(name), *map(len, entries)) if entries else max(3, len(name)), at < lefts
             rule = "-" * width if left else "-" * (width - 1) + ":"
-            columns.append([text.ljust(width) if left else text.rjust(width) for text in (name, rule, *texts)])
+            columns.append([entry.ljust(width) if left else entry.rjust(width) for entry in (name, rule, *entries)])
         lines += ["", *(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))]
         lines += ["", caption] if caption else []
     return "\n".join(lines).lstrip("\n") + "\n"
@@ -402,7 +402,7 @@ def _cells_of(rows: Iterable[Row], *, raw: bool) -> Iterator[list[str]]:
         yield [csv_cell(scope, raw=raw), cell, metric, *map(csv_cell, values)]
 
 
-def _texts_of(rows: Sequence[Row]) -> Iterator[list[str]]:
+def _markdown_rows(rows: Sequence[Row]) -> Iterator[list[str]]:
     mixed = any(isinstance(label, int) for _, label, _, _ in rows)
     for scope, label, metric, number in rows:
         text = "" if label is None else label_text(label, mixed=mixed)

@@ -248,10 +248,10 @@ def _tight(scope: str) -> str:
     return re.sub(r"\s*([=,])\s*", r"\1", scope.strip())
 
 
-def checks_of(texts: list[str] | None, *, change: bool = False) -> list[Check]:
+def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]:
     """The checks that options name; of ``change`` of a metric, or of its value."""
     checks = []
-    for text in texts or ():
+    for text in strings or ():
         match = _CHECK.fullmatch(text)
         if match is None or bool(match["change"]) != change:
             forms = ("change(f1_micro) < -0.01",) if change else ("f1_micro < 0.7", "f1_micro[region=us] < 0.6")

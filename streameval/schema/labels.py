@@ -96,7 +96,7 @@ class LabelIndex:
         self.fixed = len(self.labels) if fixed is None else fixed
         self._order: IntArray | None = None
         self.guard = commit.Guard()
-        self._made: dict[str, dict[Key, int]] = {}
+        self._made: list[dict[Key, int]] = []
         self.limit, self.look = limit, self.fixed + (IDENTIFIERS if limit is None else limit)
         if self.labels:
             self.__class__ = _Unindexed
@@ -189,6 +189,7 @@ class _Unindexed(LabelIndex):
     def __getattr__(self, name: str) -> Any:
         if name not in ("columns", "known"):
             raise AttributeError(name)
-        columns = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=False))  # labels may follow meanwhile
-        self._index(self._made.setdefault("columns", columns))  # the same for all threads
+        labels = self.labels  # which may follow meanwhile
+        self._made.append(dict(zip(keys_of(labels), range(len(labels)), strict=False)))
+        self._index(self._made[0])  # the same for all threads
         return getattr(self, name)

@@ -83,19 +83,19 @@ def cut_distinct(names: Sequence[str], width: int) -> list[str]:
     for name in dict.fromkeys(names):
         short = name if len(name) <= width else f"{name[: width - 1 - tail]}…{name[-tail:]}"
         groups.setdefault(short, []).append(name)
-    texts = {name: name for name in names if len(name) <= width}
-    used = {*texts}
+    shortened = {name: name for name in names if len(name) <= width}
+    used = {*shortened}
     for short, group in groups.items():
         shared = commonprefix(group)  # noqa: RUF071  # of letters, which is meant
         differ = max(width // 3, len(shared.rstrip("0123456789")))
-        for number, name in enumerate((name for name in group if name not in texts), 2):
+        for number, name in enumerate((name for name in group if name not in shortened), 2):
             text = short if len(group) == 1 else cut(f"{name[: width // 3]}…{name[differ:]}", width)
             while text in used:
                 text = f"{name[: width - 1 - len(str(number))]}…{number}"
                 number += 1
             used.add(text)
-            texts[name] = text
-    return [texts[name] for name in names]
+            shortened[name] = text
+    return [shortened[name] for name in names]
 
 
 def number_of(count: int, noun: str) -> str:

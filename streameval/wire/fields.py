@@ -154,9 +154,9 @@ class Sink(list["bytes | Iterator[bytes]"]):
         else:
             self.append(chain.from_iterable(_pieces_of_column(column, least) for column in table.T))
 
-    def blocks(self, blocks: Iterable[Sequence[Numbers]], count: int, kept: Collection[int] = ()) -> None:
+    def blocks(self, blocks: Iterable[Sequence[Numbers]], count: int, stored: Collection[int] = ()) -> None:
         """How many rows, then each column; blocks are iterated over anew for each that is not kept."""
-        self.append(_pieces_of_blocks(blocks, count, kept))
+        self.append(_pieces_of_blocks(blocks, count, stored))
 
     def integer(self, value: int) -> None:
         """An integer of any size that is not negative."""
@@ -192,18 +192,18 @@ def _pieces_of_column(column: IntArray | Int32Array, least: int) -> Iterator[byt
         yield _packed(column[at : at + ROWS], width)
 
 
-def _pieces_of_blocks(blocks: Iterable[Sequence[Numbers]], count: int, kept: Collection[int]) -> Iterator[bytes]:
+def _pieces_of_blocks(blocks: Iterable[Sequence[Numbers]], count: int, stored: Collection[int]) -> Iterator[bytes]:
     few = list(islice(blocks, 2))
     if len(few) < 2:
-        blocks, kept = few, range(count)
+        blocks, stored = few, range(count)
     del few
     columns = [Blocks() for _ in range(count)]
     for block in blocks:
         for place, (column, numbers) in enumerate(zip(columns, block, strict=True)):
-            column.add(numbers, keep=place in kept)
+            column.add(numbers, keep=place in stored)
     yield varint(columns[0].size)
     for place, column in enumerate(columns):
-        yield from column.pieces(() if place in kept else (block[place] for block in blocks))
+        yield from column.pieces(() if place in stored else (block[place] for block in blocks))
 
 
 class Blocks:

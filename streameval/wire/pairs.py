@@ -49,7 +49,7 @@ def put_pairs(sink: Sink, content: PairContent) -> None:
     for kind in kinds:
         sink.blocks(Again(partial(_columns_of, content.pairs[kind](), kind)), 3 + _FRACTIONS.get(kind, 0))
     if "labelsets" in content.parts:
-        sink.blocks(Again(partial(_columns_of_sets, content.sets())), 3, kept=(0, 2))
+        sink.blocks(Again(partial(_columns_of_sets, content.sets())), 3, stored=(0, 2))
     blocks = chain(chain.from_iterable(content.pairs[kind]() for kind in kinds), content.sets())
     sink.weights(content.scale, chain.from_iterable(weights for *_, weights in blocks))
 

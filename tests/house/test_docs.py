@@ -17,7 +17,7 @@ import streameval as se
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+DOCUMENTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_every_page_is_in_the_navigation_once(website):
     assert len(listed) == len(set(listed))
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_link_leads_somewhere(website, path):
     for address in links(path):
         place, _, anchor = address.partition("#")

@@ -25,7 +25,7 @@ def matrix_of(names: list, examples: list[tuple[set, set]]) -> pairs.Matrix:
 SOME = [({"a"}, {"a"}), ({"a"}, {"b"}), ({"a"}, {"a"}), ({"b"}, {"b"}), ({"b", "c"}, set()), (set(), {"c"})]
 
 
-def texts(ax: object) -> dict[tuple[int, int], str]:
+def numbers_in(ax: object) -> dict[tuple[int, int], str]:
     return {(round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in ax.texts}
 
 
@@ -42,7 +42,7 @@ def test_a_confusion_matrix_names_its_labels_and_says_its_fractions():
     ax = drawn(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME), title="A title"))
     assert names(ax, "x") == names(ax, "y") == ["a", "b", "c", "no label"]
     cells = {(0, 0): "67%", (0, 1): "33%", (1, 1): "50%", (1, 3): "50%", (2, 3): "100%", (3, 2): "100%"}
-    assert texts(ax) == cells
+    assert numbers_in(ax) == cells
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left")) == ("predicted label", "true label", "A title")
     image = ax.images[0]
     assert image.get_clim() == (0, 1)
@@ -56,7 +56,7 @@ def test_a_confusion_matrix_names_its_labels_and_says_its_fractions():
 
 def test_a_confusion_matrix_of_sums_is_not_in_per_cent():
     ax = drawn(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME * 2), normalize=None))
-    assert texts(ax)[0, 0] == "4"
+    assert numbers_in(ax)[0, 0] == "4"
     assert ax.figure.axes[-1].get_ylabel() == "examples"
     assert ax.images[0].get_clim() == (0, 4)
 
@@ -91,10 +91,10 @@ def test_cooccurrence_shows_the_lower_half_once_and_no_diagonal():
     ax = drawn(plot_cooccurrence(pairs.cooccurrence(state), title="Together"))
     assert names(ax, "y") == ["b", "c"]
     assert names(ax, "x") == ["a", "b"]
-    assert texts(ax) == {(0, 0): "2", (1, 0): "1", (1, 1): "1"}
+    assert numbers_in(ax) == {(0, 0): "2", (1, 0): "1", (1, 1): "1"}
     both = drawn(plot_cooccurrence(pairs.cooccurrence(state, side="both")))
     assert names(both, "y") == ["a", "b", "c"]
-    assert texts(both) == {(0, 2): "2", (1, 2): "2"}
+    assert numbers_in(both) == {(0, 2): "2", (1, 2): "2"}
     assert both.get_xlabel() == "predicted label"
 
 
@@ -163,7 +163,7 @@ def test_an_evaluator_is_drawn_as_what_is_read_of_it():
     table = ev._view("pairs", "this")
 
     def same(one: object, other: object) -> bool:
-        return texts(drawn(one)) == texts(drawn(other)) != {}
+        return numbers_in(drawn(one)) == numbers_in(drawn(other)) != {}
 
     assert same(plot_confusion_matrix(ev), plot_confusion_matrix(pairs.confusion_matrix(table, values="shares")))
     for values in ("counts", "contributions"):

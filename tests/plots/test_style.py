@@ -25,8 +25,8 @@ def test_numbers_are_short(value: float, text: str):
 
 
 def test_fractions_are_per_cent():
-    texts = [parts.short(value, fraction=True) for value in (0.0, 1e-9, 0.0049, 0.0051, 0.674, 1.0)]
-    assert texts == ["", "<1%", "<1%", "1%", "67%", "100%"]
+    rounded = [parts.short(value, fraction=True) for value in (0.0, 1e-9, 0.0049, 0.0051, 0.674, 1.0)]
+    assert rounded == ["", "<1%", "<1%", "1%", "67%", "100%"]
 
 
 def luminance_of(colours: np.ndarray) -> np.ndarray:

@@ -141,10 +141,10 @@ def test_long_names_are_cut_to_names_that_stay_different():
 @example(["a" * 30 + "b" * 30 + letter + "b" * 30 + "a" * 30 for letter in "xyz"] + ["aaa…bbb"], 8)
 @given(st.lists(st.text("ab…2", max_size=30)), st.integers(8, 24))
 def test_names_cut_in_the_middle_stay_different(names: list[str], width: int):
-    texts = dict(zip(names, cut_distinct(names, width), strict=True))
-    assert max(map(len, texts.values()), default=0) <= width
-    assert len(set(texts.values())) == len(texts)
-    assert all(text == name for name, text in texts.items() if len(name) <= width)
+    shortened = dict(zip(names, cut_distinct(names, width), strict=True))
+    assert max(map(len, shortened.values()), default=0) <= width
+    assert len(set(shortened.values())) == len(shortened)
+    assert all(text == name for name, text in shortened.items() if len(name) <= width)
 
 
 def test_of_a_long_name_both_ends_stay():

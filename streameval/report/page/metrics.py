@@ -256,13 +256,13 @@ def _worst(columns: dict[str, Any], errors: list[float]) -> str:
         return ""
     ranked = largest_first(errors)
     count = next(at for at, half in enumerate(accumulate(errors[row] for row in ranked), 1) if half * 2 >= total)
-    texts = cut_distinct([str(columns["label"][row]) for row in ranked[:_WORST]], 40)
+    shortened = cut_distinct([str(columns["label"][row]) for row in ranked[:_WORST]], 40)
     most = errors[ranked[0]]
     items = "".join(
         f'<li style="--fn:{columns["FN"][row] / most:.3f};--fp:{columns["FP"][row] / most:.3f}">'
         f'<bdi title="{escaped(str(columns["label"][row]))}">{escaped(text)}</bdi> <b>{count_text(errors[row])}</b> '
         f"<small>{count_text(columns['FN'][row])} FN, {count_text(columns['FP'][row])} FP</small></li>"
-        for row, text in zip(ranked, texts, strict=False)
+        for row, text in zip(ranked, shortened, strict=False)
         if errors[row]
     )
     half = f"Errors: {count_text(total)}. Half of them fall on {number_of(count, 'label')}."

@@ -32,10 +32,10 @@ def pair_section(report: Report) -> Section | None:
     values, parts = _sums(matrix), matrix.values("true")
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
     drawn, few = _drawn(matrix, values, wrong)
-    texts = cut_distinct([names[at] for at in drawn], _NAME)
+    shortened = cut_distinct([names[at] for at in drawn], _NAME)
     cell = min(3.0, max(1.75, 30 / len(drawn)))
     table = _table(matrix, names, values, parts, wrong, max(6, len(drawn) + 3))
-    heat = _heat(matrix, names, values, parts, drawn, texts, f"--cell:{cell:.2f}rem", few)
+    heat = _heat(matrix, names, values, parts, drawn, shortened, f"--cell:{cell:.2f}rem", few)
     above = f'{_MEANING}<div class="side-by-side pairs">{heat}<div>'
     return table_section("Confusion", table, above, "</div></div>", name="confusion")
 
@@ -81,7 +81,7 @@ def _heat(
     values: FloatArray,
     parts: FloatArray,
     drawn: list[int],
-    texts: list[str],
+    shortened: list[str],
     style: str,
     few: str,
 ) -> str:
@@ -98,7 +98,7 @@ def _heat(
         return f'<td class="{marks}" style="--v:{fraction**0.5:.3f}"{title}>{text}</td>'
 
     heads = body = ""
-    for row, text in zip(drawn, texts, strict=True):
+    for row, text in zip(drawn, shortened, strict=True):
         title, name = escaped(names[row]), f"<bdi>{escaped(text)}</bdi>"
         heads += f'<th scope="col" title="{title}"><span>{name}</span></th>'
         body += f'<tr><th scope="row" title="{title}">{name}</th>{"".join(cell(row, each) for each in drawn)}</tr>'

@@ -51,14 +51,14 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
     if not rows:
         return None
     rows.sort(key=lambda row: (row[2] < _FEW, row[5]))
-    names, labels, sizes, values, others, changes = zip(*rows, strict=True)
+    names, labels, sizes, values, overall, changes = zip(*rows, strict=True)
     few = f"; * has fewer than {_FEW} true examples" if min(sizes) < _FEW else ""
     columns = [
         Column("slice", "label", [cut(name, LONGEST) for name in names]),
         Column("label", "text", label_strings(labels)),
         Column("support", "count", sizes, "examples of the slice in which the label is true", few=_FEW),
         Column("F1", "bar", values),
-        Column("F1 of all", "fraction", others, "that of the label in all examples"),
+        Column("F1 of all", "fraction", overall, "that of the label in all examples"),
         Column("change", "change", changes, "F1 minus that of all", full=max(map(abs, changes)) or 1.0),
     ]
     caption = f"F1 of each label in each slice, the furthest below that of all examples first{few}"
@@ -139,8 +139,8 @@ def _scatter(runs: Runs, columns: Sequence[Column], word: str) -> str:
     chart.note = f"Each dot is a label. Above the line {second.title} is greater."
     chart.guide([0, 1], [0, 1])
     chart.dots(across, up, "labels", rows)
-    texts = cut_distinct([str(names[row]) for row in rows[:_NAMED]], 20)
-    chart.names(across[:_NAMED], up[:_NAMED], texts, 0.018)
+    shortened = cut_distinct([str(names[row]) for row in rows[:_NAMED]], 20)
+    chart.names(across[:_NAMED], up[:_NAMED], shortened, 0.018)
     return chart.html()
 
 

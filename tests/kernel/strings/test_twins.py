@@ -71,7 +71,7 @@ def agree(array: pa.Array) -> None:
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 @settings(max_examples=cases(200), deadline=None)
 @given(st.data())
-def test_texts_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataObject):
+def test_strings_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataObject):
     alphabet = data.draw(st.sampled_from(["a", "ab", "a\0", "ä€😀", "abcdefgh"]))
     few = data.draw(st.lists(st.text(alphabet, max_size=40), min_size=1, max_size=12))
     array = pa.array(data.draw(st.lists(st.sampled_from(few), min_size=1, max_size=60)), kind)
@@ -80,24 +80,24 @@ def test_texts_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataO
 
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
-def test_texts_that_differ_in_one_byte_or_in_length_only_are_distinguished(kind: pa.DataType):
-    texts = ["x" * length for length in range(41)]
-    texts += ["x" * place + "y" + "x" * (length - place - 1) for length in range(41) for place in range(length)]
-    texts += ["\0" * length for length in range(41)]
+def test_strings_that_differ_in_one_byte_or_in_length_only_are_distinguished(kind: pa.DataType):
+    strings = ["x" * length for length in range(41)]
+    strings += ["x" * place + "y" + "x" * (length - place - 1) for length in range(41) for place in range(length)]
+    strings += ["\0" * length for length in range(41)]
     rng = np.random.default_rng(0)
-    for some in (texts, texts[:7], texts[-7:]):
+    for some in (strings, strings[:7], strings[-7:]):
         agree(pa.array([some[place] for place in rng.integers(0, len(some), 5_000)], kind))
 
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 @pytest.mark.parametrize("prefix", ["", "a prefix longer than sixteen bytes "])
-def test_so_many_texts_that_tables_grow_are_distinguished(kind: pa.DataType, prefix: str):
+def test_so_many_strings_that_tables_grow_are_distinguished(kind: pa.DataType, prefix: str):
     numbers = np.random.default_rng(1).permutation(np.tile(np.arange(17_000), 2))
     agree(pa.array([f"{prefix}{number}" for number in numbers.tolist()], kind).slice(3))
 
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
-def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
+def test_no_strings_at_all_have_no_codes(kind: pa.DataType):
     for array in (pa.array([], kind), pa.array(["a", "b"], kind).slice(2), pa.array(["", ""], kind)):
         assert encoded(array, "y_true")[1] == array.dictionary_encode().dictionary.to_pylist()
     bare = pa.Array.from_buffers(
@@ -108,7 +108,7 @@ def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("offsets", [[-1, 2], [0, 3, 2], [0, 4], [4], [-1], [0, 2**31 - 1], [2, 1, 3], []], ids=str)
-def test_offsets_that_do_not_bound_texts_are_reported(offsets: list[int], kind: type):
+def test_offsets_that_do_not_bound_strings_are_reported(offsets: list[int], kind: type):
     for twin in TWINS:
         assert twin.string_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
 
@@ -131,11 +131,11 @@ def test_what_stands_behind_a_short_text_in_its_view_does_not_matter():
 
 
 @pytest.mark.parametrize("length", [13, 16, 17, 100])
-def test_long_texts_are_equal_wherever_they_stand(length: int):
-    texts = [np.arange(length + 5, dtype=np.uint8), np.arange(2, length + 2, dtype=np.uint8), np.zeros(0, np.uint8)]
+def test_long_strings_are_equal_wherever_they_stand(length: int):
+    strings = [np.arange(length + 5, dtype=np.uint8), np.arange(2, length + 2, dtype=np.uint8), np.zeros(0, np.uint8)]
     same = view(length, b"\2\3\4\5", 0, 2), view(length, b"\2\3\4\5", 1, 0)
     for twin in TWINS:
-        codes, firsts = twin.view_codes(views_of(view(length, b"\0\1\2\3", 0, 0), *same), texts)
+        codes, firsts = twin.view_codes(views_of(view(length, b"\0\1\2\3", 0, 0), *same), strings)
         assert (codes.tolist(), firsts.tolist()) == ([0, 1, 1], [0, 1])
 
 
@@ -150,10 +150,10 @@ def test_views_of_nothing_are_reported(wrong: bytes):
         assert twin.view_codes(views_of(view(13, b"\0" * 4, 0, 7), wrong), buffers) is None
     if int(pa.__version__.split(".")[0]) < 19:  # which makes no views of several buffers
         return
-    texts = pa.Array.from_buffers(pa.string_view(), 1, [None, pa.py_buffer(wrong), *map(pa.py_buffer, buffers)])
+    strings = pa.Array.from_buffers(pa.string_view(), 1, [None, pa.py_buffer(wrong), *map(pa.py_buffer, buffers)])
     ev = se.Evaluator()
     with pytest.raises(InputError, match="y_true is damaged: the offsets of its strings"):
-        ev.update_many(pa.LargeListArray.from_arrays(pa.array([0, 1], pa.int64()), texts), [["a"]])
+        ev.update_many(pa.LargeListArray.from_arrays(pa.array([0, 1], pa.int64()), strings), [["a"]])
     assert ev == se.Evaluator()
 
 
@@ -165,14 +165,14 @@ def damaged(offsets: list[int], kind: pa.DataType, length: int) -> pa.Array:
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @pytest.mark.parametrize("offsets", [[0, 4, 2, 6], [0, 900, 2, 6], [0, -9, 2, 6]], ids=str)
-def test_damaged_texts_are_refused_as_labels_and_as_slices(offsets: list[int], kind: pa.DataType):
-    texts = damaged(offsets, kind, 3)
-    lists = pa.LargeListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int64()), texts)
+def test_damaged_strings_are_refused_as_labels_and_as_slices(offsets: list[int], kind: pa.DataType):
+    strings = damaged(offsets, kind, 3)
+    lists = pa.LargeListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int64()), strings)
     ev, sliced = se.Evaluator(), se.Sliced(se.F1(), by="region")
     with pytest.raises(InputError, match="y_true is damaged: the offsets of its strings"):
         ev.update_many(lists, [["a"]] * 3)
     with pytest.raises(InputError, match=r"where\['region'\] is damaged: the offsets of its strings"):
-        sliced.update_many([["a"]] * 3, [["a"]] * 3, where={"region": texts})
+        sliced.update_many([["a"]] * 3, [["a"]] * 3, where={"region": strings})
     assert ev == se.Evaluator()
     assert not sliced.examples
 
@@ -180,10 +180,10 @@ def test_damaged_texts_are_refused_as_labels_and_as_slices(offsets: list[int], k
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 def test_bytes_that_are_no_text_are_refused(kind: pa.DataType):
     offsets = pa.py_buffer(np.array([0, 1, 3], np.int32 if kind == pa.string() else np.int64))
-    texts = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
+    strings = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
     with pytest.raises(InputError, match="y_true is damaged: it holds a string that is not UTF-8"):
-        encoded(texts, "y_true")
-    for array in (texts, pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), texts)):
+        encoded(strings, "y_true")
+    for array in (strings, pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), strings)):
         sliced = se.Sliced(se.F1(), by="region")
         with pytest.raises(InputError, match=r"where\['region'\] is damaged: it holds a string that is not UTF-8"):
             sliced.update_many([["a"]] * len(array), [["a"]] * len(array), where={"region": array})
@@ -192,25 +192,25 @@ def test_bytes_that_are_no_text_are_refused(kind: pa.DataType):
             se.Evaluator().update_many(lists, [["a"]])
 
 
-def row_of(texts: list[str], form: int) -> Any:
+def row_of(strings: list[str], form: int) -> Any:
     """Texts as a list, or as an array of objects that lie in a row, apart or backwards."""
     if form == 0:
-        return texts
-    row = np.empty(2 * len(texts), object)
-    row[::2] = texts
-    return row[::2].copy() if form == 1 else row[::2] if form == 2 else np.array([*texts[::-1]], object)[::-1]
+        return strings
+    row = np.empty(2 * len(strings), object)
+    row[::2] = strings
+    return row[::2].copy() if form == 1 else row[::2] if form == 2 else np.array([*strings[::-1]], object)[::-1]
 
 
 @settings(max_examples=cases(200), deadline=None)
 @given(st.lists(st.tuples(st.lists(st.sampled_from(["", "a", "b", "ä\0", "x" * 30, "\ud800"])), st.integers(0, 3))))
-def test_lists_and_arrays_of_texts_have_the_codes_of_their_first_occurrences(input_rows: list[tuple[list[str], int]]):
-    rows = [row_of(texts, form) for texts, form in input_rows]
-    flat = [text for texts, _ in input_rows for text in texts]
+def test_lists_and_arrays_of_strings_have_the_codes_of_their_first_occurrences(input_rows: list[tuple[list[str], int]]):
+    rows = [row_of(strings, form) for strings, form in input_rows]
+    flat = [text for strings, _ in input_rows for text in strings]
     names = list(dict.fromkeys(flat))
     for twin in TWINS:
         ends, codes, result = twin.listed_codes(rows)
         assert (ends.dtype, codes.dtype) == (np.int64, np.int32)
-        assert ends.tolist() == list(np.cumsum([0] + [len(texts) for texts, _ in input_rows]))
+        assert ends.tolist() == list(np.cumsum([0] + [len(strings) for strings, _ in input_rows]))
         assert result == names
         assert [names[code] for code in codes.tolist()] == flat
 
@@ -229,16 +229,16 @@ class Text(str):
 @pytest.mark.parametrize("other", [
     None, "a", ("a",), {"a"}, 7, [7], [None], [b"a"], [["a"]], [np.str_("a")], [Text("a")], np.array(["a"]),
     np.zeros(0), np.array([7], object), np.empty(3, object), np.array([["a"]], object), np.array("a", object),
-    np.array([(0, "a")], [("packed", "i1"), ("texts", "O")])["texts"],
+    np.array([(0, "a")], [("packed", "i1"), ("strings", "O")])["strings"],
 ], ids=repr)  # fmt: skip
-def test_what_is_not_lists_of_texts_has_no_codes(other: object):
+def test_what_is_not_lists_of_strings_has_no_codes(other: object):
     for twin in TWINS:
         assert twin.listed_codes([other]) is None
         assert twin.listed_codes([["a"], np.array(["a"], object), other]) is None
 
 
 @pytest.mark.parametrize("times", [1, 16, 32])
-def test_more_texts_than_memory_could_hold_codes_for_are_too_many(times: int):
+def test_more_strings_than_memory_could_hold_codes_for_are_too_many(times: int):
     endless = np.broadcast_to(np.array(["a"], object), (2**59,))
     ev = se.Evaluator()
     with pytest.raises(MemoryError):
@@ -422,5 +422,5 @@ for length in range(41):
 
 @needs_compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is guarded with mprotect")
-def test_nothing_is_read_before_or_behind_texts_and_lists():
+def test_nothing_is_read_before_or_behind_strings_and_lists():
     subprocess.run([sys.executable, "-c", GUARDED], check=True, env={**os.environ, "STREAMEVAL_KERNEL": "compiled"})

@@ -38,7 +38,7 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
+        self.contents: list[str] = []
         self.open: list[int] = []
         self.comments = 0
         self.feed(text)
@@ -48,7 +48,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert len(dict(attrs)) == len(attrs), attrs
         self.elements.append((tag, dict(attrs)))
-        self.texts.append("")
+        self.contents.append("")
         if tag not in VOID:
             self.open.append(len(self.elements) - 1)
 
@@ -60,7 +60,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         for element in self.open:
-            self.texts[element] += data
+            self.contents[element] += data
 
     def handle_comment(self, data: str) -> None:
         self.comments += 1
@@ -68,7 +68,7 @@ class Page(HTMLParser):
     def all(self, tag: str, **wanted: str) -> list[tuple[dict[str, str | None], str]]:
         return [
             (attributes, text)
-            for (name, attributes), text in zip(self.elements, self.texts, strict=True)
+            for (name, attributes), text in zip(self.elements, self.contents, strict=True)
             if name == tag and all(attributes.get(key) == value for key, value in wanted.items())
         ]
 
@@ -87,7 +87,7 @@ class Page(HTMLParser):
         """The texts of the rows that are written."""
         result: list[list[str]] = []
         inside = False
-        for (tag, attributes), text in zip(self.elements, self.texts, strict=True):
+        for (tag, attributes), text in zip(self.elements, self.contents, strict=True):
             if tag == "table":
                 inside = attributes.get("data-table") == table
             elif inside and tag == "tr":
