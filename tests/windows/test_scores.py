@@ -221,8 +221,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("ties", ["shared", "last"])
+@pytest.mark.parametrize(("weighted", "ties"), [(False, "shared"), (True, "last")])
 def test_every_form_of_scores_is_remembered(form: str, weighted: bool, ties: str):
     rng = np.random.default_rng(5)
     setup: dict[str, Any] = {"threshold": 0.5, "nan": "missing", "keep": KEEP, "ties": ties, **FORMS[form]}
