@@ -29,7 +29,7 @@ cdef extern from "curves/rows.h" nogil:
         int kind
     ctypedef struct se_merge:
         se_label* labels
-        se_label* others
+        se_label* added
         const int64_t* place
         ptrdiff_t width
     int64_t se_common(const se_moments*)
@@ -193,7 +193,7 @@ cdef class Bins:
             check_columns(place, self.width)
             merge.all.width = min(other.width, place.shape[0])
             merge.all.place = &place[0] if merge.all.width else NULL
-        merge.all.labels, merge.all.others = self.labels, other.labels
+        merge.all.labels, merge.all.added = self.labels, other.labels
         if sign < 0:
             fits = se_merge_included(&merge.all, self.width, self.n - other.n)
         elif self.n + other.n > SE_MOST:
@@ -392,7 +392,7 @@ cdef class Merge:
 
 cdef void commit_merge(void* data) noexcept:
     cdef Merge merge = <Merge>data
-    merge.all.labels, merge.all.others = merge.bins.labels, merge.other.labels  # which may have moved
+    merge.all.labels, merge.all.added = merge.bins.labels, merge.other.labels  # which may have moved
     if not se_merge_labels(&merge.all, merge.sign):
         abort()
     merge.bins.n += merge.sign * merge.other.n

@@ -270,7 +270,7 @@ static ptrdiff_t se_settle_columns(se_label *labels, const int64_t *columns, ptr
 
 /* All that other labels hold, on its way into labels, or out of them. They may be the same. */
 typedef struct {
-    se_label *labels, *others;
+    se_label *labels, *added;
     const int64_t *place; /* of the others among the labels; NULL if they stand alike */
     ptrdiff_t width;
 } se_merge;
@@ -281,10 +281,10 @@ SE_INLINE se_label *se_target(const se_merge *m, ptrdiff_t column) {
 
 /* The next table of the others that may hold scores, and the one where they go. 0 behind the last. Start at -1. */
 SE_INLINE int se_next(const se_merge *m, ptrdiff_t *at, se_table **to, se_table **from) {
-    while (++*at < 2 * m->width && !m->others[*at / 2].binned) continue;
+    while (++*at < 2 * m->width && !m->added[*at / 2].binned) continue;
     if (*at >= 2 * m->width) return 0;
     *to = se_target(m, *at / 2)->table + *at % 2;
-    *from = m->others[*at / 2].table + *at % 2;
+    *from = m->added[*at / 2].table + *at % 2;
     return 1;
 }
 
@@ -295,7 +295,7 @@ static int se_merge_fits(const se_merge *m, int sign) {
     se_table *to, *from;
     int fits = 1;
     for (ptrdiff_t at = -1; fits > 0 && se_next(m, &at, &to, &from);) {
-        if (sign > 0 && se_target(m, at / 2)->binned <= SE_MOST - m->others[at / 2].binned) continue;
+        if (sign > 0 && se_target(m, at / 2)->binned <= SE_MOST - m->added[at / 2].binned) continue;
         fits = se_settle(to, &counter) && se_settle(from, &counter) ? se_fits(to, from, sign) : -1;
     }
     se_drop_counter(&counter);
@@ -308,8 +308,8 @@ static int se_merge_included(const se_merge *m, ptrdiff_t labels, int64_t left) 
     int64_t *leaving = (int64_t *)calloc((size_t)labels, sizeof(int64_t));
     if (!leaving) return -1;
     for (ptrdiff_t column = 0; column < m->width; column++) {
-        leaving[se_target(m, column) - m->labels] += se_mentioned(m->others + column);
-        for (int i = 0; i < 3; i++) fits &= se_target(m, column)->side[i] >= m->others[column].side[i];
+        leaving[se_target(m, column) - m->labels] += se_mentioned(m->added + column);
+        for (int i = 0; i < 3; i++) fits &= se_target(m, column)->side[i] >= m->added[column].side[i];
     }
     if (fits) fits = se_merge_fits(m, -1);
     for (ptrdiff_t column = 0; column < labels && fits > 0; column++)
@@ -340,8 +340,8 @@ static int se_merge_labels(const se_merge *m, int sign) {
     for (ptrdiff_t at = -1; se_next(m, &at, &to, &from);)
         if (!se_unite(to, from, sign)) return 0;
     for (ptrdiff_t column = 0; column < m->width; column++) {
-        se_target(m, column)->binned += sign * m->others[column].binned;
-        for (int i = 0; i < 3; i++) se_target(m, column)->side[i] += sign * m->others[column].side[i];
+        se_target(m, column)->binned += sign * m->added[column].binned;
+        for (int i = 0; i < 3; i++) se_target(m, column)->side[i] += sign * m->added[column].side[i];
     }
     return 1;
 }

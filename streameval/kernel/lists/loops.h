@@ -7,6 +7,29 @@
 
 #define SE_DAMAGED -2
 
+/* Whether the places from `first` to `last` are below their limit, and how often one does not exceed the one before. Only
+   where offsets are known to rise: compiled, the loop may read the place before `first` if `last` is less. */
+#define SE_SCAN(NAME, SIGNED, UNSIGNED, MOST)                                                                         \
+    SE_INLINE int NAME(const se_lists *in, int64_t first, int64_t last, uint64_t *falls) {                            \
+        const SIGNED *places = (const SIGNED *)in->places;                                                            \
+        const UNSIGNED top = in->limit > MOST ? MOST : (UNSIGNED)(in->limit - 1);                                     \
+        SIGNED outside = 0; /* negative if a place is */                                                              \
+        uint64_t fallen = 0;                                                                                          \
+        if (first < last) outside = places[first] | (SIGNED)(top - (UNSIGNED)places[first]);                          \
+        for (int64_t i = first + 1; i < last; i++) {                                                                  \
+            outside |= places[i] | (SIGNED)(top - (UNSIGNED)places[i]);                                               \
+            fallen += places[i] <= places[i - 1];                                                                     \
+        }                                                                                                             \
+        *falls = fallen;                                                                                              \
+        return outside >= 0;                                                                                          \
+    }
+SE_SCAN(se_scan_wide, int64_t, uint64_t, INT64_MAX)
+SE_SCAN(se_scan_narrow, int32_t, uint32_t, INT32_MAX)
+
+SE_INLINE int se_scan(const se_lists *in, int wide, int64_t first, int64_t last, uint64_t *falls) {
+    return wide ? se_scan_wide(in, first, last, falls) : se_scan_narrow(in, first, last, falls);
+}
+
 /* Whether the lists are 0 damaged, 1 distinct, 2 with repeats; -1 if memory ran out.
 
    Where places do not rise, a list starts or the order is broken. So rows in order, as they mostly are, are recognised by
