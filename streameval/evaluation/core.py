@@ -48,12 +48,15 @@ class Core:
     ) -> None:
         self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
         self.table, self.weights = self.decisions.table, self.decisions.weights.cell
-        self.table.weights, self.table.most = self.weights, 0
+        each = states.states.values()
+        followers = tuple(state.follower() for state in each if state is not self.decisions)
         self.reader = Reader(config, states.labels, known, record)
-        # Whether the kernel may place cells, or count them at once, and with which threshold.
+        # Whether the kernel may place cells, or count them at once in all states, and with which threshold.
         self._placed = config.rows != "indicator" and not isinstance(config.threshold, tuple)
-        self.fast_path = self._placed and not config.options
+        self.fast_path = self._placed and None not in followers
         self.scored = config.scored
+        self.table.weights, self.table.most = tuple(state.weights.cell for state in each), 0
+        self.table.followers = followers if self.fast_path else ()
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     @classmethod
@@ -115,7 +118,7 @@ class Core:
         if type(y_true) not in _SEQUENCES:
             arrays = array_within(y_true), array_within(y_pred)
             code = self.table.count_arrays(labels.known, labels.fixed, *arrays, self.threshold)
-        elif type(y_pred) in _SEQUENCES:
+        elif type(y_pred) in _SEQUENCES and not self.scored:
             true, pred = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred))
             if len(true) != len(pred):
                 return False
@@ -170,7 +173,7 @@ class Core:
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""
-        if not isinstance(y_true, list | tuple) or not isinstance(y_pred, list | tuple):
+        if self.scored or not isinstance(y_true, list | tuple) or not isinstance(y_pred, list | tuple):
             return False
         known = -1
         for most in (_FIRST, 2 * _FIRST, None) if len(y_true) > 4 * _FIRST else (None,):

@@ -17,10 +17,19 @@ typedef struct {
     void (*release)(void *data); /* frees data, and all they hold, whether or not committed; NULL for the owner */
 } se_part;
 
+static inline void se_commit(se_part *part) {
+    if (part->commit) part->commit(part->data);
+    part->commit = NULL;
+}
+
+static inline void se_release(se_part *part) {
+    if (part->release) part->release(part->data);
+}
+
 static void se_part_end(PyObject *capsule) {
     se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
     PyObject *owner = (PyObject *)PyCapsule_GetContext(capsule);
-    if (part->release) part->release(part->data);
+    se_release(part);
     PyMem_Free(part);
     Py_XDECREF(owner);
 }
@@ -49,9 +58,29 @@ static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)
 static inline int se_part_commit(PyObject *capsule) {
     se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
     if (!part) return 0;
-    if (part->commit) part->commit(part->data);
-    part->commit = NULL;
+    se_commit(part);
     return 1;
+}
+
+/* A table that counts rows of scores whenever the decisions of the same examples do, behind a capsule that keeps it alive.
+   The rows (a `se_score_rows`) stay where they are until the part is released. */
+
+#define SE_FOLLOWER_NAME "streameval.follower"
+
+typedef struct {
+    void *table;
+    int (*prepare)(void *table, const void *rows, se_part *part); /* 0; why not, with no part; -1 with an exception set */
+} se_follower;
+
+static inline void se_follower_end(PyObject *capsule) { Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule)); }
+
+/* A capsule of a follower that stands in its owner. */
+static inline PyObject *se_follower_new(se_follower *follower, PyObject *owner) {
+    PyObject *capsule = PyCapsule_New(follower, SE_FOLLOWER_NAME, se_follower_end);
+    if (!capsule) return NULL;
+    Py_INCREF(owner);
+    PyCapsule_SetContext(capsule, owner);
+    return capsule;
 }
 
 #endif

@@ -1,5 +1,16 @@
 cdef extern from "part.h":
     const char* SE_PART_NAME
+    const char* SE_FOLLOWER_NAME
+    ctypedef struct se_part:
+        void (*commit)(void*) noexcept
+        void* data
+        void (*release)(void*) noexcept
+    ctypedef struct se_follower:
+        void* table
+        int (*prepare)(void*, const void*, se_part*) except -1
+    void se_commit(se_part*) noexcept
+    void se_release(se_part*) noexcept
+    object se_follower_new(se_follower*, object owner)
     object se_part_new(void (*commit)(void*) noexcept, void* data, void (*release)(void*) noexcept, object owner)
     int commit "se_part_commit"(object part) except 0
 

@@ -56,7 +56,7 @@ SE_INLINE int64_t se_start(const se_score_lists *in, int side, ptrdiff_t row) {
 }
 
 /* Set the longest list of a side. Returns whether all its columns are below `width`. */
-static int se_within(se_score_lists *in, int side, ptrdiff_t width) {
+static int se_columns_within(se_score_lists *in, int side, ptrdiff_t width) {
     const int64_t *at = in->at[side];
     uint64_t most = 0;
     for (ptrdiff_t r = 0; r < in->rows; r++)

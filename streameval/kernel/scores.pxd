@@ -26,7 +26,7 @@ cdef extern from "scores.h" nogil:
         const int64_t* place
         ptrdiff_t longest[3]
     int64_t se_start(const se_score_lists*, int, ptrdiff_t)
-    int se_within(se_score_lists*, int, ptrdiff_t)
+    int se_columns_within(se_score_lists*, int, ptrdiff_t)
 
 
 cdef inline const uint8_t* start_of(array, const se_score_rows* rows) except? NULL:
@@ -80,7 +80,7 @@ cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limi
     if lists.rows < 0 or offsets.shape[0] != lists.rows + 1 or offsets[lists.rows] > columns.shape[0] or offsets[0] < 0:
         raise ValueError("offsets and columns do not fit")
     lists.at[side], lists.columns[side] = &offsets[0], &columns[0] if columns.shape[0] else NULL
-    if not se_within(lists, side, limit):
+    if not se_columns_within(lists, side, limit):
         raise IndexError("a column is out of range")
     return 0
 

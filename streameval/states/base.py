@@ -275,6 +275,10 @@ class State(ABC, Generic[K]):
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         return self.table.prepare_merge(other.table, columns, sign)
 
+    def follower(self) -> Any:
+        """What of the kernel counts rows of scores here, together with the decisions; None if nothing does."""
+        return None
+
     def _part(self, part: Part | int) -> Part:
         """What the kernel has prepared, or why it declined."""
         if isinstance(part, int):

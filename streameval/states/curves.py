@@ -93,6 +93,10 @@ class Curves(State[Place]):
     def _empty_table(self) -> Any:
         return backend.curves.Bins(self.root, len(self.labels))
 
+    def follower(self) -> Any:
+        """As in `State`."""
+        return self.table.follower()
+
     def _count(self, batch: Batch) -> None:
         if (code := self.table.count(*self._read(batch))) != DONE:
             self._part(code)

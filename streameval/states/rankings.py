@@ -154,6 +154,10 @@ class Rankings(State[Key]):
             weights = sums_of(records, *choices, batch.weights)
         self._store(extra, weights)
 
+    def follower(self) -> Any:
+        """As in `State`; such rows have their labels in order."""
+        return None if self.extra is not None else self.table.follower(self.options.ties == "last")
+
     def _read(self, batch: Batch) -> tuple[Any, ...]:
         place = None
         if self.options.ties == "last":  # the order of known labels does not change when labels are added

@@ -65,7 +65,7 @@ class _Recent(Window[A]):
     def _slide(self, y_true: object, y_pred: object, weight: float, mask: object, stamp: int, limit: int) -> bool:
         """Count an example of a common form in as few steps as can be; False if it is none."""
         history, _, core = self._now
-        if not (core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1):
+        if core.scored or not (core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1):
             return False
         labels = core.labels
         code = history.tape.slide(
@@ -85,7 +85,7 @@ class _Recent(Window[A]):
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         history, core = self._history()
         labels = core.labels
-        if core.fast_path and core.weights.value is None and not self.timed:
+        if core.fast_path and not core.scored and core.weights.value is None and not self.timed:
             placed = history.counts.place_example(labels.known, labels.fixed, y_true, y_pred, core.threshold)
             if placed is not None:
                 return history.prepare_slide(Example(*placed), 0, self._size, ALWAYS)

@@ -18,7 +18,7 @@ from tests.support.effort import cases
 
 compiled_only = pytest.mark.skipif(kernel.BACKEND != "compiled", reason="the numpy kernel leaves most to the readers")
 
-SCORED = ("scored", "scored numbers", "missing")
+SCORED = ("scored", "scored numbers", "ranked", "curves", "missing")
 FAST = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8")
 SLOW = ("f2", ">i8", ">f4", "g", "O")
 HOLDERS = {
@@ -28,7 +28,11 @@ HOLDERS = {
     "scored": lambda width, **more: se.Evaluator(
         ["ndcg", "roc_auc_macro"], labels=[f"l{at}" for at in range(width)], keep=["confusions"], ties="last", **more
     ),
-    "scored numbers": lambda width, **more: numbered(se.Evaluator(["ndcg", "roc_auc_macro"], **more), width),
+    "ranked": lambda width, **more: noted(
+        se.Evaluator(["ndcg", "roc_auc_macro"], labels=[f"l{at}" for at in range(width)], ties="last", **more), width
+    ),
+    "curves": lambda width, **more: noted(se.Evaluator(["roc_auc_macro"], labels=range(width), **more), width),
+    "scored numbers": lambda width, **more: noted(se.Evaluator(["ndcg", "roc_auc_macro"], **more), width),
     "missing": lambda width, **more: se.Evaluator(["ndcg"], labels=range(width), nan="missing", **more),
     "metric": lambda width, **more: se.metric("f1", labels=range(width), **more),
 }
@@ -38,10 +42,15 @@ class Wrapped(np.ndarray):
     """An array that is not plain, so that it is read step by step."""
 
 
-def numbered(ev: se.Evaluator, width: int) -> se.Evaluator:
+def numbered(ev: se.Evaluator, width: int, rows: int = 1) -> se.Evaluator:
     """Where the labels 0, 1, 2 ... were met before."""
-    ev.update_many(np.ones((1, width), np.int64).view(Wrapped), np.ones((1, width), np.float32).view(Wrapped))
+    ev.update_many(np.ones((rows, width), np.int64).view(Wrapped), np.ones((rows, width), np.float32).view(Wrapped))
     return ev
+
+
+def noted(ev: se.Evaluator, width: int) -> se.Evaluator:
+    """Where so many examples were noted that the kernel may count the next ones."""
+    return numbered(ev, width, 20)
 
 
 def laid(values: np.ndarray, layout: str) -> np.ndarray:
@@ -141,6 +150,36 @@ def test_plain_arrays_of_all_labels_go_straight_to_the_kernel(slow_calls: list[s
         ev.update_many(true.view(Wrapped), pred)
         ev.update(true[0].view(Wrapped), pred[0])
         assert slow_calls == ["read_many", "read_one"]
+
+
+@compiled_only
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_rows_of_scores_are_counted_in_all_states_by_one_call(kind: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(core.Core, "read", None)
+    monkeypatch.setattr(core.Core, "read_scores", None)
+    for holder in ("ranked", "curves", "scored numbers"):
+        ev, row = HOLDERS[holder](3, threshold=0.5), np.array([[0, 1, 1]])
+        ev.update(row[0], np.array([0.1, 0.5, 0.4], kind))
+        ev.update_many(np.tile(row, (64, 1)), np.ones((64, 3), kind))
+        assert ev.examples == 85
+        before = ev.to_bytes()
+        for scores in (np.array([0.1, 0.5, np.nan], kind), np.ones((1, 3), kind), np.ones(3, int)):
+            with pytest.raises(TypeError):  # there is nothing that would read it step by step
+                ev.update(row[0], scores)
+        assert ev.to_bytes() == before
+
+
+@compiled_only
+def test_rows_are_read_step_by_step_where_one_state_has_weights_or_none_counts_them():
+    row, scores = np.array([0, 1, 1]), np.array([0.1, 0.5, 0.4])
+    weighted = HOLDERS["ranked"](3)
+    for sides, weight in (((row, scores), 0.5), ((row, scores[::-1].copy()), 1.5)):
+        weighted.update(*sides, weight=weight)
+    weighted._core.states.compact()  # decisions have no weights any more, as they say no more than the counts
+    for ev in (weighted, HOLDERS["ranked"](3, keep=["confusions"]), HOLDERS["scored"](3)):
+        fast, slow = ev.copy(), ev.copy()
+        for call, sides in (("update", (row, scores)), ("update_many", (row[None], scores[None]))):
+            assert outcome(fast, call, *sides) == outcome(slow, call, *(side.view(Wrapped) for side in sides))
 
 
 @compiled_only

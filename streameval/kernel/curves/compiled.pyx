@@ -9,10 +9,10 @@ from libc.string cimport memset
 import numpy as np
 
 from streameval.kernel.lists.lists cimport check_columns
-from streameval.kernel.part cimport commit, part_of
+from streameval.kernel.part cimport commit, part_of, se_follower, se_follower_new, se_part
 from streameval.kernel.scores cimport check_one, read_lists, read_rows, se_score_lists, se_score_rows
 
-from streameval.kernel.types import DONE, FULL, REFUSED
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
@@ -41,7 +41,7 @@ cdef extern from "curves/rows.h" nogil:
     void se_compact(se_table*)
     void se_discard(se_table*)
     void se_pairs(const se_label*, int64_t*, uint64_t*)
-    int se_append_rows(se_label*, const se_score_rows*)
+    int se_append_rows(se_label*, const se_score_rows*, int)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
@@ -57,6 +57,7 @@ cdef extern from "curves/rows.h" nogil:
     int se_merge_labels(const se_merge*, int)
 
 
+cdef int OTHER_CODE = OTHER
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
@@ -69,6 +70,8 @@ cdef class Bins:
     cdef se_label* labels
     cdef Py_ssize_t width
     cdef int64_t* mark  # what the example being read has mentioned: 4 * turn + bits, so that it needs no clearing
+    cdef se_follower following
+    cdef se_score_rows rows  # that are prepared
 
     def __cinit__(self, root, Py_ssize_t width):
         self.width = max(width, 8)
@@ -136,6 +139,10 @@ cdef class Bins:
             self.turn = 0
         return Example(self, lists.longest[0] + lists.longest[1] + lists.longest[2], sign)
 
+    def follower(self):
+        self.following.table, self.following.prepare = <void*>self, prepare_rows
+        return se_follower_new(&self.following, self)
+
     # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
 
     def count(self, scored):
@@ -157,9 +164,9 @@ cdef class Bins:
                 enough = self.append_lists(&lists, example.mentions)
         elif examples * rows.width >= RELEASE:
             with nogil:
-                enough = se_append_rows(self.labels, &rows)
+                enough = se_append_rows(self.labels, &rows, True)
         else:
-            enough = se_append_rows(self.labels, &rows)
+            enough = se_append_rows(self.labels, &rows, True)
         if not enough:
             raise MemoryError
         self.n += examples
@@ -325,6 +332,24 @@ cdef class Bins:
 
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
+
+cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
+    cdef Bins bins = <Bins>table
+    bins.rows = (<const se_score_rows*>rows)[0]
+    if bins.rows.rows > SE_MOST - bins.n:  # whether a bin is full is not known so soon
+        return OTHER_CODE
+    bins.reserve(bins.rows.width)
+    if not se_append_rows(bins.labels, &bins.rows, False):
+        raise MemoryError
+    part.commit, part.data, part.release = commit_rows, table, NULL
+    return 0
+
+
+cdef void commit_rows(void* data) noexcept:
+    cdef Bins bins = <Bins>data
+    if not se_append_rows(bins.labels, &bins.rows, True):
+        abort()
+    bins.n += bins.rows.rows
 
 
 @cython.final

@@ -63,8 +63,9 @@ SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrd
     return 1;
 }
 
-/* Append the scores of all rows. 0 if memory ran out; some are appended then. */
-static int se_append_rows(se_label *labels, const se_score_rows *in) {
+/* Append the scores of all rows; or, unless it `appends`, make room for them, so that to append them needs no memory. 0 if
+   memory ran out; some are appended then. */
+static int se_append_rows(se_label *labels, const se_score_rows *in, int appends) {
     se_counter counter = {0};
     for (ptrdiff_t column = 0; column < in->width && in->rows; column += SE_WIDE_TILE) {
         const ptrdiff_t wide = in->width - column < SE_WIDE_TILE ? in->width - column : SE_WIDE_TILE;
@@ -82,6 +83,9 @@ static int se_append_rows(se_label *labels, const se_score_rows *in) {
         se_drop_counter(&counter);
         for (ptrdiff_t j = 0; j < wide && in->single && !narrow; j++) /* all of these columns alike */
             for (int i = 0; i < 2; i++) enough &= se_accept(&owner[j]->table[i], 0);
+        for (ptrdiff_t j = 0; j < wide && !appends; j++)
+            for (int i = 0; i < 2; i++) enough &= se_extend(&owner[j]->table[i], (size_t)in->rows);
+        if (!appends && enough) continue;
         if (enough && narrow) enough = se_append_columns(owner, in, column, wide, side, 1, 1);
         else if (enough && in->single) enough = se_append_columns(owner, in, column, wide, side, 1, 0);
         else if (enough) enough = se_append_columns(owner, in, column, wide, side, 0, 0);

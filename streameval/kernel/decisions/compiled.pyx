@@ -2,14 +2,17 @@
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells
+from streameval.kernel.commit.compiled cimport Cell
+from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_slots
 from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
-from streameval.kernel.part cimport se_part_new
+from streameval.kernel.part cimport SE_FOLLOWER_NAME, se_commit, se_follower, se_part, se_part_new, se_release
+from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport (
     entries_of, fill, se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise,
     se_sums_reserve, set_seed,
@@ -108,12 +111,13 @@ cdef class Counts(Placing):
 
     def __cinit__(self, root, Py_ssize_t width):
         self.root = root if isinstance(root, Root) else Root()  # as for copies, of which nothing is committed
-        self.most = COUNT_MAX
+        self.most, self.weights = COUNT_MAX, ()
         if not se_counts_init(&self.counted, self.width):
             raise MemoryError
 
     def __dealloc__(self):
         se_counts_end(&self.counted)
+        free(self.block)
 
     @property
     def examples(self):
@@ -132,19 +136,109 @@ cdef class Counts(Placing):
 
     # -- one example --------------------------------------------------------------------------------------------------
 
+    @property
+    def followers(self):
+        return self.capsules
+
+    @followers.setter
+    def followers(self, tuple capsules):
+        cdef int at, following = len(capsules)
+        if following > 4:
+            raise ValueError("at most 4 tables follow")
+        for at in range(following):
+            self.follower[at] = <se_follower*>PyCapsule_GetPointer(capsules[at], SE_FOLLOWER_NAME)
+        self.capsules, self.following = capsules, following
+
     cdef bint start(self):
         """Hold the guard for a call that counts without weights; False if it is held, or there are weights."""
-        return (self.weights is None or self.weights.value is None) and self.root.guard.start()
+        return not self.weighted() and self.root.guard.start()
 
-    def count_example(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign):
+    cdef bint weighted(self):
+        for cell in self.weights:
+            if (<Cell>cell).value is not None:
+                return True
+        return False
+
+    def count_example(
+        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign, int dimensions=1
+    ):
         cdef int code = -1
         if not self.start():
             return OTHER
         try:
-            code = self.count_one(columns, fixed, y_true, y_pred, threshold, sign)
+            if not self.following:
+                code = self.count_one(columns, fixed, y_true, y_pred, threshold, sign)
+            elif sign > 0:
+                code = self.count_scored(columns, fixed, y_true, y_pred, threshold, dimensions)
+            else:
+                code = OTHER_CODE
         finally:
             self.root.guard.stop(code == 0)
         return code
+
+    cdef int count_scored(
+        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int dimensions
+    ) except -1:
+        """Count a few rows of scores here and in the tables that follow, in all of them or in none."""
+        cdef se_cells true, pred
+        cdef se_rows binary
+        cdef se_score_rows rows
+        cdef se_part part[4]
+        cdef uint64_t totals[3]
+        cdef Py_ssize_t slots, cells
+        cdef int at, prepared = 0
+        if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, dimensions, &true, &pred):
+            return OTHER_CODE
+        rows.rows, rows.width = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
+        cells = rows.rows * rows.width
+        if rows.rows > FEW_ROWS or cells > FEW_CELLS or rows.rows > self.most - self.counted.examples:
+            return OTHER_CODE
+        self.make_block(rows.width, cells)
+        binary.true_ = <uint8_t*>(self.block + self.block_width + cells)
+        binary.pred = binary.true_ + cells
+        rows.columns, rows.scores, rows.true_ = self.block, self.block + self.block_width, binary.true_
+        if not self.read_cells(
+            &true, &pred, rows.rows, rows.width, <uint8_t*>binary.true_, <uint8_t*>binary.pred, <void*>rows.scores
+        ):
+            return OTHER_CODE
+        rows.ranked = rows.mask = NULL
+        rows.fixed, rows.single = fixed, pred.kind == SE_FLOAT
+        try:
+            for at in range(self.following):
+                if self.follower[at].prepare(self.follower[at].table, &rows, &part[at]):
+                    return OTHER_CODE
+                prepared += 1
+            if rows.rows > 1:
+                binary.masked, binary.masked_stride, binary.true_cells, binary.pred_cells = NULL, 0, NULL, NULL
+                binary.rows, binary.columns = rows.rows, rows.width
+                binary.true_stride = binary.pred_stride = rows.width
+                count_dense_rows(self, &binary, NULL, fixed, self.counted.cell)
+            elif not se_sums_reserve(&self.counted.rows, 1):
+                raise MemoryError
+            else:
+                slots = se_slots(binary.true_, binary.pred, rows.width, fixed, self.touched, totals)
+                se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
+            for at in range(prepared):
+                se_commit(&part[at])
+            return 0
+        finally:
+            for at in range(prepared):
+                se_release(&part[at])
+
+    cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1:
+        """Room for so many columns and cells, with the columns in it."""
+        cdef Py_ssize_t column
+        if width <= self.block_width and cells <= self.block_cells:
+            return 0
+        free(self.block)
+        self.block_width = self.block_cells = 0
+        self.block = <int64_t*>malloc(width * sizeof(int64_t) + cells * (sizeof(double) + 2))
+        if self.block == NULL:
+            raise MemoryError
+        self.block_width, self.block_cells = width, cells
+        for column in range(width):
+            self.block[column] = column
+        return 0
 
     cdef int count_one(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
@@ -173,7 +267,7 @@ cdef class Counts(Placing):
         cdef bytearray held = bytearray()  # the slots of all examples
         cdef se_sums keys
         cdef bint done = False
-        if not self.start():
+        if self.following or not self.start():
             return OTHER
         keys.places = NULL
         try:
@@ -217,6 +311,8 @@ cdef class Counts(Placing):
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
         cdef Py_ssize_t slots
         cdef uint64_t totals[3]
+        if self.following:
+            return OTHER
         self.begin(columns, threshold)
         slots = self.placed(columns, fixed, y_true, y_pred, totals)
         if slots < 0:
@@ -236,6 +332,8 @@ cdef class Counts(Placing):
         cdef se_cells true, pred
         cdef Counts into = self
         cdef bint done = False
+        if self.following:
+            return self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 2)
         if not (borrow_cells(y_true, 2, &true) and borrow_cells(y_pred, 2, &pred)):
             return OTHER
         rows.rows, rows.columns = cnp.PyArray_DIM(y_true, 0), cnp.PyArray_DIM(y_true, 1)
@@ -262,7 +360,7 @@ cdef class Counts(Placing):
         elif not self.root.guard.start():
             return OTHER
         try:
-            if self.weights is not None and self.weights.value is not None:
+            if self.weighted():
                 return OTHER
             if rows.rows > self.most - self.counted.examples:
                 return FULL if self.most == COUNT_MAX else OTHER

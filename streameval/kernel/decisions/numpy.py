@@ -129,15 +129,17 @@ class Counts(Table):
     never counted) or ``FULL`` (2**63 - 1 examples), and have then changed nothing. The ``count_*`` methods of many
     examples are only used on counts that are thrown away if they fail.
 
-    ``weights`` is the cell of the weight sums of the same examples; while there are any, nothing is counted without.
-    With ``most`` examples, `count_example` counts no more.
+    ``weights`` are the cells of the weight sums of the same examples; while there are any, nothing is counted without.
+    ``followers`` are those of the tables that count the same examples, with scores. With ``most`` examples,
+    `count_example` counts no more.
     """
 
-    __slots__ = ("most", "weights")
+    __slots__ = ("followers", "most", "weights")
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
-        self.weights: Cell | None = None
+        self.weights: tuple[Cell, ...] = ()
+        self.followers: tuple[object, ...] = ()
         self.most = _COUNT_MAX
 
     @property
@@ -179,7 +181,7 @@ class Counts(Table):
 
     def _guarded(self, count: Callable[[], int]) -> int:
         guard = self._cell.root.guard
-        weighted = self.weights is not None and self.weights.value is not None
+        weighted = any(cell.value is not None for cell in self.weights)
         if self.examples >= self.most < _COUNT_MAX or weighted or not guard.begin():
             return OTHER
         code = REFUSED

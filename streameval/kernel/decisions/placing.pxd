@@ -1,6 +1,8 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from streameval.kernel.decisions.cells cimport se_cells
+
 
 cdef struct Known:
     PyObject* key
@@ -28,4 +30,11 @@ cdef class Placing:
     cdef int begin(self, dict columns, object threshold) except -1
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2
+    cdef bint borrow_scores(
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions, se_cells* true, se_cells* pred
+    ) except -1
+    cdef bint read_cells(
+        self, se_cells* true, se_cells* pred, Py_ssize_t rows, Py_ssize_t width, uint8_t* bits, uint8_t* predicted,
+        void* scores,
+    ) noexcept
     cdef slots_of(self, Py_ssize_t count)

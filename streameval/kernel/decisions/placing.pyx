@@ -126,6 +126,31 @@ cdef class Placing:
         memcpy(cnp.PyArray_DATA(slots), self.touched, count * sizeof(int64_t))
         return slots
 
+    cdef bint borrow_scores(
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions, se_cells* true, se_cells* pred
+    ) except -1:
+        """Point to truths and scores of all labels; False if the fast path does not handle these arrays."""
+        if not (borrow_cells(y_true, dimensions, true) and borrow_cells(y_pred, dimensions, pred)):
+            return False
+        if not cnp.PyArray_SAMESHAPE(y_true, y_pred) or not cnp.PyArray_IS_C_CONTIGUOUS(y_pred):
+            return False
+        self.begin(columns, threshold)
+        if pred.kind not in (SE_FLOAT, SE_DOUBLE) or not cnp.PyArray_DIM(y_true, 0):
+            return False
+        return self.in_order(columns, fixed, cnp.PyArray_DIM(y_true, dimensions - 1))
+
+    cdef bint read_cells(
+        self, se_cells* true, se_cells* pred, Py_ssize_t rows, Py_ssize_t width, uint8_t* bits, uint8_t* predicted,
+        void* scores,
+    ) noexcept:
+        """Read what was pointed to; False if a truth is not 0 or 1, or a score is not finite."""
+        # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
+        memcpy(scores, pred.at, rows * width * (4 if pred.kind == SE_FLOAT else 8))
+        pred.at = <const char*>scores
+        if se_plain_narrow_cells(true, 0, rows, width, bits) > 1:
+            return False
+        return se_reaching(pred, rows * width, self.bound if self.scored else INFINITY, predicted) <= 1
+
     def read_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         cdef se_cells true, pred
         cdef cnp.npy_intp shape[2]
@@ -133,24 +158,15 @@ cdef class Placing:
         if not cnp.PyArray_CheckExact(y_true) or not 0 < cnp.PyArray_NDIM(y_true) < 3:
             return None
         dimensions = cnp.PyArray_NDIM(y_true)
-        if not (borrow_cells(y_true, dimensions, &true) and borrow_cells(y_pred, dimensions, &pred)):
+        if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, dimensions, &true, &pred):
             return None
         shape[0], shape[1] = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
-        if not cnp.PyArray_SAMESHAPE(y_true, y_pred) or not cnp.PyArray_IS_C_CONTIGUOUS(y_pred):
-            return None
-        self.begin(columns, threshold)
-        if pred.kind not in (SE_FLOAT, SE_DOUBLE) or not shape[0] or not self.in_order(columns, fixed, shape[1]):
-            return None
         bits, predicted = cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0), cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0)
-        # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
         scores = cnp.PyArray_EMPTY(2, shape, cnp.PyArray_TYPE(y_pred), 0)
-        memcpy(cnp.PyArray_DATA(scores), pred.at, cnp.PyArray_NBYTES(scores))
-        pred.at = <const char*>cnp.PyArray_DATA(scores)
-        if se_plain_narrow_cells(&true, 0, shape[0], shape[1], <uint8_t*>cnp.PyArray_DATA(bits)) > 1:
-            return None
-        if se_reaching(
-            &pred, shape[0] * shape[1], self.bound if self.scored else INFINITY, <uint8_t*>cnp.PyArray_DATA(predicted)
-        ) > 1:
+        if not self.read_cells(
+            &true, &pred, shape[0], shape[1], <uint8_t*>cnp.PyArray_DATA(bits), <uint8_t*>cnp.PyArray_DATA(predicted),
+            cnp.PyArray_DATA(scores),
+        ):
             return None
         return bits, predicted, scores
 

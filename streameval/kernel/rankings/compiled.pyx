@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from streameval.kernel.part cimport part_of
+from streameval.kernel.part cimport part_of, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
     entries_of, fill, inner_of, outer_of, se_sums, se_sums_copy, se_sums_find, se_sums_init, se_sums_promise, set_seed,
@@ -20,20 +20,22 @@ cdef extern from "rankings/ranking.h" nogil:
         int64_t* data
         size_t used
     ctypedef struct sr_sink:
-        se_sums* groups
-        se_sums* first
-        se_sums* rows
+        se_sums* tables
+        int64_t* mentions
         int writes
-        sr_list by_row, by_group, by_label
+        sr_list by_row, by_group, by_label, mentioned
+    size_t SR_ROW, SR_GROUP
     int sr_level "se_has_avx2"()  # AVX-512 was no quicker
-    int sr_rank_rows(const se_score_rows*, int, int, sr_sink*)
-    int sr_rank_lists(const se_score_lists*, int, int64_t*, int64_t*, int64_t*, sr_sink*)
-    int sr_fits(const se_sums*, const se_sums*, int)
-    void sr_merge(se_sums*, const se_sums*, int)
+    int sr_rank(const se_score_rows*, const se_score_lists*, int, int, int64_t*, int64_t*, sr_sink*)
+    int sr_enter_all(se_sums*, const sr_sink*, int64_t, int)
+    int sr_promise(se_sums*, const sr_sink*, int)
+    int sr_merge(se_sums*, const se_sums*, int, int)
+    void sr_drop(sr_sink*)
 
 set_seed()
 
 cdef int LEVEL = sr_level()
+cdef int FULL_CODE = FULL, REFUSED_CODE = REFUSED
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 65536
@@ -45,19 +47,6 @@ def vector_level(int level=-1):
     if level >= 0:
         LEVEL = min(level, sr_level())
     return LEVEL
-
-
-cdef int rank_rows(const se_score_rows* rows, bint strict, sr_sink* sink) except -1:
-    """Rank dense rows into a sink."""
-    cdef int fine, level = LEVEL
-    if rows.rows * rows.width >= RELEASE:
-        with nogil:
-            fine = sr_rank_rows(rows, strict, level, sink)
-    else:
-        fine = sr_rank_rows(rows, strict, level, sink)
-    if not fine:
-        raise MemoryError
-    return 0
 
 
 cdef object rows_of(sr_list* values, Py_ssize_t wide):
@@ -72,13 +61,15 @@ cdef object rows_of(sr_list* values, Py_ssize_t wide):
 cdef object records(sr_sink* sink):
     if not sink.writes:
         return None
-    return Records(rows_of(&sink.by_row, 9), rows_of(&sink.by_group, 5), rows_of(&sink.by_label, 4))
+    return Records(rows_of(&sink.by_row, SR_ROW), rows_of(&sink.by_group, SR_GROUP), rows_of(&sink.by_label, 4))
 
 
-cdef void drop(sr_sink* sink) noexcept:
-    free(sink.by_row.data)
-    free(sink.by_group.data)
-    free(sink.by_label.data)
+cdef struct Change:
+    # Examples on their way into counts (by 1), or out of them (by -1).
+    void* counts
+    int by
+    bint promised
+    sr_sink read
 
 
 cdef class RankCounts:
@@ -89,6 +80,8 @@ cdef class RankCounts:
     cdef int64_t* mention
     cdef int64_t* mark
     cdef Py_ssize_t width, marked
+    cdef se_follower following
+    cdef bint strict  # how it ranks
 
     def __cinit__(self, root, Py_ssize_t width):
         cdef int place
@@ -134,102 +127,100 @@ cdef class RankCounts:
         memset(self.mention, 0, self.width * sizeof(int64_t))
         self.n = 0
 
-    cdef void into(self, sr_sink* sink, bint detailed) noexcept:
-        memset(sink, 0, sizeof(sr_sink))
-        sink.writes = detailed
-        sink.groups, sink.first, sink.rows = &self.table[0], &self.table[1], &self.table[2]
-
     def count(self, scored, place, bint detailed=False):
         cdef sr_sink sink
-        cdef se_score_rows rows
-        cdef se_score_lists lists
-        cdef Py_ssize_t j
-        self.into(&sink, detailed)
+        memset(&sink, 0, sizeof(sr_sink))
+        sink.tables, sink.mentions, sink.writes = self.table, self.mention, 2 if detailed else 0
         try:
-            if scored[0] is None:
-                self.read(&lists, scored, place)
-                self.rank(&lists, self.mention, &sink)
-                self.n += lists.rows
-            else:
-                read_rows(&rows, self.width, scored)
-                rank_rows(&rows, place is not None, &sink)
-                for j in range(rows.width):
-                    if rows.columns[j] >= rows.fixed:
-                        self.mention[rows.columns[j]] += rows.rows
-                self.n += rows.rows
+            self.n += self.read(scored, place, &sink)
             return records(&sink)
         finally:
-            drop(&sink)
+            sr_drop(&sink)
 
-    cdef int read(self, se_score_lists* lists, scored, place) except -1:
-        """Point to lists whose columns can be marked."""
+    cdef Py_ssize_t read(self, scored, place, sr_sink* sink) except -1:
+        """Rank rows, or lists, into a sink; how many examples they are."""
+        cdef se_score_rows rows
+        cdef se_score_lists lists
         cdef const int64_t[::1] places = place
-        read_lists(lists, self.width if place is None else min(self.width, places.shape[0]), scored)
+        if scored[0] is not None:
+            read_rows(&rows, self.width, scored)
+            self.rank(&rows, NULL, place is not None, sink)
+            return rows.rows
+        read_lists(&lists, self.width if place is None else min(self.width, places.shape[0]), scored)
         if place is not None:
             lists.place = &places[0]
         if self.marked < self.width:
             free(self.mark)
             self.marked, self.turn = 0, 0
-            self.mark = <int64_t*>calloc(2 * self.width, sizeof(int64_t))
+            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
             if self.mark == NULL:
                 raise MemoryError
             self.marked = self.width
-        return 0
+        self.rank(NULL, &lists, False, sink)
+        return lists.rows
 
-    cdef int rank(self, const se_score_lists* lists, int64_t* mentions, sr_sink* sink) except -1:
-        """Rank lists into a sink."""
+    cdef int rank(
+        self, const se_score_rows* rows, const se_score_lists* lists, bint strict, sr_sink* sink
+    ) except -1:
+        """Rank rows, or lists, into a sink."""
         cdef int fine, level = LEVEL
-        if se_start(lists, SE_RANKED, lists.rows) >= RELEASE:
+        if (rows.rows * rows.width if lists == NULL else se_start(lists, SE_RANKED, lists.rows)) >= RELEASE:
             with nogil:
-                fine = sr_rank_lists(lists, level, self.mark, &self.turn, mentions, sink)
+                fine = sr_rank(rows, lists, strict, level, self.mark, &self.turn, sink)
         else:
-            fine = sr_rank_lists(lists, level, self.mark, &self.turn, mentions, sink)
+            fine = sr_rank(rows, lists, strict, level, self.mark, &self.turn, sink)
         if not fine:
             self.marked = 0  # some marks may be left
             raise MemoryError
         return 0
 
-    # -- one example, as counts of its own whose columns are those that it mentions ------------------------------------
+    # -- few examples, prepared ----------------------------------------------------------------------------------------
 
     def prepare_example(self, scored, place, int sign):
-        cdef sr_sink sink
-        cdef se_score_rows rows
-        cdef se_score_lists lists
-        cdef RankCounts one
-        cdef Py_ssize_t j
-        columns = scored[0]
-        if columns is None:
-            self.read(&lists, scored, place)
-            check_one(lists.rows)
-            columns = np.empty(lists.longest[0] + lists.longest[1] + lists.longest[2], np.int64)
-            one = RankCounts(None, len(columns))
-            one.into(&sink, False)
-            self.rank(&lists, self.mark + self.marked, &sink)  # behind the marks
-            columns = columns[: self.take_mentions(&lists, columns, one)]
-        else:
-            read_rows(&rows, self.width, scored)
-            check_one(rows.rows)
-            one = RankCounts(None, rows.width)
-            one.into(&sink, False)
-            rank_rows(&rows, place is not None, &sink)
-            for j in range(rows.width):
-                one.mention[j] = rows.columns[j] >= rows.fixed
-        one.n = 1
-        return self.prepare_merge(one, columns, sign)
+        cdef se_part part
+        cdef int code = self.prepare(scored, place, NULL, sign, &part)
+        return code if code else se_part_new(part.commit, part.data, part.release, self)
 
-    cdef Py_ssize_t take_mentions(self, const se_score_lists* lists, int64_t[::1] places, RankCounts one) except -1:
-        """Move the mentions of one example from behind the marks to counts of its own; how many columns these have."""
-        cdef Py_ssize_t j, side, column, count = 0
-        cdef int64_t* mentions = self.mark + self.marked
-        for side in range(3):
-            for j in range(se_start(lists, side, 0), se_start(lists, side, 1)):
-                column = lists.columns[side][j]
-                if mentions[column]:
-                    mentions[column] = 0
-                    places[count] = column
-                    one.mention[count] = 1
-                    count += 1
-        return count
+    cdef int prepare(self, scored, place, const se_score_rows* rows, int by, se_part* part) except -1:
+        """Prepare that one example is counted (by 1) or taken out (by -1), or that rows are; 0, or why not."""
+        cdef Change* change = <Change*>calloc(1, sizeof(Change))
+        cdef int code = -1
+        if change == NULL:
+            raise MemoryError
+        change.counts, change.by, change.read.writes = <void*>self, by, 1
+        try:
+            if rows == NULL:
+                check_one(self.read(scored, place, &change.read))
+            else:
+                self.rank(rows, NULL, self.strict, &change.read)
+            code = self.check(change)
+        finally:
+            if code:
+                release(change)
+        part.commit, part.data, part.release = commit_change, change, release
+        return code
+
+    cdef int check(self, Change* change) except -1:
+        """Whether what was read can be counted or taken out, and there is room for it; 0, or why not."""
+        cdef sr_list* mentioned = &change.read.mentioned
+        cdef int64_t examples = change.read.by_row.used // SR_ROW
+        cdef size_t at
+        if examples > (COUNT_MAX - self.n if change.by > 0 else self.n):
+            return FULL_CODE if change.by > 0 else REFUSED_CODE
+        for at in range(mentioned.used if change.by < 0 else 0):
+            if self.mention[mentioned.data[at]] < examples:
+                return REFUSED_CODE
+        if not sr_enter_all(self.table, &change.read, change.by, True):
+            return FULL_CODE if change.by > 0 else REFUSED_CODE
+        if change.by > 0:
+            if not sr_promise(self.table, &change.read, 1):
+                raise MemoryError
+            change.promised = True
+        return 0
+
+    def follower(self, bint strict):
+        self.strict, self.following.table, self.following.prepare = strict, <void*>self, prepare_rows
+        return se_follower_new(&self.following, self)
 
     def prepare_merge(self, RankCounts other, columns, int sign):
         cdef Merge merge = Merge()
@@ -255,7 +246,7 @@ cdef class RankCounts:
             if sign < 0 and other.mention[column] > self.mention[merge.to(column)]:
                 return REFUSED
         for at in range(3):
-            if not sr_fits(&self.table[at], &other.table[at], sign):
+            if not sr_merge(&self.table[at], &other.table[at], sign, True):
                 return REFUSED if sign < 0 else FULL
         for at in range(3 if sign > 0 else 0):
             if not se_sums_promise(&self.table[at], other.table[at].used):
@@ -312,6 +303,34 @@ cdef class RankCounts:
         return twin
 
 
+# -- changes, prepared ---------------------------------------------------------------------------------------------------
+
+cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
+    cdef RankCounts counts = <RankCounts>table
+    counts.reserve((<const se_score_rows*>rows).width)
+    return counts.prepare(None, None, <const se_score_rows*>rows, 1, part)
+
+
+cdef void commit_change(void* data) noexcept:
+    cdef Change* change = <Change*>data
+    cdef RankCounts counts = <RankCounts>change.counts
+    cdef sr_list* mentioned = &change.read.mentioned
+    cdef int64_t examples = change.by * <int64_t>(change.read.by_row.used // SR_ROW)
+    cdef size_t at
+    sr_enter_all(counts.table, &change.read, change.by, False)
+    for at in range(mentioned.used):
+        counts.mention[mentioned.data[at]] += examples
+    counts.n += examples
+
+
+cdef void release(void* data) noexcept:
+    cdef Change* change = <Change*>data
+    if change.promised:
+        sr_promise((<RankCounts>change.counts).table, &change.read, -1)
+    sr_drop(&change.read)
+    free(change)
+
+
 @cython.final
 @cython.no_gc_clear
 cdef class Merge:
@@ -342,5 +361,5 @@ cdef void commit_merge(void* data) noexcept:
         if other.mention[column]:
             counts.mention[merge.to(column)] += merge.sign * other.mention[column]
     for at in range(3):
-        sr_merge(&counts.table[at], &other.table[at], merge.sign)
+        sr_merge(&counts.table[at], &other.table[at], merge.sign, False)
     counts.n += merge.sign * other.n

@@ -188,7 +188,7 @@ typedef struct {
 /* Room for `more` further integers. NULL if memory ran out. */
 static int64_t *sr_more(sr_list *list, size_t more) {
     if (!list->data || list->used + more > list->room) {
-        size_t room = 2 * (list->used + more) + 1024;
+        size_t room = 2 * (list->used + more) + 64;
         int64_t *data = (int64_t *)realloc(list->data, room * sizeof(int64_t));
         if (!data) return NULL;
         list->data = data;
@@ -199,52 +199,122 @@ static int64_t *sr_more(sr_list *list, size_t more) {
 }
 
 typedef struct {
-    se_sums *groups, *first, *rows;
-    int writes; /* whether arrays are wanted too */
-    sr_list by_row, by_group, by_label;
+    se_sums *tables; /* groups, first and rows; NULL: examples are read, and wait in the lists */
+    int64_t *mentions; /* how many examples mention each column; NULL: columns go to a list, each once */
+    int writes;        /* 0: lists hold the last example only, 1: all of them, 2: their labels too */
+    sr_list by_row, by_group, by_label, mentioned;
 } sr_sink;
 
-static int sr_count_example(const sr_example *e, sr_sink *sink) {
-    const sr_row *of = &e->row;
-    const uint64_t outer = sr_pack((uint64_t)of->true_, (uint64_t)of->labels);
-    if (!se_sums_reserve(sink->groups, (size_t)e->groups) || !se_sums_reserve(sink->first, 1) ||
-        !se_sums_reserve(sink->rows, 1))
-        return 0;
-    int64_t before = 0;
-    for (ptrdiff_t i = 0; i < e->groups; i++) /* the places are far apart: ask for all before waiting for one */
-        se_sums_prefetch(sink->groups, outer, sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]));
-    for (ptrdiff_t i = 0; i < e->groups; i++) {
-        int64_t *sums = se_sums_at(sink->groups, outer, sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]));
-        before += e->hits[i];
-        sums[0] += e->hits[i];
-        sums[1] += e->hits[i] * before;
-        sums[2] += e->hits[i] * e->hits[i];
-    }
-    if (e->groups)
-        se_sums_at(sink->first, sr_pack((uint64_t)e->above[0], (uint64_t)e->size[0]), (uint64_t)e->hits[0])[0]++;
-    int64_t *row = se_sums_at(sink->rows, outer, sr_pack((uint64_t)of->unranked, (uint64_t)of->masked));
-    row[0]++;
-    row[1] += of->wrong;
-    row[2] += of->last;
-    row[3] += of->errs;
-    row[4] += of->missed;
-    row[5] += of->lead;
+#define SR_ROW (sizeof(sr_row) / sizeof(int64_t)) /* as rows and groups stand in lists */
+#define SR_GROUP 5
+
+static void sr_drop(sr_sink *sink) {
+    free(sink->by_row.data);
+    free(sink->by_group.data);
+    free(sink->by_label.data);
+    free(sink->mentioned.data);
+}
+
+/* Whether sums can be those of examples: none is negative, and where there is no example there is nothing. */
+SE_INLINE int sr_possible(const int64_t *sums, int count) {
+    for (int i = 0; i < count; i++)
+        if (sums[i] < 0 || (!sums[0] && sums[i])) return 0;
+    if (count == 3) return sums[0] <= sums[1] && sums[0] <= sums[2];
+    if (count == 6) return sums[3] <= sums[0] && sums[4] <= sums[0] && sums[3] <= sums[1] && (sums[3] || !sums[1]);
     return 1;
 }
 
-/* Count the example of a row, whose groups are known, and write it if that is wanted. 0 if memory ran out. */
+/* Add sums to those of a key for which there is room, `by` times (-1: take them out); or, if it only `tries`, whether
+   that is possible. */
+SE_INLINE int sr_enter(
+    se_sums *table, const int count, uint64_t outer, uint64_t inner, const int64_t *sums, int64_t by, const int tries) {
+    if (!tries) {
+        int64_t *to = se_sums_at(table, outer, inner);
+        for (int i = 0; i < count; i++) to[i] += by * sums[i];
+        return 1;
+    }
+    const uint64_t *to = se_sums_find(table, outer, inner) + 2; /* zeros where the key is not */
+    int64_t after[8];
+    for (int i = 0; i < count; i++) {
+        if (by > 0 && (int64_t)to[i] > INT64_MAX - by * sums[i]) return 0;
+        after[i] = (int64_t)to[i] - sums[i];
+    }
+    return by > 0 || sr_possible(after, count);
+}
+
+/* The same of all that an example, as it stands in lists, comes to. */
+SE_INLINE int sr_enter_example(
+    se_sums *tables, const int64_t *row, const int64_t *group, ptrdiff_t groups, int64_t by, const int tries) {
+    const sr_row *of = (const sr_row *)row;
+    const uint64_t outer = sr_pack((uint64_t)of->true_, (uint64_t)of->labels);
+    const int64_t best[1] = {1}, all[6] = {1, of->wrong, of->last, of->errs, of->missed, of->lead};
+    int fine = 1;
+    for (ptrdiff_t i = 0; i < groups; i++) /* the places are far apart: ask for all before waiting for one */
+        se_sums_prefetch(tables, outer, sr_pack((uint64_t)group[SR_GROUP * i + 1], (uint64_t)group[SR_GROUP * i + 2]));
+    if (groups)
+        fine = sr_enter(tables + 1, 1, sr_pack((uint64_t)group[1], (uint64_t)group[2]), (uint64_t)group[3], best, by, tries);
+    for (ptrdiff_t i = 0; fine && i < groups; i++, group += SR_GROUP) {
+        const int64_t hits = group[3], sums[3] = {hits, hits * group[4], hits * hits};
+        fine = sr_enter(tables, 3, outer, sr_pack((uint64_t)group[1], (uint64_t)group[2]), sums, by, tries);
+    }
+    return fine && sr_enter(tables + 2, 6, outer, sr_pack((uint64_t)of->unranked, (uint64_t)of->masked), all, by, tries);
+}
+
+/* The same of all examples that were read. Whether they can be added is tried with as many times as there are, since
+   several may have a key in common. */
+static int sr_enter_all(se_sums *tables, const sr_sink *read, int64_t by, int tries) {
+    const int64_t *row = read->by_row.data, *group = read->by_group.data, *end = group + read->by_group.used;
+    const int64_t rows = (int64_t)(read->by_row.used / SR_ROW);
+    int fine = 1;
+    for (int64_t r = 0; fine && r < rows; r++, row += SR_ROW) {
+        const int64_t *start = group;
+        while (group < end && group[0] == r) group += SR_GROUP;
+        const ptrdiff_t groups = (group - start) / SR_GROUP;
+        fine = tries ? sr_enter_example(tables, row, start, groups, by > 0 ? rows : by, 1)
+                     : sr_enter_example(tables, row, start, groups, by, 0);
+    }
+    return fine;
+}
+
+/* Make sure that so many further groups and examples fit. 0 if memory ran out. */
+SE_INLINE int sr_reserve(se_sums *tables, size_t groups, size_t rows) {
+    return se_sums_reserve(tables, groups) && se_sums_reserve(tables + 1, rows) && se_sums_reserve(tables + 2, rows);
+}
+
+/* Promise (by 1) that what was read finds room, or no longer (by -1). 0 if memory ran out, and then nothing is promised. */
+static int sr_promise(se_sums *tables, const sr_sink *read, int by) {
+    const size_t groups = read->by_group.used / SR_GROUP, rows = read->by_row.used / SR_ROW;
+    if (by > 0 && !sr_reserve(tables, groups, rows)) return 0;
+    tables[0].promised += (size_t)by * groups;
+    tables[1].promised += (size_t)by * rows;
+    tables[2].promised += (size_t)by * rows;
+    return 1;
+}
+
+/* Write the example of a row, whose groups are known, and count it if that is wanted. 0 if memory ran out. */
 static int sr_put_example(sr_example *e, int64_t row, sr_sink *sink) {
     sr_summary(e);
-    if (!sr_count_example(e, sink)) return 0;
-    if (!sink->writes) return 1;
-    int64_t *to = sr_more(&sink->by_row, sizeof(sr_row) / sizeof(int64_t)), before = 0;
-    if (!to) return 0;
+    if (!sink->writes) sink->by_row.used = sink->by_group.used = 0;
+    int64_t *to = sr_more(&sink->by_row, SR_ROW), before = 0;
+    int64_t *const groups = sr_more(&sink->by_group, SR_GROUP * (size_t)e->groups), *group = groups;
+    if (!to || !groups) return 0;
     memcpy(to, &e->row, sizeof(sr_row));
-    to = sr_more(&sink->by_group, 5 * (size_t)e->groups);
-    for (ptrdiff_t i = 0; to && i < e->groups; i++, to += 5) {
+    for (ptrdiff_t i = 0; i < e->groups; i++, group += SR_GROUP) {
         before += e->hits[i];
-        to[0] = row, to[1] = e->above[i], to[2] = e->size[i], to[3] = e->hits[i], to[4] = before;
+        group[0] = row, group[1] = e->above[i], group[2] = e->size[i], group[3] = e->hits[i], group[4] = before;
     }
+    return !sink->tables || (sr_reserve(sink->tables, (size_t)e->groups, 1) &&
+                             sr_enter_example(sink->tables, to, groups, e->groups, 1, 0));
+}
+
+/* Examples, so many, mention a column that is not declared. 0 if memory ran out. */
+SE_INLINE int sr_mention(sr_sink *sink, int64_t column, int64_t examples) {
+    if (sink->mentions) {
+        sink->mentions[column] += examples;
+        return 1;
+    }
+    int64_t *to = sr_more(&sink->mentioned, 1);
+    if (to) *to = column;
     return to != NULL;
 }
 
@@ -301,7 +371,7 @@ SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
             GROUPS(&e, x, trues, NULL, strict, 0, level);                                                             \
             fine = sr_put_example(&e, r, sink);                                                                       \
             trues = 0;                                                                                                \
-            for (ptrdiff_t j = 0; fine && sink->writes && j < in->width; j++)                                         \
+            for (ptrdiff_t j = 0; fine && sink->writes > 1 && j < in->width; j++)                                     \
                 if (truth[j] && !(mask && mask[j]))                                                                   \
                     fine = sr_write_label(r, in->columns[j], &e, !ranked || ranked[j] ? trues++ : -1, sink);          \
         }                                                                                                             \
@@ -313,6 +383,8 @@ SR_ROWS(sr_rows_float, float, sr_groups_float)
 SR_ROWS(sr_rows_double, double, sr_groups_double)
 
 static int sr_rank_rows(const se_score_rows *in, int strict, int level, sr_sink *sink) {
+    for (ptrdiff_t j = 0; j < in->width; j++)
+        if (in->columns[j] >= in->fixed && !sr_mention(sink, in->columns[j], in->rows)) return 0;
     return in->single ? sr_rows_float(in, strict, level, sink) : sr_rows_double(in, strict, level, sink);
 }
 
@@ -323,16 +395,16 @@ static int sr_rank_rows(const se_score_rows *in, int strict, int level, sr_sink 
 #define SR_RANKED 4
 
 /* What an example has mentioned of a column: 8 * turn + bits, so that marks need no clearing. */
-SE_INLINE int64_t sr_mention(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, int64_t *mentions) {
+SE_INLINE int64_t sr_marked(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, sr_sink *sink, int *fine) {
     if (mark[column] >= fresh) return mark[column] - fresh;
     mark[column] = fresh;
-    if (column >= fixed) mentions[column]++;
+    if (column >= fixed) *fine &= sr_mention(sink, column, 1);
     return 0;
 }
 
 /* Returns 0 if memory ran out. `turn` is raised by the number of examples. */
 static int sr_rank_lists(
-    const se_score_lists *in, int level, int64_t *mark, int64_t *turn, int64_t *mentions, sr_sink *sink) {
+    const se_score_lists *in, int level, int64_t *mark, int64_t *turn, sr_sink *sink) {
     sr_example e;
     int fine = sr_example_init(&e, in->longest[SE_RANKED], in->longest[SE_TRUE]);
     double *x = (double *)e.scores;
@@ -344,18 +416,18 @@ static int sr_rank_lists(
         e.row = (sr_row){0};
         for (int64_t i = se_start(in, SE_MASKED, r); i < se_start(in, SE_MASKED, r + 1); i++) {
             const int64_t column = in->columns[SE_MASKED][i];
-            e.row.masked += !sr_mention(mark, fresh, column, in->fixed, mentions);
+            e.row.masked += !sr_marked(mark, fresh, column, in->fixed, sink, &fine);
             mark[column] = fresh + SR_MASKED;
         }
         for (int64_t i = se_start(in, SE_TRUE, r); i < se_start(in, SE_TRUE, r + 1); i++) {
             const int64_t column = in->columns[SE_TRUE][i];
-            if (sr_mention(mark, fresh, column, in->fixed, mentions)) continue;
+            if (sr_marked(mark, fresh, column, in->fixed, sink, &fine)) continue;
             mark[column] = fresh + SR_TRUE;
             e.row.true_++;
         }
         for (int64_t i = se_start(in, SE_RANKED, r); i < se_start(in, SE_RANKED, r + 1); i++) {
             const int64_t column = in->columns[SE_RANKED][i];
-            const int64_t before = sr_mention(mark, fresh, column, in->fixed, mentions);
+            const int64_t before = sr_marked(mark, fresh, column, in->fixed, sink, &fine);
             const double score = in->scores[i];
             if (before & (SR_MASKED | SR_RANKED)) continue;
             if (before & SR_TRUE) {
@@ -368,8 +440,8 @@ static int sr_rank_lists(
         }
         e.row.unranked = e.row.true_ - hits;
         sr_groups_double(&e, x, hits, place ? e.place : NULL, place != NULL, sorted, level);
-        fine = sr_put_example(&e, r, sink);
-        if (!sink->writes) continue;
+        fine = fine && sr_put_example(&e, r, sink);
+        if (sink->writes < 2) continue;
         hits = 0;
         for (int64_t i = se_start(in, SE_RANKED, r); fine && i < se_start(in, SE_RANKED, r + 1); i++)
             if (mark[in->columns[SE_RANKED][i]] == fresh + SR_TRUE + SR_RANKED)
@@ -385,42 +457,22 @@ static int sr_rank_lists(
     return fine;
 }
 
+/* Rows, or lists where there are some; `strict` is for rows. */
+static int sr_rank(const se_score_rows *rows, const se_score_lists *lists, int strict, int level, int64_t *mark,
+                   int64_t *turn, sr_sink *sink) {
+    return lists ? sr_rank_lists(lists, level, mark, turn, sink) : sr_rank_rows(rows, strict, level, sink);
+}
+
 /* -- merging ----------------------------------------------------------------------------------------------------------- */
 
-/* Whether sums can be those of examples: none is negative, and where there is no example there is nothing. */
-SE_INLINE int sr_possible(const int64_t *sums, int count) {
-    for (int i = 0; i < count; i++)
-        if (sums[i] < 0 || (!sums[0] && sums[i])) return 0;
-    if (count == 3) return sums[0] <= sums[1] && sums[0] <= sums[2];
-    if (count == 6) return sums[3] <= sums[0] && sums[4] <= sums[0] && sums[3] <= sums[1] && (sums[3] || !sums[1]);
-    return 1;
-}
-
-/* Whether all of `other` can be added to, or (sign -1) taken from, `table`. */
-static int sr_fits(const se_sums *table, const se_sums *other, int sign) {
-    int64_t after[8];
+/* Add all of `other` to a table with room for it (by 1), or take it out (by -1); or, if it only `tries`, whether that is
+   possible. The two may be the same. */
+static int sr_merge(se_sums *table, const se_sums *other, int by, int tries) {
     const int64_t *from;
     uint64_t outer, inner;
-    for (size_t at = 0; (from = se_sums_next(other, &at, &outer, &inner));) {
-        const uint64_t *to = se_sums_find(table, outer, inner) + 2; /* zeros where the key is not */
-        for (int i = 0; i < table->sums; i++) {
-            const int64_t before = (int64_t)to[i];
-            if (sign > 0 && before > INT64_MAX - from[i]) return 0;
-            after[i] = before + sign * from[i];
-        }
-        if (sign < 0 && !sr_possible(after, table->sums)) return 0;
-    }
+    for (size_t at = 0; (from = se_sums_next(other, &at, &outer, &inner));)
+        if (!sr_enter(table, table->sums, outer, inner, from, by, tries)) return 0;
     return 1;
-}
-
-/* Add what fits, to a table with room for it. The two may be the same. */
-static void sr_merge(se_sums *table, const se_sums *other, int sign) {
-    const int64_t *from;
-    uint64_t outer, inner;
-    for (size_t at = 0; (from = se_sums_next(other, &at, &outer, &inner));) {
-        int64_t *to = se_sums_at(table, outer, inner);
-        for (int i = 0; i < table->sums; i++) to[i] += sign * from[i];
-    }
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from streameval.kernel.decisions import numpy as twin
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 from tests.kernel.decisions.test_twins import everything
 from tests.support.effort import cases
+from tests.support.twins import needs_compiled
 
 TWINS: list[tuple[Any, Any]] = [(commit_numpy.Root, twin.Counts)]
 if kernel.BACKEND == "compiled":
@@ -150,3 +152,49 @@ def test_examples_prepared_as_they_are_count_as_those_that_are_counted_at_once(
     assert counts.prepare_plain(columns, fixed, {"new": 1}, {"new": 1}, None, 1) == OTHER
     if not rows:
         assert counts.prepare_plain(columns, fixed, {"a": 1}, {"a": 1}, None, -1) == REFUSED
+
+
+@needs_compiled
+def test_all_tables_of_scores_count_rows_or_none_does():
+    rankings, curves = (import_module(f"streameval.kernel.{name}.compiled") for name in ("rankings", "curves"))
+    root, columns = commit_compiled.Root(), {label: column for column, label in enumerate("abcdefgh")}
+    counts, bins, ranks = compiled.Counts(root, 8), curves.Bins(root, 8), rankings.RankCounts(root, 8)
+    counts.followers = bins.follower(), ranks.follower(False)
+    true, scores = np.ones((5, 8), np.uint8), np.tile(np.arange(8.0) / 8, (5, 1))
+
+    def held() -> tuple[Any, ...]:
+        entries = [np.hstack(ranks.entries(which)).tolist() for which in range(3)]
+        return (
+            everything(counts, 8),
+            ranks.examples,
+            entries,
+            bins.examples,
+            [x.tolist() for x in bins.read(np.arange(8))],
+        )
+
+    def count(examples: int) -> int:
+        if examples == 1:
+            return int(counts.count_example(columns, 8, true[0], scores[0], 0.5, 1))
+        return int(counts.count_arrays(columns, 8, true[:examples], scores[:examples], 0.5))
+
+    assert [count(1), count(5), ranks.examples] == [DONE, DONE, 6]
+    all_bins, all_counts = curves.Bins(None, 8), compiled.Counts(None, 8)
+    six = np.arange(8), 8, np.ones((6, 8), np.uint8), np.tile(scores[0], (6, 1))
+    all_bins.count((*six, None, None))
+    all_counts.count_scores(*six, np.full(8, 0.5), None)
+    assert held()[3:] == (6, [x.tolist() for x in all_bins.read(np.arange(8))])
+    assert held()[0] == everything(all_counts, 8)
+    one = rankings.RankCounts(None, 8)
+    one.count((np.arange(8), 8, true[:1], scores[:1], None, None), None)
+    for _ in range(5):
+        root.commit([ranks.prepare_merge(one, None, -1)])
+    for _ in range(59):
+        root.commit([ranks.prepare_merge(ranks, None, 1)])
+    rest = ranks.copy(None)
+    root.commit([rest.prepare_merge(one, None, -1)])
+    root.commit([ranks.prepare_merge(rest, None, 1)])  # another true label that ranks last adds 8 to 2**63 - 8
+    before = held()
+    assert [count(1), count(5), held()] == [OTHER, OTHER, before]
+    root.commit([ranks.prepare_merge(one, None, -1)])
+    assert [count(2), count(1), count(1)] == [OTHER, DONE, OTHER]
+    assert (counts.examples, bins.examples, ranks.examples) == (7, 7, 2**60 - 1)
