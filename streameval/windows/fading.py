@@ -128,7 +128,7 @@ class Fading(Blocks[A]):
         """What ``make`` puts together, or did the last time, if that was of the same."""
         memo: tuple[object, object, A] = getattr(self, name, (None, None, self._template))
         if memo[0] is not blocks or memo[1] != of:
-            memo = blocks, of, make()
+            memo = blocks, of, make()._belong(self._guard)  # so that it has warned of what the window has warned of
             setattr(self, name, memo)
         return memo[2]
 

@@ -182,10 +182,14 @@ def test_every_holder_warns_at_its_first_reading(name: str):
     holder = HOLDERS[name]()
     for number in range(20):
         holder.update({"Cat"}, {"cat"}, **({"t": number / 100} if getattr(holder, "timed", False) else {}))
-    with pytest.warns(se.DataWarning, match="differ in case"):
+    with pytest.warns(se.DataWarning, match="differ in case") as caught:
         holder.get()
     holder.get()
-    assert len(holder.warnings) == 1
+    current = holder.snapshot() if hasattr(holder, "snapshot") else holder.copy()
+    current.get()
+    assert len(caught) == len(holder.warnings) == 1
+    assert current.warnings == holder.warnings
+    assert [*current.input_summary] == [*holder.input_summary] == ["y_true", "y_pred"]
 
 
 def test_slices_warn_once_of_all_of_them():
