@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,9 +25,11 @@ from streameval.cli.settings import COLOR, DIGITS, Color, note
 from streameval.errors import MetricError
 from streameval.metrics.catalogue import build_spec, entry_of, parse_spec
 from streameval.report.model import (
+    PER_LABEL,
     Column,
     Kind,
     Table,
+    arrow,
     cell_text,
     largest_first,
     listed,
@@ -42,11 +43,9 @@ from streameval.schema.labels import Label
 from streameval.schema.text import VERSION, csv_cell, label_text, markdown_cell, printable, visible_json
 from streameval.slices.values import OTHER
 
-_ARROWS = {True: " ↑", False: " ↓", None: ""}
 _FIRST = ("f1_micro", "f1_macro")  # metrics of slices that come first where nobody chose any
 _TOP = 3
 _ORDERS = ("label", "support", "predicted")  # of labels, beside their metrics
-_OF_LABELS = ("precision", "recall", "f1")
 _BAR = 12
 _PIPED = 1_000_000  # a pipe has no width, and cutting or breaking lines there would lose what they hold
 _NAMES = 48
@@ -155,7 +154,7 @@ def tables_of(document: Document, *, top: int) -> list[Table]:
 
 
 def _arrow(metric: str) -> str:
-    return metric + _ARROWS[entry_of(parse_spec(metric).name).bigger_is_better]
+    return metric + arrow(metric, up=True)
 
 
 def _single(part: Part) -> dict[str, Number]:
@@ -231,7 +230,7 @@ def _ordered(document: Document, by: str) -> Document:
         if not numbers:
             left = f"--sort {by} is left out: these results have no {short} of each label"
             return replace(document, notes=[*document.notes, left])
-        values = [math.nan if (value := numbers[label].value) is None else value for label in labels]
+        values = [numbers[label].value for label in labels]
         labels = [labels[at] for at in (largest_first(values) if spec is None else worst_first(values, spec))]
     every = replace(every, labels={label: every.labels[label] for label in labels})
     return replace(document, parts=[every, *rest], ordered=True)
@@ -241,8 +240,7 @@ def _first(part: Part, top: int, ordered: bool) -> list[Any]:
     """The labels of a part: of more than ``top`` those with the largest support, or the first."""
     labels = list(part.labels)
     if not ordered and len(labels) > top and "support" in part.labels[labels[0]]:
-        support = [part.labels[label]["support"] for label in labels]
-        labels = [labels[at] for at in largest_first([float(number.value or 0) for number in support])]
+        labels = [labels[at] for at in largest_first([part.labels[label]["support"].value for label in labels])]
     return labels[:top]
 
 
@@ -255,7 +253,7 @@ def _labels(part: Part, top: int, ordered: bool) -> list[Table]:
     chosen, columns = _first(part, top, ordered), _by_label(part)
     counts = [name for name in ("support", "predicted") if chosen and name in part.labels[chosen[0]]]
     if counts and not columns:
-        columns = {name: {label: part.labels[label][name] for label in chosen} for name in _OF_LABELS}
+        columns = {name: {label: part.labels[label][name] for label in chosen} for name in PER_LABEL}
     if not chosen or not columns:
         return []
     table = [Column("label", "label", chosen)]

@@ -18,7 +18,7 @@ from streameval.metrics.views import certified
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.model import PER_LABEL
 from streameval.schema.config import Nan, Rows, Ties, Unknown
-from streameval.schema.keywords import checked, forgiving, refuse_mistaken
+from streameval.schema.keywords import explained, forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
 from streameval.wire.envelope import METRIC
@@ -80,7 +80,7 @@ class Evaluator(Accumulator):
 
     __slots__ = ()
 
-    @checked
+    @explained
     def __init__(
         self,
         metrics: Iterable[MetricLike] = DEFAULT_METRICS,

@@ -217,20 +217,30 @@ def of_each_label(spec: MetricSpec) -> MetricSpec:
     return build_spec(spec.name, average=None, zero_division=spec.zero_division, parameters=parameters)
 
 
-def arrow(spec: MetricSpec) -> str:
-    """What stands after the name of a metric of which lower values are better."""
-    return " ↓" * (entry_of(spec.name).bigger_is_better is False)
+ARROWS = {True: "↑", False: "↓", None: ""}
+"""The direction in which values are better."""
 
 
-def worst_first(values: Sequence[float], spec: MetricSpec | None, support: Sequence[float] = ()) -> list[int]:
+def arrow(metric: MetricSpec | str, *, up: bool = False) -> str:
+    """What stands after the name of a metric of which lower values are better, or, if ``up``, greater ones too."""
+    spec = parse_spec(metric) if isinstance(metric, str) else metric
+    better = entry_of(spec.name).bigger_is_better
+    return f" {ARROWS[better]}" if better is False or (better and up) else ""
+
+
+def worst_first(values: Sequence[float | None], spec: MetricSpec | None, support: Sequence[float] = ()) -> list[int]:
     """Positions from the worst value on; of equal ones the most frequent comes first, what is undefined last."""
-    sign = 1 if spec is not None and entry_of(spec.name).bigger_is_better is False else -1
-    return largest_first([sign * value for value in values], support)
+    lower_is_better = spec is not None and entry_of(spec.name).bigger_is_better is False
+    return largest_first(values, support, rising=not lower_is_better)
 
 
-def largest_first(values: Sequence[float], support: Sequence[float] = ()) -> list[int]:
-    """Positions from the greatest value down; of equal ones the most frequent or first, what is undefined last."""
-    keys = [(True, 0.0) if math.isnan(value) else (False, -value) for value in values]
+def largest_first(values: Sequence[float | None], support: Sequence[float] = (), *, rising: bool = False) -> list[int]:
+    """Positions from the greatest value down, or from the least up.
+
+    Of equal ones the most frequent or first comes first, what is undefined last.
+    """
+    sign = 1 if rising else -1
+    keys = [(True, 0.0) if value is None or math.isnan(value) else (False, sign * value) for value in values]
     return sorted(range(len(values)), key=lambda at: (*keys[at], -support[at] if support else 0))
 
 
@@ -266,11 +276,8 @@ class Table:
 
     def order(self) -> list[int]:
         """The rows as they are sorted at first; what is undefined comes last."""
-        sign = -1 if self.rising else 1
         values = next((column.values for column in self.columns if column.name == self.by), None)
-        if values is None:
-            return list(range(self.size))
-        return largest_first([math.nan if value is None else sign * value for value in values])
+        return list(range(self.size)) if values is None else largest_first(values, rising=self.rising)
 
 
 def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | None]]) -> Table:

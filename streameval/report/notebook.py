@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from streameval.metrics.bounds import Choice
-from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, parse_spec
+from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.report.label_table import LabelTable
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, listed, rows_of, worst_first
@@ -76,7 +76,7 @@ def slice_table(table: Table) -> Table:
     ranked = replace(table, columns=rows_of(table.columns, range(last))).order()[:_ROWS]
     columns = rows_of(table.columns[: _COLUMNS + 2], [*ranked, last])
     columns[0] = replace(columns[0], values=[*columns[0].values[:-1], "all"])
-    columns[2:] = [replace(one, name=one.name + arrow(parse_spec(one.name))) for one in columns[2:]]
+    columns[2:] = [replace(one, name=one.name + arrow(one.name)) for one in columns[2:]]
     return Table(table.name, _caption("Slices", last), columns, first=table.size)
 
 

@@ -17,7 +17,7 @@ from streameval.evaluation.counting import A, core_of, unlimited, with_states
 from streameval.inputs.values import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
-from streameval.schema.keywords import checked
+from streameval.schema.keywords import explained
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.base import Part
 from streameval.windows.blocks import Blocks, Place, WindowState
@@ -69,7 +69,7 @@ class Fading(Blocks[A]):
     _span_name: ClassVar[str] = "half_life"
     _fades: ClassVar[bool] = True
 
-    @checked
+    @explained
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
         counts = number_or_none(half_life) is not None and isinstance(half_life, int | np.integer)
         self._align(_KEEP)

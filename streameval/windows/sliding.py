@@ -16,7 +16,7 @@ from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.types import DONE
 from streameval.schema.batch import Example
 from streameval.schema.config import Null
-from streameval.schema.keywords import checked
+from streameval.schema.keywords import explained
 from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
@@ -198,7 +198,7 @@ class Rolling(_Recent[A]):
     _holder: ClassVar[int] = ROLLING
     _span_name: ClassVar[str] = "size"
 
-    @checked
+    @explained
     def __init__(self, evaluator: A, size: int = 1000) -> None:
         self._size = whole(size, "size")
         self._begin(evaluator, Clock(self._size))
@@ -281,7 +281,7 @@ class TimeRolling(_Recent[A]):
     _span_name: ClassVar[str] = "period"
     _aware: bool | None  # means nothing before the first time
 
-    @checked
+    @explained
     def __init__(self, evaluator: A, period: Period) -> None:
         self._aware, self._size = None, _ALL
         self._begin(evaluator, clock_of(period, "period"))

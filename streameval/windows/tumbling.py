@@ -9,7 +9,7 @@ from typing import ClassVar, Generic
 from streameval.errors import InputError, public
 from streameval.evaluation.counting import A
 from streameval.evaluation.guarding import reads
-from streameval.schema.keywords import checked
+from streameval.schema.keywords import explained
 from streameval.schema.text import quoted
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, Period, Time, clock_of, whole
@@ -71,7 +71,7 @@ class Tumbling(Blocks[A]):
     __slots__ = ()
     _holder: ClassVar[int] = TUMBLING
 
-    @checked
+    @explained
     def __init__(
         self,
         evaluator: A,

@@ -34,6 +34,8 @@ def pending() -> se.Pending:
         (lambda: pending().predict(1, {"a"}, weight=2), "predict has no argument weight=; an example is weighted when"),
         (lambda: pending().observe(1, truth={"a"}), "no argument truth=; it is y_true, the second argument"),
         (lambda: pending().observe(1, {"a"}, timestamp=3), "no argument timestamp=; write t=..."),
+        (lambda: se.Evaluator(["f1_micro"], 0.5), "no more without a name, not 2; name the others, of"),
+        (lambda: se.Fading(), "Fading is missing evaluator and half_life; write Fading(evaluator, half_life)"),
         (lambda: pending().discard(), "discard is missing key; write discard(key)"),
     ],
 )  # fmt: skip

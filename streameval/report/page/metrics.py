@@ -13,6 +13,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.thresholds import best_thresholds
 from streameval.report.model import (
+    ARROWS,
     AVERAGES,
     PER_LABEL,
     Column,
@@ -37,7 +38,6 @@ from streameval.report.page.markup import (
 from streameval.report.parts import numbers_of, part_of
 from streameval.schema.text import VERSION, cut, cut_distinct, number_of, printable
 
-_ARROWS = {True: "↑", False: "↓", None: ""}
 _NAMED, _WORST = 24, 8  # labels that have their names in the picture, and that most errors fall on
 _LEGEND = '<ul class="legend"><li class="b">false negatives (FN)</li><li class="a">false positives (FP)</li></ul>'
 _OUTCOMES: tuple[tuple[str, str, Kind, str, tuple[str, ...]], ...] = (
@@ -141,7 +141,7 @@ def headline_section(report: Report) -> Section | None:
 def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
     """The name of a metric, which may break after an underscore, its value, direction, and bounds or error."""
     name = f"<code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code>"
-    direction = f'<span aria-hidden="true">{_ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}'
+    direction = f'<span aria-hidden="true">{ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}'
     if item.error is not None:
         return name, f'<span class="value">{number_text(math.nan)}</span>', direction, escaped(str(item.error))
     number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
