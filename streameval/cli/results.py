@@ -18,7 +18,6 @@ from streameval.cli.outputs import check_outputs, format_of, write_output, writt
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, check_order, show
 from streameval.cli.settings import note
-from streameval.delivery.checkpoint import load
 from streameval.errors import MetricError, StreamevalError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.metric import Metric
@@ -27,6 +26,7 @@ from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.thresholds import DecisionsAt
+from streameval.progressive.states import restored
 from streameval.progressive.trace import Trace
 from streameval.report.model import MetricValue, Report
 from streameval.report.parts import Number, Part, differences, part_of
@@ -37,6 +37,8 @@ from streameval.slices import Sliced
 from streameval.states.views import Counts, Tables
 from streameval.tabular.sources import no_file
 from streameval.windows.base import Window
+from streameval.wire.envelope import CHECKPOINT, HOLDERS, LEDGER, PENDING, TRACE, opened
+from streameval.wire.files import read_file
 
 Counted: TypeAlias = Evaluator | Metric
 
@@ -132,12 +134,14 @@ def load_state(path: Path) -> Any:
     if not path.exists():
         raise no_file(path)
     try:
-        state = load(path)
+        data = read_file(path)
+        holder, _ = opened(data, HOLDERS)
+        state = None if holder in (LEDGER, CHECKPOINT, PENDING, TRACE) else restored(data)
     except StreamevalError as error:
         raise UserError(f"{path} is not a saved state: {str(error).removeprefix(f'{path}: ')}") from None
-    if not isinstance(state, Evaluator | Metric | Sliced | Window):
-        what = type(state).__name__
-        raise UserError(f"{path} holds a {what}; read it with streameval.load, and save the evaluator that is in it")
+    if state is None:
+        held = HOLDERS[holder]
+        raise UserError(f"{path} holds {held}; read it with streameval.load, and save the evaluator that is in it")
     return state
 
 

@@ -22,7 +22,7 @@ SLICED = 32
 LEDGER, CHECKPOINT = 48, 49
 PENDING, TRACE = 64, 65
 
-_HOLDERS = {
+HOLDERS = {
     EVALUATOR: "an Evaluator", METRIC: "a metric", ROLLING: "a Rolling", TIME_ROLLING: "a TimeRolling",
     TUMBLING: "a Tumbling", FADING: "a Fading", SLICED: "a Sliced", LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint",
     PENDING: "a Pending", TRACE: "a Trace",
@@ -83,11 +83,11 @@ def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, 
         raise FormatError(f"format version {version} is not supported (this is version {_VERSION}); {wish}")
     if zlib.crc32(memoryview(data)[:-4]) != struct.unpack("<I", data[-4:])[0]:
         raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
-    if holder not in _HOLDERS:
+    if holder not in HOLDERS:
         raise NewerFormatError(f"an object of kind {holder}")
     if holder not in holders:
-        name = name or _HOLDERS[next(iter(holders))]
-        raise FormatError(f"the bytes hold {_HOLDERS[holder]}, not {name}; use streameval.load or its own class")
+        name = name or HOLDERS[next(iter(holders))]
+        raise FormatError(f"the bytes hold {HOLDERS[holder]}, not {name}; use streameval.load or its own class")
     return holder, Source(data, _HEAD, len(data) - 4)
 
 
