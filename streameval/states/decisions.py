@@ -10,8 +10,9 @@ Weight sums are by slot (5 * column + outcome; none of true negatives) and by ro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Self, TypeAlias
 
@@ -21,7 +22,7 @@ from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import FloatArray, IntArray, Integers, RowKey
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.states.base import Content, Part, State
-from streameval.states.weights import Again, ExactSums, common_scale, exact_integers
+from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Key: TypeAlias = int | RowKey
 BLOCK = 2**11
@@ -34,17 +35,18 @@ class DecisionContent(Content):
 
     Attributes
     ----------
-    cells, cell_weights
-        Shape (labels, 5); the weight sums of true negatives are 0.
-    keys, times, key_weights
+    cells
+        Shape (labels, 5).
+    keys, times
         The row keys in lexicographic order, shape (distinct, 4), and how many examples had each.
+    weights
+        The weight sums of the cells, without true negatives, and then of the row keys, if there are any.
     """
 
     cells: IntArray
     keys: IntArray
     times: IntArray
-    cell_weights: Iterable[Sequence[int]] | None
-    key_weights: Iterable[int] | None
+    weights: Callable[[], Iterable[int]]
 
 
 class Decisions(State[Key]):
@@ -155,27 +157,30 @@ class Decisions(State[Key]):
         keys, times = self.table.row_keys()
         order = np.lexsort(keys.T[::-1])
         keys, times = keys[order], times[order]
-        held = (*self._head(columns, scale), cells.T, keys, times)
-        if scale is None:
-            return DecisionContent(*held, None, None)
-        sums = self._weights_at(0)
+        weights = tuple if scale is None else partial(self._in_order, self._weights_at(0), columns, keys, scale)
+        return DecisionContent(*self._head(columns, scale), cells.T, keys, times, weights)
 
-        def weights() -> Iterator[tuple[int, ...]]:
-            for part in _blocks(columns):
-                slots = (5 * part[:, None] + np.arange(5)).reshape(-1).tolist()
-                yield from zip(*[sums.each(slots, scale)] * 5, strict=True)
-
-        return DecisionContent(*held, Again(weights), Again(lambda: sums.each(_tuples(keys), scale)))
+    @staticmethod
+    def _in_order(sums: ExactSums[Key], columns: IntArray, keys: IntArray, scale: int) -> Iterator[int]:
+        for part in _blocks(columns):
+            yield from sums.each(_weighed(part), scale)
+        yield from sums.each(_tuples(keys), scale)
 
     def _fill(self, content: DecisionContent) -> None:
         self.table.restore(content.examples, content.cells, content.keys, content.times)
-        cells: Iterator[tuple[Key, int]] = enumerate(chain.from_iterable(content.cell_weights or ()))
-        keys = zip(_tuples(content.keys), content.key_weights or (), strict=content.key_weights is not None)
-        self._fill_weights(content.scale, chain(cells, keys))
+        slots = chain.from_iterable(map(_weighed, _blocks(np.arange(len(content.labels)))))
+        keys: Iterable[Key] = chain(slots, _tuples(content.keys))
+        self._fill_weights(content.scale, zip(keys, content.weights(), strict=content.scale is not None))
 
 
 def _blocks(columns: IntArray) -> Iterator[IntArray]:
     return (columns[at : at + BLOCK] for at in range(0, len(columns), BLOCK))
+
+
+def _weighed(columns: IntArray) -> list[int]:
+    """The slots of columns that have weights."""
+    slots: list[int] = (5 * columns[:, None] + np.arange(1, 5)).reshape(-1).tolist()
+    return slots
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:

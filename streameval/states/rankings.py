@@ -13,7 +13,7 @@ before it, its size and its true labels (0 where there is none).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -33,15 +33,15 @@ from streameval.states.decisions import BLOCK
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, KEYS, LABELS, MAIN, NAMES, PARTS, Key, sums_of
 from streameval.states.views import Arrays, View, total
-from streameval.states.weights import Again, ExactSums, common_scale, joined, units_of
+from streameval.states.weights import ExactSums, common_scale, joined, units_of
 
 
 class Table(NamedTuple):
-    """Keys, their sums (int64, or Python integers for gains), and their weighted sums (None if every weight is 1)."""
+    """Keys, their sums (int64, or Python integers for gains), and their weighted sums unless every weight is 1."""
 
     keys: IntArray
     sums: Integers
-    weights: Iterable[list[int]] | None
+    weights: Callable[[], Iterable[list[int]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,7 +226,7 @@ class Rankings(State[Key]):
             keys = _array(list(by_key), KEYS[which])
             sums = np.array(list(by_key.values()), object).reshape(-1, PARTS[which])
             sums = sums if which >= GAINS else sums.astype(np.int64)
-        weights = None if self.weights.value is None or scale is None else list(self._weights_of(which, keys, scale))
+        weights = tuple if scale is None else partial(self._weights_of, which, keys, scale)
         return Table(keys, sums, weights)
 
     def _weights_of(self, which: int, keys: IntArray, scale: int) -> Iterator[list[int]]:
@@ -246,7 +246,7 @@ class Rankings(State[Key]):
             if which == LABELS:
                 keys[:, 0] = place[keys[:, 0]]
             order = np.lexsort(keys.T[::-1])
-            weights = None if scale is None else Again(partial(self._weights_of, which, table.keys[order], scale))
+            weights = tuple if scale is None else partial(self._weights_of, which, table.keys[order], scale)
             tables.append(Table(keys[order], table.sums[order], weights))
         mentions = self.table.mentions(len(self.labels))[columns]
         return RankingContent(*self._head(columns, scale), self.options, mentions, tuple(tables), gain_scale)
@@ -261,8 +261,8 @@ class Rankings(State[Key]):
             if which >= MAIN:
                 shift = 0 if which >= GAINS else content.gain_scale
                 _enter(extra, which, names, (table.sums.astype(object) << shift).tolist())
-            if table.weights is not None:
-                _enter(weighted, which, names, table.weights)
+            if content.scale is not None:
+                _enter(weighted, which, names, table.weights())
         self._store(ExactSums(content.gain_scale, extra).at(common_scale(content.gain_scale)), None)
         self._fill_weights(content.scale, weighted.items(), content.gain_scale)
 
@@ -387,7 +387,7 @@ class RankingTables(View[Rankings]):
     def hits(self) -> list[tuple[list[int], list[int]]]:
         """Keys and sums of groups before each declared cutoff."""
         table = self._table(HITS)
-        sums: list[list[int]] = table.sums.tolist() if table.weights is None else list(table.weights)
+        sums: list[list[int]] = table.sums.tolist() if self.scale is None else list(table.weights())
         return list(zip(table.keys.tolist(), sums, strict=True))
 
     @cached_property
@@ -402,7 +402,7 @@ class RankingTables(View[Rankings]):
 
     def _fractions(self, which: int) -> list[tuple[list[int], Fraction]]:
         table = self._table(which)
-        sums, unit = (table.sums.tolist(), self._gain_scale) if table.weights is None else (table.weights, 0)
+        sums, unit = (table.sums.tolist(), self._gain_scale) if self.scale is None else (table.weights(), 0)
         return [(key, Fraction(value, 1 << unit)) for key, (value,) in zip(table.keys.tolist(), sums, strict=True)]
 
     def _table(self, which: int) -> Table:
@@ -410,9 +410,9 @@ class RankingTables(View[Rankings]):
 
     def _sums(self, table: Table) -> tuple[Integers, ...]:
         """The (weighted) sums of a table, column by column, in Python integers where products could pass 64 bits."""
-        if table.weights is not None:
+        if self.scale is not None:
             width = table.sums.shape[1]
-            return tuple(np.array(list(table.weights), object).reshape(-1, width).T)
+            return tuple(np.array(list(table.weights()), object).reshape(-1, width).T)
         most = int(table.sums.max(initial=0))
         safe = most * max(1, self.size) ** 2 < _SAFE
         return _columns(table.sums if safe else table.sums.astype(object))

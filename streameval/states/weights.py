@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -11,7 +11,6 @@ from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, IntArray
 
 K = TypeVar("K", bound=Hashable)
-T = TypeVar("T")
 
 # Scales are rounded up to a multiple of this, so that a stream of ordinary weights rescales once or twice in its life.
 _STEP = 32
@@ -64,18 +63,6 @@ class ExactSums(Generic[K]):
         """The smallest scale at which all sums are integers."""
         zeros = trailing_zeros(self.sums.values())
         return 0 if zeros is None else self.scale - min(self.scale, zeros)
-
-
-class Again(Generic[T]):
-    """What can be iterated over any number of times, but is held nowhere."""
-
-    __slots__ = ("_make",)
-
-    def __init__(self, make: Callable[[], Iterator[T]]) -> None:
-        self._make = make
-
-    def __iter__(self) -> Iterator[T]:
-        return self._make()
 
 
 def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, repeat
 
 from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent
-from streameval.states.weights import Again
 from streameval.wire.fields import ROWS, Sink, Source, WeightForm, require, take_labels
 
 
@@ -20,8 +19,7 @@ def put_content(sink: Sink, content: DecisionContent, least: int = 0) -> None:
     sink.varint(len(content.times))
     sink.columns(content.keys)
     sink.column(content.times)
-    cells = (value for sums in content.cell_weights or () for value in sums[1:])
-    sink.weights(content.scale, chain(cells, content.key_weights or ()))
+    sink.weights(content.scale, content.weights())
 
 
 def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> DecisionContent:
@@ -33,8 +31,10 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     require(examples <= COUNT_MAX and packing.can_be(examples, len(declared), cells, keys, times))
     scale = source.scale()
     if scale is None:
-        return DecisionContent(examples, labels, len(declared), None, cells, keys, times, None, None)
-    cell_weights = source.repeated(lambda again: iter([0, *again.integers(4)] for _ in labels))
+        return DecisionContent(examples, labels, len(declared), None, cells, keys, times, tuple)
+    weights = source.repeated(
+        lambda again: chain.from_iterable(map(again.integers, chain(repeat(4, len(labels)), [distinct])))
+    )
     form = WeightForm(scale)
     fn, fp, tp, masked, heaviest = 0, 0, 0, 0, 0
     for _, *counts in chain.from_iterable(cells[at : at + ROWS].tolist() for at in range(0, len(labels), ROWS)):
@@ -52,4 +52,4 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
         sum(key[part] * value for key, value in zip(keys.tolist(), key_sums, strict=True)) for part in range(4)
     ]
     require(by_example == [tp + fn, tp + fp, tp, masked])  # true, predicted, both and masked cells
-    return DecisionContent(examples, labels, len(declared), scale, cells, keys, times, Again(cell_weights), key_sums)
+    return DecisionContent(examples, labels, len(declared), scale, cells, keys, times, weights)

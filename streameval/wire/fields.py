@@ -154,9 +154,9 @@ class Sink(list["bytes | Iterator[bytes]"]):
         else:
             self.append(chain.from_iterable(_pieces_of_column(column, least) for column in table.T))
 
-    def blocks(self, blocks: Iterable[Sequence[Numbers]], count: int, stored: Collection[int] = ()) -> None:
-        """How many rows, then each column; blocks are iterated over anew for each that is not kept."""
-        self.append(_pieces_of_blocks(blocks, count, stored))
+    def blocks(self, make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int] = ()) -> None:
+        """How many rows, then each column; blocks are made anew for each that is not stored."""
+        self.append(_pieces_of_blocks(make, count, stored))
 
     def integer(self, value: int) -> None:
         """An integer of any size that is not negative."""
@@ -192,10 +192,11 @@ def _pieces_of_column(column: IntArray | Int32Array, least: int) -> Iterator[byt
         yield _packed(column[at : at + ROWS], width)
 
 
-def _pieces_of_blocks(blocks: Iterable[Sequence[Numbers]], count: int, stored: Collection[int]) -> Iterator[bytes]:
-    few = list(islice(blocks, 2))
-    if len(few) < 2:
-        blocks, stored = few, range(count)
+def _pieces_of_blocks(
+    make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int]
+) -> Iterator[bytes]:
+    few = list(islice(make(), 2))
+    blocks, stored = (make(), stored) if len(few) > 1 else (few, range(count))
     del few
     columns = [Blocks() for _ in range(count)]
     for block in blocks:
@@ -203,7 +204,7 @@ def _pieces_of_blocks(blocks: Iterable[Sequence[Numbers]], count: int, stored: C
             column.add(numbers, keep=place in stored)
     yield varint(columns[0].size)
     for place, column in enumerate(columns):
-        yield from column.pieces(() if place in stored else (block[place] for block in blocks))
+        yield from column.pieces(() if place in stored else (block[place] for block in make()))
 
 
 class Blocks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from streameval.schema.labels import Label
 from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pairs import PairBlock, PairContent, SetBlock, pairs_fit
-from streameval.states.weights import Again, trailing_zeros
+from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import ROWS, NewerFormatError, Option, Sink, Source, WeightForm, ascending_rows, require
 
 _KINDS = {
@@ -47,9 +47,9 @@ def put_pairs(sink: Sink, content: PairContent) -> None:
     """Write a content."""
     kinds = [kind for name in content.parts for kind in _KINDS[name]]
     for kind in kinds:
-        sink.blocks(Again(partial(_columns_of, content.pairs[kind](), kind)), 3 + _FRACTIONS.get(kind, 0))
+        sink.blocks(partial(_columns_of, content.pairs[kind](), kind), 3 + _FRACTIONS.get(kind, 0))
     if "labelsets" in content.parts:
-        sink.blocks(Again(partial(_columns_of_sets, content.sets())), 3, stored=(0, 2))
+        sink.blocks(partial(_columns_of_sets, content.sets()), 3, stored=(0, 2))
     blocks = chain(chain.from_iterable(content.pairs[kind]() for kind in kinds), content.sets())
     sink.weights(content.scale, chain.from_iterable(weights for *_, weights in blocks))
 
@@ -139,13 +139,15 @@ class _Sets:
 
 def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
     """The weights of the cells and of all examples, in units of ``2**-scale``."""
-    if decisions.scale is None or decisions.cell_weights is None or decisions.key_weights is None:
+    if decisions.scale is None:
         return [[0, *(n << scale for n in row[1:])] for row in decisions.cells.tolist()], decisions.examples << scale
     up, down = max(0, scale - decisions.scale), max(0, decisions.scale - scale)
-    whole = sum(decisions.key_weights)
-    zeros = trailing_zeros([whole, *(value for row in decisions.cell_weights for value in row)])
+    weights = decisions.weights()
+    rows = [[0, *islice(weights, 4)] for _ in decisions.labels]
+    whole = sum(weights)
+    zeros = trailing_zeros([whole, *chain.from_iterable(rows)])
     require(zeros is None or zeros >= down)
-    return [[value << up >> down for value in row] for row in decisions.cell_weights], whole << up >> down
+    return [[value << up >> down for value in row] for row in rows], whole << up >> down
 
 
 # -- whether some stream can leave it ---------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def put_rankings(sink: Sink, content: RankingContent) -> None:
 
 def _weights_of(content: RankingContent) -> Iterator[int]:
     for table in content.tables:
-        for sums, weights in zip(_rows(table.sums), table.weights or (), strict=True):
+        for sums, weights in zip(_rows(table.sums), table.weights(), strict=True):
             yield from (weight for value, weight in zip(sums, weights, strict=True) if value)  # nothing has no weight
 
 
@@ -87,7 +87,7 @@ def take_rankings(
     def weights_of(sums: np.ndarray[Any, np.dtype[Any]]) -> list[list[int]]:
         return [[source.integer(_LONGEST) if value else 0 for value in row] for row in sums.tolist()]
 
-    tables = tuple(Table(keys, sums, None if scale is None else weights_of(sums)) for keys, sums in plain)
+    tables = tuple(Table(keys, sums, tuple if scale is None else weights_of(sums).copy) for keys, sums in plain)
     content = RankingContent(examples, labels, fixed, scale, options, mentions, tables, gain_scale)
     if not is_possible(content):
         raise FormatError("the rankings contradict each other")
@@ -103,7 +103,7 @@ def is_possible(content: RankingContent) -> bool:
     """Whether some stream can have left it: the tables are in canonical form and do not contradict each other."""
     if not (_in_form(content) and _in_bounds(content)):
         return False
-    sums = [[table.sums.tolist() for table in content.tables], [table.weights or [] for table in content.tables]]
+    sums = [[table.sums.tolist() for table in content.tables], [list(table.weights()) for table in content.tables]]
     keys = [table.keys.tolist() for table in content.tables]
     return all(
         _agree(content, [list(zip(*lines, strict=True)) for lines in zip(keys, reading, strict=True)])
@@ -119,7 +119,7 @@ def _in_form(content: RankingContent) -> bool:
         return False
     form = WeightForm(content.scale or 0)
     for which, table in enumerate(content.tables if content.scale is not None else ()):
-        weights, sums = map(chain.from_iterable, (table.weights or (), table.sums.tolist()))
+        weights, sums = map(chain.from_iterable, (table.weights(), table.sums.tolist()))
         form.add(weights, sums, content.gain_scale if which >= GAINS else 0)
     return content.scale is None or form.holds()
 

@@ -43,8 +43,7 @@ def compare_decisions(state: dict[str, Any], content: Any) -> None:
     assert state["keys"] == integers(content.keys.T)
     assert state["times"] == integers(content.times)
     if content.scale is not None:
-        cells = [value for sums in content.cell_weights for value in sums[1:]]
-        assert state["weights"] == cells + list(content.key_weights)
+        assert state["weights"] == list(content.weights())
 
 
 COMPARED = {"decisions": compare_decisions, **{name: trial.compare for name, trial in TRIALS.items()}}
