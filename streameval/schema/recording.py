@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -94,6 +94,11 @@ class Examples(NamedTuple):
         """How many examples there are."""
         return len(self.lengths)
 
+    @property
+    def weights_but_1(self) -> FloatArray | None:
+        """The weights; None if all are 1."""
+        return None if self.weights is None or (self.weights == 1.0).all() else self.weights
+
     def blocks(self) -> Iterator[Self]:
         """The same examples, some at a time."""
         for at in range(0, self.size, BLOCK):
@@ -124,8 +129,7 @@ class Examples(NamedTuple):
 
     def canonical(self) -> Self:
         """The same, whose slots and columns ascend, with examples of one stamp, whose order means nothing, sorted."""
-        weights = None if self.weights is None or (self.weights == 1.0).all() else self.weights
-        same = self._replace(weights=weights)
+        same = self._replace(weights=self.weights_but_1)
         order = same.order_of_stamps()
         return same if order is None else same.taken(order)
 
@@ -152,7 +156,7 @@ class Examples(NamedTuple):
 
         true, pred, mask = lists(outcome % 2 == 1), lists((outcome == 2) | (outcome == 3)), lists(outcome == 4)
         masked = mask if scores is None or len(mask.places) else None
-        batch = Ragged(self.size, true, pred, masked, lists(outcome == 0), weights=self.weights)
+        batch = Ragged(self.size, true, pred, masked, lists(outcome == 0), weights=self.weights_but_1)
         if scores is not None:
             batch.ranked = Lists(offsets_of(scores.lengths), scores.columns.astype(np.int64))
             batch.scores = scores.scores.astype(np.float64)
@@ -194,18 +198,6 @@ class Recording(NamedTuple):
 
         return cls(names, labels.fixed, size, canonical)
 
-    def union(self, other: Self, limit: int) -> Self:
-        """The examples of both, which are timed, that are stamped after ``limit``."""
-        labels = LabelIndex(self.labels, self.fixed)
-        columns = np.array(labels.register(list(other.labels)), np.int64)
-
-        def blocks() -> Iterator[Examples]:
-            moved = (block.moved(columns, self.fixed) for block in other.blocks())
-            for block in _merged(self.blocks(), moved):
-                yield block.taken(np.flatnonzero(stamps_of(block) > limit))
-
-        return self.of(labels, blocks)
-
 
 def stamps_of(block: Examples) -> IntArray:
     """The times of examples that have some."""
@@ -231,24 +223,6 @@ def whole_stamps(blocks: Iterable[Examples]) -> Iterator[Examples]:
             waiting.append(block)
     if waiting:
         yield Examples.joined(waiting)
-
-
-def _merged(*sides: Iterator[Examples]) -> Iterator[Examples]:
-    """The examples of two sides in the order of their stamps, of each of which a side has one block."""
-    waiting = {side: block for side in sides if (block := next(side, None))}
-    while len(waiting) > 1:
-        last, heads = min(stamps_of(block)[-1] for block in waiting.values()), []
-        for side, block in list(waiting.items()):
-            head, rest = block.split(int(np.searchsorted(stamps_of(block), last, "right")))
-            heads.append(head)
-            if following := rest if rest.size else next(side, None):
-                waiting[side] = following
-            else:
-                del waiting[side]
-        both = Examples.joined(heads)
-        yield both.taken(np.argsort(stamps_of(both), kind="stable"))
-    yield from waiting.values()
-    yield from chain.from_iterable(sides)
 
 
 def narrowed(scores: ScoreArray) -> ScoreArray:

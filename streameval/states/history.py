@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.types import OTHER, IntArray, TapeContents
-from streameval.schema.batch import Batch, Example
+from streameval.schema.batch import Example
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.recording import BLOCK, Examples, ExampleScores, Recording
 from streameval.states.base import Merge, Part
@@ -73,16 +73,7 @@ class History:
         labels.bound(like.labels.limit, like.labels.look)
         states = like.empty_like(labels)
         self._start(states, clock, backend.tape.Tape(states.root, timed))
-        waiting, stored = list[Examples](), 0
-        for block in recording.blocks():
-            self.states.root.commit([self.tape.prepare_append(*block)])
-            waiting, stored = [*waiting, block], stored + block.size
-            # A batch with weights takes time for each weight so far.
-            if stored >= (BLOCK if block.weights is None else min(_PIECE, max(BLOCK, len(labels)))):
-                self._count(self.states, Examples.joined(waiting).batch())
-                waiting, stored = [], 0
-        if waiting:
-            self._count(self.states, Examples.joined(waiting).batch())
+        self._count(states, map(self._appended, recording.blocks()))
         self.states.check_labels()
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
@@ -90,6 +81,10 @@ class History:
         self.states, self.labels, self.counts, self.tape = states, states.labels, states.decisions.table, tape
         self._scored = any(state.reads == "scores" for state in states.states.values())
         self.clock, tape.earliest = states.root.cell(clock), clock
+
+    def _appended(self, block: Examples) -> Examples:
+        self.states.root.commit([self.tape.prepare_append(*block)])
+        return block
 
     @property
     def latest(self) -> int:
@@ -100,7 +95,7 @@ class History:
 
     def recording(self, size: int, limit: int) -> Recording:
         """What is on the tape and not overdue."""
-        return Recording.of(self.labels, lambda: self._blocks(self.tape.overdue(size, limit)))
+        return Recording.of(self.labels, lambda: self._blocks(self.tape.overdue(size, limit), self.tape.examples))
 
     def needs_compaction(self) -> bool:
         """Whether most registered labels have left; looks as seldom as looking costs."""
@@ -141,12 +136,27 @@ class History:
         parts = self._prepare_merges([(gathered, columns, 1)], oldest)
         self.states.root.commit([*parts, self.tape.prepare_append(*examples), *drop])
 
+    def merge(self, other: History, clock: int, size: int, limit: int) -> None:
+        """Let time pass, add what is then not overdue on another tape, and take back what is overdue on this one."""
+        gone, added = other.tape.overdue(size, limit), other.states
+        if gone:
+            added = added.empty_like()
+            self._count(added, other._blocks(gone, other.tape.examples))
+        columns = self.states.columns_of(added)
+        self._require_room()
+        weighted = other._weighted(gone, other.tape.examples) > 0
+        drop, oldest = self._prepare_drop(self.tape.overdue(size, limit), weighted=weighted)
+        merged = self.tape.prepare_merge(other.tape, gone, columns)
+        self._commit_at(clock, [*self._prepare_merges([(added, columns, 1)], oldest), merged, *drop])
+
     def advance(self, clock: int, size: int, limit: int) -> None:
         """Let time pass, and take back what is then overdue."""
-        overdue = self.tape.overdue(size, limit)
-        drop, oldest = self._prepare_drop(overdue)
-        self.states.root.commit([self.clock.prepare_store(clock), *self._prepare_merges([], oldest), *drop])
-        self.tape.earliest = clock
+        drop, oldest = self._prepare_drop(self.tape.overdue(size, limit))
+        self._commit_at(clock, [*self._prepare_merges([], oldest), *drop])
+
+    def _commit_at(self, clock: int, parts: list[Part]) -> None:
+        self.tape.earliest = clock  # first, as it only sends what is earlier to where it is checked
+        self.states.root.commit([self.clock.prepare_store(clock), *parts])
 
     def _prepare_drop(self, overdue: int, *, weighted: bool = False) -> tuple[list[Part], int]:
         """Take the oldest examples off the tape, and how many of them are still to be taken back from the states."""
@@ -157,8 +167,7 @@ class History:
             self._until_compaction -= overdue
         tape, unweighted = self.tape, list[Part]()
         if not weighted:
-            odd = np.count_nonzero(tape.contents(0, overdue)[2] != 1.0) if tape.weighted and overdue else 0
-            unweighted = self.states.drop_weights() if odd == tape.weighted else []
+            unweighted = self.states.drop_weights() if self._weighted(0, overdue) == tape.weighted else []
         if not overdue:
             return unweighted, 0
         plain = not (weighted or tape.weighted or unweighted) and len(self.labels) <= self.labels.look
@@ -171,23 +180,39 @@ class History:
     def _prepare_merges(self, merges: list[Merge[StateSet]], oldest: int) -> list[Part]:
         if oldest:
             evicted = self.states.empty_like()
-            self._count(evicted, self._examples(0, oldest).batch())
+            self._count(evicted, self._blocks(0, oldest))
             merges = [*merges, (evicted, None, -1)]
         return self.states.prepare_merges(merges, known=True) if merges else []
 
     @staticmethod
-    def _count(states: StateSet, batch: Batch) -> None:
-        size = _PIECE if len(states.states) == 1 else _SMALL_PIECE
-        for start in range(0, batch.examples, size):
-            states.count(batch.take(slice(start, min(start + size, batch.examples))))
+    def _count(states: StateSet, blocks: Iterable[Examples]) -> None:
+        most, waiting, stored = _PIECE if len(states.states) == 1 else _SMALL_PIECE, list[Examples](), 0
+
+        def count() -> None:
+            batch = Examples.joined(waiting).batch()
+            for start in range(0, batch.examples, most):
+                states.count(batch.take(slice(start, min(start + most, batch.examples))))
+
+        for block in blocks:
+            waiting, stored = [*waiting, block], stored + block.size
+            # A batch with weights takes time for each weight so far.
+            if stored >= (BLOCK if block.weights is None else min(most, max(BLOCK, len(states.labels)))):
+                count()
+                waiting, stored = [], 0
+        if waiting:
+            count()
+
+    def _weighted(self, start: int, stop: int) -> int:
+        """How many of some examples weigh other than 1."""
+        blocks = self._blocks(start, stop) if self.tape.weighted else ()
+        return sum(np.count_nonzero(block.weights != 1.0) for block in blocks)
 
     def _examples(self, start: int, stop: int) -> Examples:
         scores = ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
         contents: TapeContents = self.tape.contents(start, stop)
         return Examples(*contents, scores)
 
-    def _blocks(self, start: int) -> Iterator[Examples]:
-        stop = self.tape.examples
+    def _blocks(self, start: int, stop: int) -> Iterator[Examples]:
         return (self._examples(at, min(at + BLOCK, stop)) for at in range(start, stop, BLOCK))
 
     def _oldest(self, size: int) -> list[Example]:

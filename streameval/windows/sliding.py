@@ -355,7 +355,7 @@ class TimeRolling(_Recent[A]):
         differently, or only one has times with a time zone; nothing has changed then.
         """
         self._check_compatible(other)
-        mine, theirs = self._now[0], other._now[0]
+        mine, theirs = self._history()[0], other._now[0]
         if theirs.latest == ALWAYS:
             return
         if mine.latest == ALWAYS:
@@ -363,8 +363,7 @@ class TimeRolling(_Recent[A]):
         elif self._aware is not other._aware:
             raise MergeError("cannot merge: only one of the two has times with a time zone; give all times alike")
         latest = max(mine.latest, theirs.latest)
-        both = self._recording(mine).union(other._recording(theirs), self._limit(latest))
-        self._adopt(both, latest)
+        mine.merge(theirs, latest, self._size, self._limit(latest))
 
     def _numbers(self) -> tuple[int, ...]:
         latest = self._now[0].latest

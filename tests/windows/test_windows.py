@@ -810,6 +810,47 @@ def drop_from_twin(tape: _tape.Tape, counts: _numpy.Counts, number: int) -> None
     tape._cell.root.commit([tape.prepare_drop(number)])
 
 
+def examples_in(tape: Any) -> list[object]:
+    parts = (*tape.contents(0, 99), *tape.scores_of(0, 99))
+    return [None if part is None else (part.dtype, part.tolist()) for part in parts]
+
+
+@needs_compiled
+@CHECK
+@given(st.data(), st.booleans())
+def test_twins_of_the_tape_merge_another_one_or_themselves_by_time(data: st.DataObject, timed: bool):
+    """Each tape may have weights, scores, and scores of eight bytes, or have had some that were dropped."""
+    pairs = [(compiled_tape.Tape(Root(), timed), _tape.Tape(Root(), timed)) for _ in range(2)]
+    for number, pair in enumerate(pairs):
+        weights = data.draw(st.lists(st.sampled_from([1.0, 1.0, 0.5]), max_size=7))
+        stamps = sorted(data.draw(st.lists(st.integers(0, 4), min_size=len(weights), max_size=len(weights))))
+        scored, dropped = data.draw(st.sampled_from([None, np.float32, np.float64])), data.draw(st.integers(0, 3))
+        for place, (weight, stamp) in enumerate(zip(weights, stamps, strict=True)):
+            slots = np.arange(place % 3, dtype=np.int32) + 5 * (2 * place + number)
+            scores = None if scored is None else (np.array([1]), np.array([place]), np.array([0.1], scored))
+            times = np.array([stamp]) if timed else None
+            for tape in pair:
+                append(tape, np.array([len(slots)]), slots, np.array([weight]), times, scores)
+        for tape, root in zip(pair, (compiled_commit.Root(), pair[1]._cell.root), strict=True):
+            root.commit([tape.prepare_drop(dropped)])
+    mine, theirs = pairs[0], data.draw(st.sampled_from(pairs))
+    start = data.draw(st.integers(0, 4))
+    columns = None if theirs is mine else data.draw(st.sampled_from([None, np.random.default_rng(0).permutation(99)]))
+    before = [examples_in(tape) for tape in theirs]
+    parts = [one.prepare_merge(other, start, columns) for one, other in zip(mine, theirs, strict=True)]
+    assert [examples_in(tape) for tape in theirs] == before
+    compiled_commit.Root().commit(parts[:1])
+    mine[1]._cell.root.commit(parts[1:])
+    assert examples_in(mine[0]) == examples_in(mine[1])
+    assert (mine[0].examples, mine[0].weighted, mine[0].latest) == (mine[1].examples, mine[1].weighted, mine[1].latest)
+    assert theirs is mine or [examples_in(tape) for tape in theirs] == before
+    copies = [mine[0].copy(compiled_commit.Root()), mine[1].copy(Root())]
+    assert examples_in(copies[0]) == examples_in(copies[1]) == examples_in(mine[0])
+    for tape in (*mine, *copies):
+        append(tape, np.array([1]), np.array([7], np.int32), np.array([0.25]), np.array([9]) if timed else None)
+    assert examples_in(copies[0]) == examples_in(copies[1]) == examples_in(mine[0]) == examples_in(mine[1])
+
+
 @needs_compiled
 @CHECK
 @given(st.data(), st.booleans())

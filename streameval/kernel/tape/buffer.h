@@ -32,17 +32,16 @@ SE_INLINE int se_buffer_reserve(se_buffer *buffer, ptrdiff_t more) {
     return buffer->room <= 3 * room || se_buffer_resize(buffer, room);
 }
 
-/* Add items of so many bytes for which there is room. Floats of four bytes become such of eight where these are held. */
-SE_INLINE void se_buffer_put(se_buffer *buffer, const void *items, ptrdiff_t size, ptrdiff_t count) {
-    char *to = buffer->items + buffer->last * buffer->size;
-    if (size == buffer->size && count) memcpy(to, items, (size_t)(count * size));
+/* Items of so many bytes, or the same one so many times, at a place with room. They may come from anywhere in the buffer.
+   Floats of four bytes become such of eight where these are held. */
+SE_INLINE void se_buffer_put(se_buffer *buffer, ptrdiff_t at, const void *items, ptrdiff_t size, ptrdiff_t count) {
+    char *to = buffer->items + at * buffer->size;
+    if (size == buffer->size && count) memmove(to, items, (size_t)(count * size));
     for (ptrdiff_t i = 0; size < buffer->size && i < count; i++) ((double *)to)[i] = ((const float *)items)[i];
-    buffer->last += count;
 }
 
-/* Add an item so many times. */
-static void se_buffer_fill(se_buffer *buffer, const void *item, ptrdiff_t count) {
-    for (; count; count--) se_buffer_put(buffer, item, buffer->size, 1);
+static void se_buffer_fill(se_buffer *buffer, ptrdiff_t at, const void *item, ptrdiff_t count) {
+    for (; count; count--) se_buffer_put(buffer, at++, item, buffer->size, 1);
 }
 
 /* Copy live items, from one to before another. */
@@ -56,7 +55,8 @@ static int se_buffer_widen(se_buffer *buffer) {
     se_buffer wide = {NULL, sizeof(double), 0, 0, 0};
     const ptrdiff_t live = buffer->last - buffer->first;
     if (!se_buffer_resize(&wide, buffer->room + 1)) return 0;
-    if (live) se_buffer_put(&wide, buffer->items + buffer->first * buffer->size, buffer->size, live);
+    if (live) se_buffer_put(&wide, 0, buffer->items + buffer->first * buffer->size, buffer->size, live);
+    wide.last = live;
     free(buffer->items);
     *buffer = wide;
     return 1;

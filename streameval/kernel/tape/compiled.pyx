@@ -21,8 +21,8 @@ cdef extern from "tape/buffer.h" nogil:
         Py_ssize_t last
         Py_ssize_t room
     int se_buffer_reserve(se_buffer*, Py_ssize_t)
-    void se_buffer_put(se_buffer*, const void*, Py_ssize_t, Py_ssize_t)
-    void se_buffer_fill(se_buffer*, const void*, Py_ssize_t)
+    void se_buffer_put(se_buffer*, Py_ssize_t, const void*, Py_ssize_t, Py_ssize_t)
+    void se_buffer_fill(se_buffer*, Py_ssize_t, const void*, Py_ssize_t)
     void se_buffer_get(const se_buffer*, Py_ssize_t, Py_ssize_t, void*)
     int se_buffer_widen(se_buffer*)
 
@@ -38,7 +38,10 @@ cdef int32_t NOTHING = 0
 
 cdef struct Appended:
     PyObject* tape
-    PyObject* arrays  # which hold the items, unless it is one example
+    PyObject* holders  # of the items, unless it is one example
+    PyObject* source  # a tape whose examples these are, from `start` on
+    Py_ssize_t start
+    const int32_t* columns  # where those of the source stand; NULL if they are the same
     Py_ssize_t count[PARTS]
     const void* items[PARTS]  # NULL: weights of 1, no scores
     Py_ssize_t odd, size  # how many weights are other than 1; the bytes of a score
@@ -98,8 +101,8 @@ cdef class Tape:
         if not self.written[part]:
             if not se_buffer_reserve(&self.held[part], live + self.promised[part]):
                 raise MemoryError
-            se_buffer_fill(&self.held[part], &ONE if part == WEIGHT else <void*>&NOTHING, live)
-            self.written[part] = True
+            se_buffer_fill(&self.held[part], 0, &ONE if part == WEIGHT else <void*>&NOTHING, live)
+            self.held[part].last, self.written[part] = live, True
         return 0
 
     cdef int reserve(self, const Appended* data) except -1:
@@ -127,7 +130,7 @@ cdef class Tape:
     ):
         cdef Appended one
         cdef Py_ssize_t width = max(counts.width, len(columns)), position
-        cdef int32_t slot
+        cdef int32_t* slots
         cdef int code = -1
         if self.weighted or self.written[SCORE] or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
             return OTHER
@@ -141,10 +144,10 @@ cdef class Tape:
             counts.root.guard.stop(code == 0)
         if code:
             return code
+        slots = <int32_t*>self.held[SLOT].items + self.held[SLOT].last
         for position in range(counts.landed):
-            slot = <int32_t>counts.touched[position]
-            se_buffer_put(&self.held[SLOT], &slot, sizeof(int32_t), 1)
-        one.length, one.count[SLOT] = <int32_t>counts.landed, 0
+            slots[position] = <int32_t>counts.touched[position]
+        one.length, one.count[SLOT], one.items[SLOT] = <int32_t>counts.landed, counts.landed, slots
         self.append(&one)
         self.take_back(counts, self.late(size, limit))
         return DONE
@@ -166,7 +169,7 @@ cdef class Tape:
                 sides[part] = np.array(sides[part], np.float64 if wide else KINDS[part])
         arrays = tuple(sides)
         Py_INCREF(arrays)
-        data.arrays = <PyObject*>arrays
+        data.holders = <PyObject*>arrays
         for part in range(PARTS):
             data.count[part] = len(lengths)
         data.count[SLOT] = arrays[LENGTH].sum()
@@ -200,6 +203,46 @@ cdef class Tape:
         self.promise(data, 1)
         return part
 
+    def prepare_merge(self, Tape other, Py_ssize_t start, columns=None):
+        cdef const int32_t[::1] moved
+        cdef Py_ssize_t position
+        cdef Appended* data = <Appended*>calloc(1, sizeof(Appended))
+        if data == NULL:
+            raise MemoryError
+        data.tape, data.source, data.start = <PyObject*>self, <PyObject*>other, start
+        change = se_part_new(commit_append, data, release_append, self)
+        if self.timed != other.timed:
+            raise ValueError("only one of the tapes is timed")
+        if columns is not None and len(columns):
+            moved = columns = np.array(columns, np.int32)
+            data.columns = &moved[0]
+        holders = other, columns
+        Py_INCREF(holders)
+        data.holders = <PyObject*>holders
+        other.view(data, start)
+        for position in range(data.count[LENGTH] if other.weighted else 0):
+            data.odd += (<const double*>data.items[WEIGHT])[position] != 1.0
+        self.reserve(data)
+        self.promise(data, 1)
+        return change
+
+    cdef void view(self, Appended* data, Py_ssize_t start) noexcept:
+        """The examples from one on, where they stand."""
+        cdef Py_ssize_t count[PARTS]
+        cdef int part
+        for part in range(PARTS):
+            data.items[part], data.count[part] = NULL, self.live() if part < SLOT else 0
+            if self.written[part]:
+                data.items[part] = self.held[part].items + self.held[part].first * self.held[part].size
+                data.count[part] = self.held[part].last - self.held[part].first
+        data.size = self.held[SCORE].size if self.written[SCORE] else 0
+        if start > 0:
+            count_last(data, max(0, self.live() - start), count)
+            for part in range(PARTS):
+                if self.written[part]:
+                    data.items[part] = <const char*>data.items[part] + (data.count[part] - count[part]) * self.held[part].size
+                data.count[part] = count[part]
+
     cdef void promise(self, Appended* data, int by) noexcept:
         cdef int part
         for part in range(PARTS):
@@ -224,16 +267,48 @@ cdef class Tape:
         Py_INCREF(counts)
         return se_part_new(commit_drop, data, release_drop, self)
 
-    cdef void append(self, const Appended* data) noexcept:
+    cdef void append(self, Appended* data) noexcept:
+        """Add examples, on a timed tape each behind those not stamped later; within the room, so from the newest back."""
+        cdef Appended old
+        cdef Py_ssize_t to[PARTS]
+        cdef Py_ssize_t run
         cdef int part
+        self.view(&old, 0)
+        old.columns = NULL
         for part in range(PARTS):
-            if self.written[part] and data.items[part] != NULL:
-                se_buffer_put(
-                    &self.held[part], data.items[part], data.size if part == SCORE else self.held[part].size, data.count[part]
-                )
-            elif self.written[part] and part <= MANY:
-                se_buffer_fill(&self.held[part], &ONE if part == WEIGHT else <void*>&NOTHING, data.count[part])
+            self.held[part].last += data.count[part] if self.written[part] else 0
+            to[part] = self.held[part].last
+        while data.count[LENGTH]:
+            run = run_of(&old, data, False) if self.timed else 0
+            if run:
+                self.move(&old, run, to)
+            self.move(data, run_of(data, &old, True) if self.timed else data.count[LENGTH], to)
         self.weighted += data.odd
+
+    cdef void move(self, Appended* data, Py_ssize_t examples, Py_ssize_t* to) noexcept:
+        """Put the last of some examples before these places, which is where the next are to end."""
+        cdef Py_ssize_t count[PARTS]
+        cdef Py_ssize_t position, size
+        cdef const char* items
+        cdef int32_t* slot
+        cdef int part
+        count_last(data, examples, count)
+        for part in range(PARTS):
+            data.count[part] -= count[part]
+            to[part] -= count[part]
+            size = data.size if part == SCORE else self.held[part].size
+            if self.written[part] and data.items[part] != NULL:
+                items = <const char*>data.items[part] + data.count[part] * size
+                se_buffer_put(&self.held[part], to[part], items, size, count[part])
+            elif self.written[part] and part <= MANY:
+                se_buffer_fill(&self.held[part], to[part], &ONE if part == WEIGHT else <void*>&NOTHING, count[part])
+        if data.columns != NULL:
+            slot = <int32_t*>self.held[SLOT].items + to[SLOT]
+            for position in range(count[SLOT]):
+                slot[position] = 5 * data.columns[slot[position] // 5] + slot[position] % 5
+            slot = <int32_t*>self.held[COLUMN].items + to[COLUMN]
+            for position in range(count[COLUMN]):
+                slot[position] = data.columns[slot[position]]
 
     cdef void take_back(self, Counts counts, Py_ssize_t examples) noexcept:
         """Take the oldest examples off the tape; what is on it was counted, so there is nothing to check."""
@@ -286,15 +361,12 @@ cdef class Tape:
 
     def copy(self, root):
         cdef Tape twin = Tape(root, self.timed)
-        cdef int part
-        cdef Py_ssize_t live
-        twin.earliest, twin.weighted, twin.written = self.earliest, self.weighted, self.written
-        for part in range(PARTS):
-            live, twin.held[part].size = self.held[part].last - self.held[part].first, self.held[part].size
-            if not se_buffer_reserve(&twin.held[part], live):
-                raise MemoryError
-            se_buffer_get(&self.held[part], 0, live, twin.held[part].items)
-            twin.held[part].last = live
+        cdef Appended whole
+        memset(&whole, 0, sizeof(whole))
+        self.view(&whole, 0)
+        twin.earliest, whole.odd = self.earliest, self.weighted
+        twin.reserve(&whole)
+        twin.append(&whole)
         return twin
 
     def oldest(self, Py_ssize_t examples):
@@ -328,17 +400,49 @@ cdef void describe(Appended* data, Py_ssize_t slots, double weight, int64_t stam
     data.count[SLOT] = slots
 
 
+cdef void count_last(const Appended* data, Py_ssize_t examples, Py_ssize_t* count) noexcept:
+    """How many items the last examples have."""
+    cdef Py_ssize_t position
+    cdef const int32_t* lengths = <const int32_t*>data.items[LENGTH]
+    cdef const int32_t* many = <const int32_t*>data.items[MANY]
+    cdef int part
+    for part in range(SLOT):
+        count[part] = examples
+    count[SLOT] = count[SCORE] = 0
+    for position in range(data.count[LENGTH] - examples, data.count[LENGTH]):
+        count[SLOT] += lengths[position]
+        if many != NULL:
+            count[SCORE] += many[position]
+    count[COLUMN] = count[SCORE]
+
+
+cdef Py_ssize_t run_of(const Appended* data, const Appended* rest, bint alike) noexcept:
+    """How many of the last are stamped later than all the rest, or alike."""
+    cdef const int64_t* stamps = <const int64_t*>data.items[STAMP]
+    cdef Py_ssize_t before = data.count[LENGTH]
+    cdef int64_t last
+    if not rest.count[LENGTH]:
+        return before
+    last = (<const int64_t*>rest.items[STAMP])[rest.count[LENGTH] - 1]
+    while before and (stamps[before - 1] > last or (alike and stamps[before - 1] == last)):
+        before -= 1
+    return data.count[LENGTH] - before
+
+
 cdef void commit_append(void* data) noexcept:
     cdef Appended* part = <Appended*>data
-    (<Tape>part.tape).append(part)
-    (<Tape>part.tape).promise(part, -1)
+    cdef Tape tape = <Tape>part.tape
+    tape.promise(part, -1)
+    if part.source != NULL:  # of which the items may have moved, as it may be this tape
+        (<Tape>part.source).view(part, part.start)
+    tape.append(part)
 
 
 cdef void release_append(void* data) noexcept:
     cdef Appended* part = <Appended*>data
     if part.promised:
         (<Tape>part.tape).promise(part, -1)
-    Py_XDECREF(part.arrays)
+    Py_XDECREF(part.holders)
     free(part)
 
 

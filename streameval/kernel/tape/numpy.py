@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +26,13 @@ class _Example(NamedTuple):
     stamp: int
     columns: Int32Array
     scores: ScoreArray
+
+    def moved(self, to: IntArray | None) -> _Example:
+        """The same in other columns."""
+        if to is None:
+            return self
+        slots = (5 * to[self.slots // 5] + self.slots % 5).astype(np.int32)
+        return self._replace(slots=slots, columns=to[self.columns].astype(np.int32))
 
 
 class _Value(NamedTuple):
@@ -149,6 +157,23 @@ class Tape:
             )
         ]
         return self._cell.prepare(lambda value: value.plus(new, kind))
+
+    def prepare_merge(self, other: Self, start: int, columns: IntArray | None = None) -> Part:
+        """Prepare to add another tape's examples from one on, each behind all that are not stamped later.
+
+        ``columns`` says where its columns stand on this tape, unless they are the same. Until the commit no other change
+        of either tape may be made.
+        """
+        if self.timed != other.timed:
+            raise ValueError("only one of the tapes is timed")
+        kind, new = other._value.kind, [one.moved(columns) for one in other._value.part(start, other.examples)]
+
+        def merged(value: _Value) -> _Value:
+            longer = value.plus(new, kind)
+            examples = sorted(longer.part(0, longer.stop), key=attrgetter("stamp"))
+            return longer._replace(examples=examples, start=0, stop=len(examples))
+
+        return self._cell.prepare(merged)
 
     def overdue(self, size: int, limit: int) -> int:
         """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""
