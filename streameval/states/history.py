@@ -10,7 +10,7 @@ import numpy as np
 from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.types import OTHER, IntArray, TapeContents
-from streameval.schema.batch import Example
+from streameval.schema.batch import Batch, Example
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.recording import BLOCK, Examples, ExampleScores, Recording
 from streameval.states.base import Merge, Part
@@ -180,7 +180,7 @@ class History:
     def _prepare_merges(self, merges: list[Merge[StateSet]], oldest: int) -> list[Part]:
         if oldest:
             evicted = self.states.empty_like()
-            self._count(evicted, self._blocks(0, oldest))
+            self._count(evicted, self._blocks(0, oldest, 4 * BLOCK))
             merges = [*merges, (evicted, None, -1)]
         return self.states.prepare_merges(merges, known=True) if merges else []
 
@@ -205,15 +205,15 @@ class History:
     def _weighted(self, start: int, stop: int) -> int:
         """How many of some examples weigh other than 1."""
         blocks = self._blocks(start, stop) if self.tape.weighted else ()
-        return sum(np.count_nonzero(block.weights != 1.0) for block in blocks)
+        return sum(int(np.count_nonzero(block.weights != 1.0)) for block in blocks)
 
     def _examples(self, start: int, stop: int) -> Examples:
         scores = ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
         contents: TapeContents = self.tape.contents(start, stop)
         return Examples(*contents, scores)
 
-    def _blocks(self, start: int, stop: int) -> Iterator[Examples]:
-        return (self._examples(at, min(at + BLOCK, stop)) for at in range(start, stop, BLOCK))
+    def _blocks(self, start: int, stop: int, size: int = BLOCK) -> Iterator[Examples]:
+        return (self._examples(at, min(at + size, stop)) for at in range(start, stop, size))
 
     def _oldest(self, size: int) -> list[Example]:
         examples = [Example(*one) for one in self.tape.oldest(size)]

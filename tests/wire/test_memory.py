@@ -18,18 +18,12 @@ LIMITS = {
     "to_bytes": (3, 0), "save": (1, 0), "from_bytes": (3, 1.25), "load": (3, 1.25), "copy": (0, 1.25), "merge": (0, 1.5)
 }  # fmt: skip
 ROOM = 4_000_000  # for whatever is small
-# Not within all of the limits yet.
-UNMET = {"TimeRolling 150,000"}
-HELD = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="takes more yet") if name in UNMET else ())
-    for name in CASES
-]
 
 
 @pytest.mark.skipif(backend.BACKEND != "compiled", reason="the twins hold Python objects")
 @pytest.mark.skipif(not FULL, reason="with STREAMEVAL_EFFORT=1")
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
-@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("name", CASES)
 def test_bytes_take_little_memory(name: str, tmp_path: Path) -> None:
     path = f"{tmp_path}/state"
     child("make", name, path)

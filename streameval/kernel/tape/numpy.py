@@ -161,8 +161,8 @@ class Tape:
     def prepare_merge(self, other: Self, start: int, columns: IntArray | None = None) -> Part:
         """Prepare to add another tape's examples from one on, each behind all that are not stamped later.
 
-        ``columns`` says where its columns stand on this tape, unless they are the same. Until the commit no other change
-        of either tape may be made.
+        ``columns`` says where its columns stand on this tape, unless they are the same. Neither tape may change in any
+        other way before the commit.
         """
         if self.timed != other.timed:
             raise ValueError("only one of the tapes is timed")
