@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.guarding import Change, held
 from streameval.evaluation.metric import Metric
 from streameval.metrics.bounds import Bounds
+from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Report
 from streameval.schema.labels import Label
@@ -164,12 +165,18 @@ def items_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Iterator
                 each = value.items() if isinstance(value, Mapping) else [(None, value)]
                 yield from ((name, label, float(one), None) for label, one in each)
             return
-        report, own = Report(current._views()), [spec.key for spec in current._specs]
-        known = set(own) if isinstance(current, Metric) else metrics  # another evaluator may know the rest
-        for name in own if metrics is None else [name for name in metrics if name in (known or ())]:
-            with nullcontext() if metrics is None else suppress(MetricError):
-                item = report.value(name, strict=True)
-                yield from ((name, label, float(one), item.bounds.get(label)) for label, one in item.by_label.items())
+        report, specs = Report(current._views()), list(current._specs)
+        if metrics is not None:  # another evaluator may know those that this one cannot answer
+            answered = [spec.key for spec in specs] if isinstance(current, Metric) else metrics
+            specs = []
+            for name in metrics:
+                with suppress(MetricError):
+                    specs += [parse_spec(name)] if name in answered else []
+        for item in report.values(specs):
+            if item.error is not None and metrics is None:
+                raise item.error
+            for label, one in item.by_label.items() if item.error is None else ():
+                yield item.spec.key, label, float(one), item.bounds.get(label)
 
 
 def _independent(values: Values) -> Values:
