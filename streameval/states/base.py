@@ -47,7 +47,7 @@ Added: TypeAlias = tuple[ExactSums[K], int]
 class Content:
     """What a state holds, in canonical order: equal states have equal contents, whatever their history.
 
-    What is large is made when it is called or iterated over, and the state must not change before.
+    What is large is made when it is called, and the state must not change before.
 
     Attributes
     ----------
