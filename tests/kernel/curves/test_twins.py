@@ -210,6 +210,18 @@ def test_twins_refuse_to_unmerge_what_was_never_merged(seed: int):
     assert codes[0] == codes[1] in (DONE, REFUSED)
 
 
+def test_an_example_without_labels_is_not_taken_from_those_that_have_the_label():
+    scored = np.zeros(1, np.int64), 1, np.zeros((2, 1), np.uint8), np.array([[0.5], [0.25]]), None, None
+    no_labels = np.zeros(0, np.int64)
+    empty = np.zeros(2, np.int64), no_labels
+    for twin in bins_of_width(1):
+        other = Twin(*twin.made, 1)
+        assert twin.table.count(scored) == other.table.count((None, 1, empty, np.zeros(0), empty, None)) == DONE
+        before = everything(twin.table, 1)
+        assert twin.merge(other, None, -1) == REFUSED
+        assert everything(twin.table, 1) == before
+
+
 def test_what_is_unmerged_from_itself_leaves_nothing():
     rng = np.random.default_rng(2)
     for twin in bins_of_width(9):
