@@ -15,7 +15,7 @@ from streameval.inputs.columns import IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, form_of
 from streameval.inputs.lists import EITHER, without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
-from streameval.inputs.values import array_of, bit_of, is_missing, no_scores, plain_array, score_of
+from streameval.inputs.values import bit_of, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Lists
 from streameval.schema.batch import offsets_of
@@ -88,9 +88,8 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
     return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)}){advice}")
 
 
-def _of_row(example: object, argument: Argument) -> Cells:
-    rows: Any = array_of(example, argument.place)
-    rows = rows[None] if rows.ndim == 1 else rows
+def _of_row(example: Any, argument: Argument) -> Cells:
+    rows = example[None] if example.ndim == 1 else example
     if rows.ndim != 2 or len(rows) != 1:
         return _refuse_shape(rows, argument)
     columns = argument.reader.positions(rows.shape[1], argument.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from itertools import islice
 from typing import Any, cast
@@ -212,8 +212,8 @@ def check_named_alike(frames: Sequence[list[Any]]) -> None:
         raise InputError(f"{columns}, {quoted(other)}; name the columns alike")
 
 
-def check_row_keys(y_true: Any, y_pred: Any) -> Iterator[tuple[str, str]]:
-    """What is wrong where two data frames have the same row keys in another order."""
+def check_row_keys(y_true: Any, y_pred: Any, record: Record) -> None:
+    """Warn where two data frames have the same row keys in another order."""
     keys: list[Any] = [getattr(value, "index", None) for value in (y_true, y_pred)]
     if not all(hasattr(key, "equals") and hasattr(key, "is_unique") for key in keys) or len(keys[0]) != len(keys[1]):
         return
@@ -222,4 +222,4 @@ def check_row_keys(y_true: Any, y_pred: Any) -> Iterator[tuple[str, str]]:
         return
     if len(one.symmetric_difference(other)) == 0:
         other_order = "but the indexes of y_true and y_pred hold the same keys in another order"
-        yield "rows", f"rows are matched by position, {other_order}; write y_pred.loc[y_true.index]"
+        record.warn("rows", f"rows are matched by position, {other_order}; write y_pred.loc[y_true.index]")
