@@ -13,7 +13,7 @@ from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import Argument
 from streameval.inputs.lists import check_codes
 from streameval.kernel.backend import BACKEND, strings
-from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
+from streameval.kernel.types import BitRows, IntArray, Lists, Places, UInt8Array
 from streameval.schema.text import type_text
 
 _VIEW = 40
@@ -36,15 +36,22 @@ def table_of_structs(array: Any) -> Any:
     return pa.table(array.flatten(), [field.name for field in array.type])
 
 
-def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | None:
+def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | BitRows | None:
     """Lists of several values as the rows of an array; None if they differ in length, or values are null."""
     import pyarrow.compute as pc
 
-    lengths, values = np.unique(pc.list_value_length(array).to_numpy(zero_copy_only=False)), pc.list_flatten(array)
-    if len(lengths) != 1 or lengths[0] < 2 or values.null_count:
+    width, values = getattr(array.type, "list_size", None), pc.list_flatten(array)
+    if width is None:
+        ends = pc.min_max(pc.list_value_length(array)).as_py()
+        width = ends["min"] if ends["min"] == ends["max"] else None
+    if not len(array) or width is None or width < 2 or values.null_count:
         return None
-    flat: np.ndarray[Any, Any] = values.to_numpy(**({} if hasattr(values, "chunks") else {"zero_copy_only": False}))
-    return flat.reshape(-1, int(lengths[0]))
+    values = values.combine_chunks() if hasattr(values, "chunks") else values
+    if str(values.type) == "bool":
+        data = np.frombuffer(values.buffers()[1], np.uint8)
+        return BitRows(data, values.offset, width, len(array), width, falls=False)
+    flat: np.ndarray[Any, Any] = values.to_numpy(zero_copy_only=False)
+    return flat.reshape(-1, width)
 
 
 def _plain(chunk: Any) -> Any:

@@ -17,7 +17,7 @@ from streameval.inputs.readers import source_of
 from streameval.inputs.samples import check_named_alike, check_row_keys, note_examples, note_first, start_samples
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
-from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
+from streameval.schema.batch import MOST_BITS, Batch, Dense, Example, Packed, Ragged, joined
 from streameval.schema.config import NULLS, Null
 from streameval.schema.text import check_choice
 
@@ -123,6 +123,20 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
     columns = _union([piece.columns for piece in (rows[0], predictions, *rows[1:])])
     again = bool(reader.config.states) or weights is not None  # whether cells are read more than once
 
+    def refusal() -> Exception:
+        for piece in (rows[0], *([predictions] if isinstance(predictions, Rows) else []), *rows[1:]):
+            try:
+                piece.read()
+            except InputError as error:
+                return error
+        return InputError("the arrays of y_true and y_pred changed while they were counted; give copies")
+
+    sides = rows[0].bits, predictions.bits if isinstance(predictions, Rows) else None
+    if sides[0] and sides[1] and len(pieces) == 2 and not again and 0 < len(columns) < MOST_BITS:
+        alike = _same(rows[0].columns, columns) and _same(predictions.columns, columns)
+        if alike and sides[0].falls == sides[1].falls:
+            return Packed(columns, (sides[0], sides[1]), refusal)
+
     def bits_of(piece: Rows) -> tuple[UInt8Array, UInt8Array | None]:
         if not again and _same(piece.columns, columns):
             return piece.raw()
@@ -148,14 +162,6 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
             bound = bound_of(scores.dtype, reader.threshold_row(columns))
             threshold = np.ascontiguousarray(np.broadcast_to(bound, columns.shape), scores.dtype)
         return Dense(columns, true, None, scores, threshold, ranked, mask, weights)
-
-    def refusal() -> Exception:
-        for piece in (rows[0], predictions, *rows[1:]):
-            try:
-                piece.read()
-            except InputError as error:
-                return error
-        return InputError("the arrays of y_true and y_pred changed while they were counted; give copies")
 
     compared = predictions.compared() if weights is None and _same(predictions.columns, columns) else None
     if compared is not None:

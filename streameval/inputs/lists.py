@@ -12,6 +12,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import Argument
 from streameval.inputs.forms import FRAMES, columns_of, form_of
+from streameval.inputs.pieces import bit_rows, booleans
 from streameval.inputs.values import array_of, python_value
 from streameval.kernel.types import Places
 from streameval.schema.text import quoted
@@ -74,6 +75,8 @@ def unwrapped(example: Any, name: str) -> Any:
         names = columns_of(example, form)
         row = [example[name].to_list()[0] if form == "frame" else example.column(name)[0].as_py() for name in names]
         return dict(zip(names, row, strict=True))
+    if form == "bits":
+        return booleans(bit_rows(example, name), lambda _: name)
     if form == "sparse":
         return example.toarray()
     return list(example) if isinstance(example, deque) else example

@@ -8,10 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from streameval.errors import InputError
 from streameval.inputs.columns import IGNORED, Argument
-from streameval.inputs.values import binarize, bound_of, checked_scores, places_of
-from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
+from streameval.inputs.values import array_of, binarize, bound_of, checked_scores, places_of
+from streameval.kernel.types import BitRows, Flags, FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import offsets_of
+from streameval.schema.text import check_choice, check_number, number_of
 
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 CELLS = 2**24
@@ -36,11 +38,21 @@ class Source:
 class Rows:
     """Rows of a matrix whose columns are all mentioned; values are looked at when they are needed."""
 
-    def __init__(self, block: np.ndarray[Any, Any], columns: IntArray, argument: Argument, start: int) -> None:
-        self.block, self.columns, self.examples = block, columns, len(block)
+    def __init__(
+        self, block: np.ndarray[Any, Any] | BitRows, columns: IntArray, argument: Argument, start: int
+    ) -> None:
+        self._block, self.columns, self.bits = block, columns, block if isinstance(block, BitRows) else None
+        self.examples = len(block) if self.bits is None else self.bits.examples
         self._argument, self._start = argument, start
         self.thresholds = argument.reader.threshold_row(columns) if argument.compared else 0.0
         self._read: tuple[UInt8Array, UInt8Array | None] | None = None
+
+    @property
+    def block(self) -> np.ndarray[Any, Any]:
+        """The rows, where bits are booleans."""
+        if isinstance(self._block, BitRows):
+            self._block = booleans(self._block, lambda row: self._argument.at(self._start + row))
+        return self._block
 
     def read(self) -> tuple[UInt8Array, UInt8Array | None]:
         """1 where positive, and 1 where masked (None if nowhere); checked."""
@@ -112,7 +124,35 @@ class Columns:
 Piece: TypeAlias = Rows | Scores | Columns
 
 
-def matrix_piece(block: np.ndarray[Any, Any], columns: IntArray, argument: Argument, start: int) -> Rows | Scores:
+def bit_rows(packed: Any, name: str) -> BitRows:
+    """The rows of a `PackedRows` in an argument of this name; checked."""
+    check_number("PackedRows.n_labels", packed.n_labels, 0)
+    check_choice("PackedRows.bitorder", packed.bitorder, ("big", "little"))
+    array = np.asarray(array_of(packed.bits, name))
+    array = array[None] if array.ndim == 1 else array
+    shape, width = f"{name} has bits of shape {array.shape} and type {array.dtype}", (packed.n_labels + 7) // 8
+    if array.ndim != 2 or array.dtype != np.uint8:
+        raise InputError(f"{shape}; give uint8 bytes, examples x bytes, as np.packbits(rows, axis=1) makes them")
+    if array.shape[1] != width:
+        bytes_ = f"but {number_of(packed.n_labels, 'label')} take {number_of(width, 'byte')}"
+        raise InputError(f"{shape}, {bytes_}; pack with axis=1, and give the number of labels as n_labels")
+    data = np.ascontiguousarray(array).reshape(-1)
+    return BitRows(data, 0, 8 * width, len(array), packed.n_labels, packed.bitorder == "big")
+
+
+def booleans(bits: BitRows, name: Callable[[int], str]) -> Flags:
+    """Rows of bits as rows of booleans; ``name`` says what a row is called in messages."""
+    cells = bits.cells()
+    if cells is not None:
+        return cells.view(np.bool_)
+    row = next(row for row in range(bits.examples) if bits.part(slice(row, row + 1)).cells() is None)
+    wrong = f"{name(row)} has bits set behind those of its {bits.columns} labels"
+    raise InputError(f"{wrong}; give the number of labels, and the bitorder, with which np.packbits made the bytes")
+
+
+def matrix_piece(
+    block: np.ndarray[Any, Any] | BitRows, columns: IntArray, argument: Argument, start: int
+) -> Rows | Scores:
     """Rows of a matrix with these columns, of which the first is the example ``start``."""
     if argument.scored:
         return Scores(columns, *checked_scores(block, argument, places_of(columns, start)))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,15 +17,25 @@ from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of
 from streameval.inputs.lists import mapping_of
-from streameval.inputs.pieces import Columns, Piece, Source, filtered, listed, matrix_piece, unignored
+from streameval.inputs.pieces import (
+    Columns,
+    Piece,
+    Source,
+    bit_rows,
+    booleans,
+    filtered,
+    listed,
+    matrix_piece,
+    unignored,
+)  # fmt: skip
 from streameval.inputs.values import array_of, binarize, checked_scores, places_in, plain_array
 from streameval.kernel import backend
-from streameval.kernel.types import DAMAGED, DISTINCT, IntArray, Lists, Places
+from streameval.kernel.types import DAMAGED, DISTINCT, BitRows, IntArray, Lists, Places
 from streameval.schema.batch import joined, offsets_of, part_of
 from streameval.schema.record import FEW
 from streameval.schema.text import number_of, quoted
 
-__all__ = ["TopK"]
+__all__ = ["PackedRows", "TopK"]
 
 
 def source_of(value: object, form: Form, argument: Argument) -> Source:
@@ -203,6 +213,48 @@ def _indices(numbers: Any) -> Places:
     return np.ascontiguousarray(numbers, kind)
 
 
+# -- rows of bits -----------------------------------------------------------------------------------------------------
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class PackedRows:
+    """Rows of indicators as bits, as `numpy.packbits` makes them: an eighth of the memory of bytes.
+
+    Attributes
+    ----------
+    bits
+        Bytes, shape (examples, bytes of a row), from ``np.packbits(rows, axis=1)``; of one example also 1-D.
+    n_labels
+        How many labels a row has, in the order of the declared labels. Bits behind them are 0.
+    bitorder
+        As it was packed: ``"big"``, or ``"little"`` where the first label is the lowest bit of a byte.
+    """
+
+    bits: Any
+    n_labels: int
+    bitorder: Literal["big", "little"] = "big"
+
+
+def _packed(packed: PackedRows, argument: Argument) -> Source:
+    return _bits(bit_rows(packed, argument.name), argument)
+
+
+def _bits(bits: BitRows, argument: Argument) -> Source:
+    columns = argument.columns(bits.columns)
+    if argument.scored or (argument.reader.config.unknown == "ignore" and (columns == IGNORED).any()):
+        return _matrix(booleans(bits, argument.at), columns, argument)
+    argument.width = bits.columns
+    if argument.sample is not None:
+        first = booleans(bits.part(slice(FEW)), argument.at)
+        argument.sample.add_rows(_names(columns, argument), first[:, :_WIDE])
+
+    def piece(start: int, stop: int) -> Piece:
+        return matrix_piece(bits.part(slice(start, stop)), columns, argument, start)
+
+    return Source(bits.examples, len(columns), piece)
+
+
 # -- columns of lists -------------------------------------------------------------------------------------------------
 
 
@@ -232,7 +284,11 @@ def _arrow(array: Any, argument: Argument) -> Source:
         return _frame(table_of_structs(array), argument)
     values = str(getattr(array.type, "value_type", ""))
     if values in _VALUES and not nulls and (rows := rows_of_arrow(array)) is not None:
-        return _matrix(rows, argument.columns(rows.shape[1]), argument)
+        return (
+            _bits(rows, argument)
+            if isinstance(rows, BitRows)
+            else _matrix(rows, argument.columns(rows.shape[1]), argument)
+        )
     no_labels = "list" not in kind.partition("<")[0] or values.startswith((*_VALUES, "struct<"))
     if no_labels or argument.scored or argument.rows == "indicator":
         examples = array.to_pylist()
@@ -347,10 +403,12 @@ def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
 
 
 enter("top_k", TopK)  # known before any other
+enter("bits", PackedRows)
 
 _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
     "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
     "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "lazy": _refuse_lazy, "top_k": _top_k,
+    "bits": _packed,
 }  # fmt: skip
 """How an argument of each form is read; any other is refused."""

@@ -37,6 +37,34 @@ class Lists(NamedTuple):
         return self.places if self.columns is None else self.columns[self.places]
 
 
+class BitRows(NamedTuple):
+    """Rows of bits, one for each column; what stands behind the columns of a row must be 0."""
+
+    data: UInt8Array
+    """Of which bytes, contiguous."""
+    first: int
+    """How many bits stand before the first row."""
+    stride: int
+    """How many bits it is from row to row, at most 7 more than columns."""
+    examples: int
+    columns: int
+    falls: bool
+    """Whether a byte begins with its highest bit; rows are whole bytes then."""
+
+    def part(self, rows: slice) -> BitRows:
+        """Some rows, one behind the other."""
+        start, stop, _ = rows.indices(self.examples)
+        return self._replace(first=self.first + start * self.stride, examples=max(0, stop - start))
+
+    def cells(self) -> UInt8Array | None:
+        """0 and 1, shape (examples, columns); None if a bit behind the columns is set."""
+        size = self.examples * self.stride
+        data = self.data[self.first // 8 : (self.first + size + 7) // 8]
+        bits = np.unpackbits(data, bitorder="big" if self.falls else "little")[self.first % 8 :][:size]
+        rows = bits.reshape(self.examples, self.stride)
+        return None if rows[:, self.columns :].any() else rows[:, : self.columns]
+
+
 Ragged: TypeAlias = tuple[IntArray, IntArray]
 """For each example a list: offsets, and the columns of all lists one after the other."""
 

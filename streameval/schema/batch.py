@@ -9,8 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from streameval.kernel import backend
-from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, RowKey, ScoreArray, UInt8Array
+from streameval.kernel.types import BitRows, FloatArray, Int32Array, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
+MOST_BITS = 2**21
+"""How many columns rows of bits have at most, so that the kernel counts them."""
 _NO_COLUMNS: IntArray = np.zeros(0, np.int64)
 _NO_COLUMNS.flags.writeable = False
 
@@ -56,6 +58,48 @@ class Dense:
             raise self.refusal()
         pred = np.greater_equal(self.scores, self.threshold).view(np.uint8)
         return pred if self.ranked is None else pred & self.ranked
+
+
+class Packed(Dense):
+    """Rows of bits, which become bytes wherever not the kernel counts them."""
+
+    __slots__ = ("sides",)
+
+    def __init__(self, columns: IntArray, sides: tuple[BitRows, BitRows], refusal: Callable[[], Exception]) -> None:
+        self.columns, self.sides, self.refusal = columns, sides, refusal
+        self.scores = self.threshold = self.ranked = self.mask = self.weights = None
+
+    @property
+    def examples(self) -> int:
+        """How many rows there are."""
+        return self.sides[0].examples
+
+    @property
+    def true(self) -> UInt8Array:  # type: ignore[override]  # which is not to be set
+        """1 where the label is true."""
+        return self._bytes(0)
+
+    @property
+    def pred(self) -> UInt8Array:  # type: ignore[override]
+        """1 where it is predicted."""
+        return self._bytes(1)
+
+    def _bytes(self, side: int) -> UInt8Array:
+        cells = self.sides[side].cells()
+        if cells is None:
+            raise self.refusal()
+        return cells
+
+    def take(self, rows: slice | IntArray) -> Dense:
+        """These rows, in this order."""
+        if isinstance(rows, slice):
+            true, pred = (side.part(rows) for side in self.sides)
+            return Packed(self.columns, (true, pred), self.refusal)
+        return self.plain().take(rows)
+
+    def plain(self) -> Dense:
+        """The same rows as bytes."""
+        return Dense(self.columns, self.true, self.pred, refusal=self.refusal)
 
 
 @dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear

@@ -20,7 +20,7 @@ import numpy as np
 
 from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import FloatArray, IntArray, Integers, RowKey
-from streameval.schema.batch import Batch, Dense, Example, Ragged
+from streameval.schema.batch import Batch, Dense, Example, Packed, Ragged
 from streameval.states.base import Content, Part, State
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
@@ -89,7 +89,9 @@ class Decisions(State[Key]):
         if isinstance(batch, Ragged):
             self.table.count_lists(batch.examples, fixed, *batch.sides, batch.mentioned_by_all)
             return
-        if batch.comparable:
+        if isinstance(batch, Packed):
+            seen, finite = self.table.count_bits(batch.columns, fixed, *batch.sides), True
+        elif batch.comparable:
             scores = (batch.true, batch.scores, batch.threshold, batch.mask)
             seen, finite = self.table.count_scores(batch.columns, fixed, *scores)
         else:

@@ -121,6 +121,14 @@ def coo_with_duplicates(bits: Bits) -> sp.coo_matrix:
     return sp.coo_matrix((np.repeat([2.0, -1.0], len(rows)), (np.tile(rows, 2), np.tile(columns, 2))), shape=bits.shape)
 
 
+def packed(bits: Bits, bitorder: str = "big") -> se.PackedRows:
+    return se.PackedRows(np.packbits(bits > 0, axis=1, bitorder=bitorder), bits.shape[1], bitorder)
+
+
+def arrow_booleans(bits: Bits) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array((bits > 0).reshape(-1)), bits.shape[1])
+
+
 MATRICES: dict[str, Callable[[Bits], object]] = {
     **{f"dtype {dtype}": lambda bits, dtype=dtype: bits.astype(dtype) for dtype in DTYPES},
     "Fortran order": np.asfortranarray,
@@ -135,6 +143,21 @@ MATRICES: dict[str, Callable[[Bits], object]] = {
         [[[bool, int, float][i % 3](v) for i, v in enumerate(r)] for r in bits], "O"
     ),
     "numpy matrix": numpy_matrix,
+    "packed bits": packed,
+    "packed bits, lowest first": lambda bits: packed(bits, bitorder="little"),
+    "packed bits, not contiguous": lambda bits: se.PackedRows(
+        np.packbits(bits > 0, axis=1).repeat(2, 0)[::2], len(NAMES)
+    ),
+    "packed bits, one row each": lambda bits: [packed(bits[row : row + 1]) for row in range(len(bits))],
+    "packed bits, vectors": lambda bits: [se.PackedRows(np.packbits(row > 0), len(NAMES)) for row in bits],
+    "arrow booleans of fixed size": arrow_booleans,
+    "arrow booleans of fixed size, sliced": lambda bits: arrow_booleans(np.vstack([bits] * 3))[
+        len(bits) : 2 * len(bits)
+    ],
+    "arrow booleans of fixed size, chunked": lambda bits: pa.chunked_array(
+        [arrow_booleans(bits[:5]), arrow_booleans(bits[5:])]
+    ),
+    "arrow lists of booleans": lambda bits: pa.array((bits > 0).tolist(), pa.list_(pa.bool_())),
     "csr_matrix": sp.csr_matrix,
     "csr_array": sp.csr_array,
     "csc_matrix": sp.csc_matrix,
@@ -1304,3 +1327,76 @@ def test_a_generator_is_not_read_ahead():
     ev.update_many((Row() for _ in range(100_000)), ({"a"} for _ in range(100_000)))
     assert ev.examples == 100_000
     assert most <= 70_000
+
+
+# -- rows of bits -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (se.PackedRows(np.zeros((3, 2), np.uint8), 17), "17 labels take 3 bytes"),
+        (se.PackedRows(np.zeros((3, 2), np.uint8), 8), "8 labels take 1 byte;"),
+        (se.PackedRows(np.zeros((3, 2)), 16), "float64; give uint8 bytes"),
+        (se.PackedRows(np.zeros((3, 2, 1), np.uint8), 8), "give uint8 bytes"),
+        (se.PackedRows(np.zeros((3, 1), np.uint8), True), "n_labels must be an integer"),
+        (se.PackedRows(np.zeros((3, 1), np.uint8), -1), "n_labels must be an integer"),
+        (se.PackedRows(np.zeros((3, 1), np.uint8), 5, "small"), "bitorder must be one of"),
+        (se.PackedRows(np.array([[0], [0], [4]], np.uint8), 5), "y_true[2] has bits set behind those of its 5 labels"),
+        (se.PackedRows(np.array([[0], [32], [0]], np.uint8), 5, "little"), "y_true[1] has bits set behind"),
+    ],
+)
+def test_bits_that_contradict_their_labels_are_refused(rows: se.PackedRows, words: str):
+    for more in ({}, {"weights": [1.0, 2.0, 0.5]}, {"mask": [[], [], []]}):
+        for pred in (rows, [[], [], []]):
+            ev = se.Evaluator()
+            with pytest.raises(se.InputError) as caught:
+                ev.update_many(rows, pred, **more)
+            assert words in str(caught.value)
+            assert ev == se.Evaluator()
+
+
+def test_bits_are_decisions_whatever_the_threshold_and_no_scores():
+    true, pred = drawn(11), drawn(12)
+    ev, reference = se.Evaluator(threshold=0.5), se.Evaluator(threshold=0.5)
+    ev.update_many(packed(true), packed(pred))
+    reference.update_many(true.astype(bool), pred.astype(bool))
+    assert ev.to_bytes() == reference.to_bytes()
+    with pytest.raises(se.InputError, match="need scores"):
+        se.Evaluator(["roc_auc_macro"]).update_many(packed(true), packed(pred))
+
+
+@pytest.mark.parametrize("form", [packed, arrow_booleans])
+def test_holders_of_evaluators_read_bits(form: Callable[[Bits], object]):
+    true, pred = drawn(13, examples=300), drawn(14, examples=300)
+    where = {"where": np.arange(300) % 3}
+    holders: list[Callable[[], Any]] = [
+        lambda: se.Rolling(se.Evaluator(), size=100),
+        lambda: se.Tumbling(se.Evaluator(), size=70),
+        lambda: se.Fading(se.Evaluator(), half_life=50),
+        lambda: se.Evaluator(keep=["pairs"]),
+        lambda: se.Evaluator(labels=["bird", "cat", "dog", "owl", "eel"], unknown="add"),
+    ]
+    for make in holders:
+        one, other = make(), make()
+        one.update_many(form(true), form(pred))
+        other.update_many(true, pred)
+        assert one.to_bytes() == other.to_bytes()
+    one, other = (se.Sliced(se.Evaluator(), by=["where"]) for _ in "01")
+    one.update_many(form(true), form(pred), where=where)
+    other.update_many(true, pred, where=where)
+    assert one.to_bytes() == other.to_bytes()
+    assert se.score(form(true), form(pred)) == se.score(true, pred)
+    one, other = se.Evaluator(), se.Evaluator()
+    one.update_many(form(true), form(pred), threads=2)
+    other.update_many(true, pred)
+    assert one.to_bytes() == other.to_bytes()
+
+
+def test_bits_set_behind_the_labels_are_refused_by_slices_and_windows():
+    wrong = se.PackedRows(np.full((40, 1), 255, np.uint8), 5)
+    for holder in (se.Rolling(se.Evaluator(), size=9), se.Fading(se.Evaluator(), half_life=9)):
+        with pytest.raises(se.InputError, match="bits set behind"):
+            holder.update_many(wrong, wrong)
+    with pytest.raises(se.InputError, match="bits set behind"):
+        se.Sliced(se.Evaluator(), by=["where"]).update_many(wrong, wrong, where={"where": np.arange(40) % 3})

@@ -23,6 +23,7 @@ import polars as pl
 import pyarrow as pa
 import scipy.sparse as sp
 
+import streameval as se
 from tests.support.files import table as table_of_files
 from tests.support.mistakes import MISTAKES
 
@@ -105,6 +106,10 @@ def frame(rows: Rows, kind: Any = int) -> pd.DataFrame:
 
 def table(rows: Rows, kind: Any = None) -> pa.Table:
     return pa.table([pa.array(column, kind) for column in ints(rows).T], LABELS)
+
+
+def booleans(rows: Rows) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.asarray(rows, bool).reshape(-1)), len(LABELS))
 
 
 def lists(rows: Rows) -> list[list[str]]:
@@ -366,8 +371,15 @@ INDICATOR_FORMS = [
     Form("list of 0.0 and 1.0", lambda row: np.asarray(row, float).tolist()),
     Form("array.array", lambda row: array.array("b", ints(row).tolist())),
     Form("memoryview", lambda row: memoryview(ints(row).astype(np.uint8))),
+    Form("bits of one row, as np.packbits makes them", lambda row: se.PackedRows(np.packbits(row), len(row))),
     Form("row of a named polars frame", lambda row: next(pl.DataFrame([_of(int)(row)]).iter_rows(named=True))),
     Form("2-D array", ints, many=True),
+    Form(
+        "2-D array of bits, as np.packbits makes them",
+        lambda rows: se.PackedRows(np.packbits(rows, axis=1), len(LABELS)),
+        many=True,
+    ),
+    Form("Arrow lists of booleans of fixed size", booleans, many=True),
     Form("2-D array in Fortran order", lambda rows: np.asfortranarray(rows), many=True),
     Form("2-D array with steps", lambda rows: np.repeat(ints(rows), 2, axis=1)[:, ::2], many=True),
     Form("2-D array of another byte order", lambda rows: ints(rows).astype(">i4"), many=True),

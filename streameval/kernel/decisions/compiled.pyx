@@ -43,6 +43,12 @@ cdef extern from "decisions/counting.h" nogil:
         ptrdiff_t stride
         int narrow
         int finite
+    ctypedef struct se_bit_rows:
+        const uint8_t* at
+        const uint8_t* end
+        ptrdiff_t first
+        ptrdiff_t stride
+        int falls
     ctypedef struct se_pairs:
         pass
     ctypedef struct se_weighed:
@@ -55,6 +61,7 @@ cdef extern from "decisions/counting.h" nogil:
         int64_t* of_key
     int se_has(int)
     int se_dense(const se_rows*, se_scores*, int, ptrdiff_t, int64_t*, se_sums*)
+    int se_count_bits(const se_bit_rows*, const se_bit_rows*, ptrdiff_t, ptrdiff_t, int, int64_t*, se_sums*)
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
     int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, const se_pairs*, se_sums*)
@@ -85,6 +92,8 @@ cdef int OTHER_CODE = OTHER, REFUSED_CODE = REFUSED, FULL_CODE = FULL
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t LOW = 4294967295
 cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
+# Keys of rows of bits have room for fewer columns.
+cdef Py_ssize_t BIT_COLUMNS = 2097152
 # Row numbers and counts of so many examples fit into 32 bits.
 cdef Py_ssize_t MANY = 2147483647
 # Below this many cells, letting other threads run costs more than it gives.
@@ -391,6 +400,25 @@ cdef class Counts(Placing):
         compared.bounds, compared.bound = cnp.PyArray_DATA(bounds), 0
         return count_rows(self, &rows, &compared, columns, fixed), bool(compared.finite)
 
+    def count_bits(self, columns, Py_ssize_t fixed, true, pred):
+        cdef const int64_t[::1] place = columns
+        cdef Py_ssize_t width = place.shape[0], rows = true.examples
+        cdef se_bit_rows sides[2]
+        cdef int64_t[::1] cells = np.zeros(5 * width + 1, np.int64)
+        cdef int seen
+        borrow_bits(true, rows, width, &sides[0])
+        borrow_bits(pred, rows, width, &sides[1])
+        if sides[0].falls != sides[1].falls or rows >= MANY or not 0 < width < BIT_COLUMNS:
+            raise IndexError("rows of bits differ in order, or are too many")
+        with nogil:
+            seen = se_count_bits(&sides[0], &sides[1], rows, width, VECTOR, &cells[0], &self.counted.rows)
+        if seen < 0:
+            raise MemoryError
+        if seen == 1:
+            self.counted.examples += rows
+            se_add_cells(&self.counted, &cells[0], &place[0], width, fixed, 1)
+        return seen
+
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, masked, named, everywhere):
         cdef const int64_t[::1] always = everywhere
         cdef int64_t[::1] before
@@ -606,6 +634,23 @@ cdef int read_rows(se_rows* rows, true, pred, masked) except -1:
     rows.true_ = start_of_bytes(true, &rows.true_stride)
     rows.pred = start_of_bytes(pred, &rows.pred_stride)
     rows.masked = start_of_bytes(masked, &rows.masked_stride)
+    return 0
+
+
+cdef int borrow_bits(side, Py_ssize_t rows, Py_ssize_t width, se_bit_rows* to) except -1:
+    """Point to rows of bits, which must lie within their bytes."""
+    cdef const uint8_t[::1] data = side.data
+    to.at, to.end = NULL, NULL
+    if data.shape[0]:
+        to.at = &data[0]
+        to.end = to.at + data.shape[0]
+    to.first, to.stride, to.falls = side.first, side.stride, side.falls
+    if side.examples != rows or side.columns != width or to.first < 0 or to.stride < width or to.stride - width > 7:
+        raise IndexError("rows of bits are out of range")
+    if to.falls and (to.first % 8 or to.stride % 8):
+        raise IndexError("rows of bits are not whole bytes")
+    if rows and (8 * data.shape[0] - to.first) // to.stride < rows:
+        raise IndexError("rows of bits are out of range")
     return 0
 
 

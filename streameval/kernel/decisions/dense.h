@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "bits.h"
 #include "cells.h"
 
 typedef struct {
@@ -65,7 +66,6 @@ static const uint8_t SE_EDGE[64] = {
 
 /* What follows from what each variant says: of which type a vector is, how many rows are counted at once, how many vectors
    of each, and how to add up the bytes of each 64 bits. Bytes never overflow, so words of them are added. */
-#define SE_WORD 8
 #define SE_BYTES ((int)sizeof(SE_VECTOR))
 #define SE_ZERO ((SE_VECTOR){0})
 #define SE_WITHIN SE_TARGET SE_INLINE
@@ -101,6 +101,24 @@ SE_WITHIN uint64_t SE_(begun)(const uint8_t *at, ptrdiff_t bytes, const uint8_t 
 
 SE_WITHIN void SE_(fold)(const uint64_t *totals, int vectors, uint64_t *keys) {
     for (int i = 0; i < vectors; i++) keys[i] = totals[i];
+}
+
+SE_WITHIN uint64_t SE_(read_bits)(const se_bit_rows *in, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
+    return se_read_bits(in, 0, rows, part, to);
+}
+
+/* How many bits of each word are set. */
+SE_WITHIN uint64_t SE_(ones)(uint64_t word) {
+    word -= word >> 1 & 0x5555555555555555ull;
+    word = (word & 0x3333333333333333ull) + (word >> 2 & 0x3333333333333333ull);
+    return SE_SUM((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Full);
+}
+
+/* The sum of three bits, of which one is the digit: what is carried. */
+SE_WITHIN uint64_t SE_(add_bits)(uint64_t *digit, uint64_t a, uint64_t b) {
+    const uint64_t either = *digit ^ a, carried = (*digit & a) | (either & b);
+    *digit = either ^ b;
+    return carried;
 }
 
 #include "dense_loop.h"
@@ -148,6 +166,23 @@ SE_WITHIN void SE_(fold)(const se_256 *totals, const int vectors, uint64_t *keys
 #undef SE_PAIR
 }
 
+SE_WITHIN uint64_t SE_(read_bits)(const se_bit_rows *in, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
+    return se_read_bits(in, 0, rows, part, to);
+}
+
+SE_WITHIN se_256 SE_(ones)(se_256 words) {
+    const __m256i few = _mm256_set1_epi8(15), of_four = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const __m256i low = (__m256i)words & few, high = _mm256_srli_epi16((__m256i)words, 4) & few;
+    return SE_SUM(_mm256_add_epi8(_mm256_shuffle_epi8(of_four, low), _mm256_shuffle_epi8(of_four, high)));
+}
+
+SE_WITHIN se_256 SE_(add_bits)(se_256 *digit, se_256 a, se_256 b) {
+    const se_256 either = *digit ^ a, carried = (*digit & a) | (either & b);
+    *digit = either ^ b;
+    return carried;
+}
+
 typedef se_256 SE_(layout);
 
 SE_WITHIN se_256 SE_(lay)(ptrdiff_t stride, ptrdiff_t columns, const int room) {
@@ -178,7 +213,7 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
 /* -- AVX-512: sixty-four columns, or two, four or eight rows ---------------------------------------------------------- */
 
 #define SE_(name) se_avx512_##name
-#define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
+#define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq")))
 #define SE_VECTOR se_512
 #define SE_DEEP 8
 #define SE_ROOM 8
@@ -208,6 +243,39 @@ SE_WITHIN void SE_(fold)(const se_512 *totals, const int vectors, uint64_t *keys
     _mm512_storeu_si512(keys, all);
 #undef SE_PAIR
 #undef SE_FOUR
+}
+
+/* Eight rows take `stride` bytes, so that each group of them stands alike: two loads have the words of short ones. */
+SE_WITHIN uint64_t SE_(read_bits)(const se_bit_rows *in, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
+    const uint8_t *at = in->at + part->position / 8;
+    uint8_t from[SE_BYTES];
+    uint64_t shift[SE_WORD];
+    ptrdiff_t r = 0;
+    __m512i seen = _mm512_setzero_si512();
+    for (int i = 0; i < SE_BYTES; i++) {
+        const ptrdiff_t bit = part->position % 8 + i / SE_WORD * in->stride;
+        from[i] = (uint8_t)(bit / 8 + i % SE_WORD);
+        shift[i / SE_WORD] = (uint64_t)(bit % 8);
+    }
+    const __m512i place = _mm512_loadu_si512(from), by = _mm512_loadu_si512(shift);
+    const __m512i keep = _mm512_set1_epi64((long long)part->keep);
+    if (7 * in->stride / 8 + SE_WORD < 2 * SE_BYTES) {
+        for (; r + 8 <= rows && in->end - at >= 2 * SE_BYTES; r += 8, at += in->stride) {
+            const __m512i low = _mm512_loadu_si512(at), high = _mm512_loadu_si512(at + SE_BYTES);
+            const __m512i words = _mm512_srlv_epi64(_mm512_permutex2var_epi8(low, place, high), by);
+            seen = _mm512_or_si512(seen, words);
+            _mm512_storeu_si512(to + r, _mm512_and_si512(words, keep));
+        }
+    }
+    return (uint64_t)_mm512_reduce_or_epi64(seen) | se_read_bits(in, r, rows, part, to);
+}
+
+SE_WITHIN se_512 SE_(ones)(se_512 words) { return (se_512)_mm512_popcnt_epi64((__m512i)words); }
+
+SE_WITHIN se_512 SE_(add_bits)(se_512 *digit, se_512 a, se_512 b) {
+    const __m512i was = (__m512i)*digit, most = _mm512_ternarylogic_epi64(was, (__m512i)a, (__m512i)b, 0xE8);
+    *digit = (se_512)_mm512_ternarylogic_epi64(was, (__m512i)a, (__m512i)b, 0x96); /* an odd number of them */
+    return (se_512)most;
 }
 
 /* Rows that lie close together are read with one load, and spread over the vector. */
@@ -259,7 +327,7 @@ static int se_has(int vector) {
     /* Processors that have AVX-512 without VBMI lower their clock for it. */
     if (vector == 64) {
         return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512vbmi");
+               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq");
     }
     if (vector == 32) return se_has_avx2();
 #endif
@@ -288,54 +356,104 @@ static int se_room(const se_rows *in, int vector) {
 
 /* -- how many rows had each key ---------------------------------------------------------------------------------------- */
 
-/* In front of the histogram stands a table of all packed keys there can be, if they are few. */
+/* In front of the histogram stands a table of the keys that came last. The place of a key has the lowest bits of each of
+   its parts, so that keys of like rows stand close together. Where each key has a place of its own the table is there
+   twice, for rows of odd and even number: a counter cannot be read right after it was written. */
+typedef struct {
+    uint64_t key, rows;
+} se_entry;
+
 typedef struct {
     se_sums *h;
-    int bits, width; /* of a field of a packed key, and of the whole key */
-    uint32_t *table; /* twice, for rows of odd and even number: a counter cannot be read right after it was written */
+    int bits, parts;   /* of a packed key, and how many of them there are */
+    se_entry *entries; /* NULL where there are too few rows */
+    size_t twin;       /* from a row of even number to one of odd number */
+    int size;          /* the logarithm of how many places there are */
+    uint64_t low, factor; /* the upper bits of the lowest ones times this are a place */
 } se_tally;
 
-static int se_tally_init(se_tally *to, const se_rows *in, se_sums *h) {
-    memset(to, 0, sizeof(se_tally));
-    to->h = h;
-    while (in->columns >> to->bits && to->bits < 16) to->bits++;
-    to->width = to->bits * (in->masked ? 4 : 3);
-    /* A table pays once there are as many rows as entries to clear and to read back. */
-    if (to->width >= 20 || in->rows < (ptrdiff_t)2 << to->width || in->rows > UINT32_MAX) return 1;
-    to->table = (uint32_t *)calloc((size_t)2 << to->width, sizeof(uint32_t));
-    return to->table != NULL;
+static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts, se_sums *h) {
+    const int each = bits < 12 / parts ? bits : 12 / parts;
+    *to = (se_tally){h, bits, parts, NULL, 0, each * parts, 0, 0};
+    for (int part = 0; part < parts; part++) {
+        to->low |= (((uint64_t)1 << each) - 1) << part * bits;
+        to->factor |= (uint64_t)1 << (64 - to->size + part * (each - bits));
+    }
+    if (each == bits) to->factor = (uint64_t)1 << (64 - to->size), to->twin = (size_t)1 << to->size;
+    if (rows < (ptrdiff_t)1 << to->size) return 1;
+    to->entries = (se_entry *)calloc(((size_t)1 << to->size) + to->twin, sizeof(se_entry));
+    return to->entries != NULL;
 }
 
-/* Add to the histogram, which has room. */
-static inline void se_unpack(const se_tally *to, uint64_t key, int64_t count) {
+/* Add to the histogram. 0 if memory ran out. */
+SE_APART int se_unpack(const se_tally *to, uint64_t key, int64_t rows) {
     const int bits = to->bits;
-    const uint64_t field = ((uint64_t)1 << bits) - 1, masked = to->width > 3 * bits ? key >> 3 * bits : 0;
-    se_sums_add(to->h, (key & field) | (key >> bits & field) << 32, (key >> 2 * bits & field) | masked << 32, count);
+    const uint64_t field = ((uint64_t)1 << bits) - 1, masked = to->parts > 3 ? key >> 3 * bits : 0;
+    if (!se_sums_reserve(to->h, 1)) return 0;
+    se_sums_add(to->h, (key & field) | (key >> bits & field) << 32, (key >> 2 * bits & field) | masked << 32, rows);
+    return 1;
+}
+
+SE_INLINE int se_tally_one(const se_tally *to, se_entry *half, uint64_t key) {
+    se_entry *entry = half + ((key & to->low) * to->factor >> (64 - to->size));
+    if (SE_RARELY(entry->key != key)) {
+        if (entry->rows && !se_unpack(to, entry->key, (int64_t)entry->rows)) return 0;
+        *entry = (se_entry){key, 0};
+    }
+    entry->rows++;
+    return 1;
 }
 
 /* 0 if memory ran out. */
-static int se_tally_add(se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
-    if (to->table) {
-        uint32_t *odd = to->table + ((size_t)1 << to->width);
-        for (ptrdiff_t r = 0; r + 1 < rows; r += 2) to->table[keys[r]]++, odd[keys[r + 1]]++;
-        if (rows % 2) to->table[keys[rows - 1]]++;
-        return 1;
+static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
+    const se_tally tally = *to;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const int done = tally.entries ? se_tally_one(&tally, tally.entries + (r % 2 ? tally.twin : 0), keys[r])
+                                       : se_unpack(&tally, keys[r], 1);
+        if (SE_RARELY(!done)) return 0;
     }
-    if (!se_sums_reserve(to->h, (size_t)rows)) return 0;
-    for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 1);
     return 1;
 }
 
 /* Move the table to the histogram. 0 if memory ran out. */
-static int se_tally_end(se_tally *to) {
-    const size_t size = to->table ? (size_t)1 << to->width : 0;
-    for (size_t at = 0; at < size; at++) {
-        const int64_t count = (int64_t)to->table[at] + to->table[size + at];
-        if (!count) continue;
-        if (!se_sums_reserve(to->h, 1)) return 0;
-        se_unpack(to, at, count);
-    }
+static int se_tally_end(const se_tally *to) {
+    const size_t size = to->entries ? ((size_t)1 << to->size) + to->twin : 0;
+    for (size_t at = 0; at < size; at++)
+        if (to->entries[at].rows && !se_unpack(to, to->entries[at].key, (int64_t)to->entries[at].rows)) return 0;
     return 1;
+}
+
+/* -- rows of bits ------------------------------------------------------------------------------------------------------ */
+
+/* Count rows of fewer than 2**SE_BIT_FIELD columns, of one order of bits, into `cells` (columns x 5) and `h`. More than 1 if a bit is set behind the
+   columns: then cells are as before; -1 if memory ran out. */
+static int se_count_bits(
+    const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, int64_t *cells,
+    se_sums *h) {
+    const ptrdiff_t wide = columns + 64, most = vector == SE_WORD ? SE_LOAD : 4 * SE_LOAD;
+    uint32_t *sums = (uint32_t *)calloc((size_t)(3 * wide), sizeof *sums);
+    uint64_t keys[4 * SE_LOAD], behind = 0;
+    se_tally tally;
+    int done = se_tally_init(&tally, rows, SE_BIT_FIELD, 3, h) && sums ? 1 : -1;
+    for (ptrdiff_t start = 0; start < rows && done == 1; start += most) {
+        const ptrdiff_t some = rows - start < most ? rows - start : most;
+        behind |= SE_USED(vector, bit_block, true_, pred, start, some, columns, sums, keys);
+        if (behind) done = 2;
+        else if (!se_tally_add(&tally, keys, some)) done = -1;
+    }
+    if (done == 1 && !se_tally_end(&tally)) done = -1;
+    for (ptrdiff_t column = 0; column < columns && done == 1; column++) {
+        const ptrdiff_t bit = true_->falls ? column ^ 7 : column;
+        const int64_t t = sums[bit], p = sums[wide + bit], b = sums[2 * wide + bit];
+        int64_t *cell = cells + 5 * column;
+        cell[0] += rows - t - p + b;
+        cell[1] += t - b;
+        cell[2] += p - b;
+        cell[3] += b;
+    }
+    free(sums);
+    free(tally.entries);
+    return done;
 }
 
 /* -- all of it --------------------------------------------------------------------------------------------------------- */
@@ -450,7 +568,8 @@ static int se_dense(
     se_rows in = *all;
     if (in.true_cells) in.true_stride = columns;
     if (scores || in.pred_cells) in.pred_stride = columns;
-    se_block block = {se_room(&in, vector), 0, NULL, wide, keys};
+    /* Rows of few labels have keys of few bits, so that each key can have a place of its own. */
+    se_block block = {se_room(&in, vector), columns < 8 ? 3 : columns < 16 && !in.masked ? 4 : 16, NULL, wide, keys};
     ptrdiff_t rows = block.room ? SE_ROWS * vector / block.room : SE_ROWS;
     /* Bytes that are made are to stay in the first-level cache. */
     const ptrdiff_t most = made ? SE_DECIDED / made / columns : rows;
@@ -466,10 +585,9 @@ static int se_dense(
     in.true_end = in.true_cells ? bytes + 2 * rows * columns : se_end(in.true_, in.true_stride, &in);
     in.pred_end = scores || in.pred_cells ? bytes + 2 * rows * columns : se_end(in.pred, in.pred_stride, &in);
     in.hidden_end = in.masked ? se_end(in.masked, in.masked_stride, &in) : NULL;
-    if (se_tally_init(&tally, &in, h) && memory && (bytes || !made)) {
+    if (se_tally_init(&tally, in.rows, block.bits, in.masked ? 4 : 3, h) && memory && (bytes || !made)) {
         uint64_t *total = (uint64_t *)(memory + (64 - (uintptr_t)memory % 64) + sums);
         block.sums = (uint8_t *)total - sums;
-        block.bits = tally.bits;
         seen = se_count_blocks(&in, scores, bytes, vector, &block, rows, total, &tally);
         for (ptrdiff_t j = 0; j < columns && seen >= 0 && seen <= 1; j++) {
             const int64_t t = (int64_t)total[j], p = (int64_t)total[columns + j], b = (int64_t)total[2 * columns + j];
@@ -485,7 +603,7 @@ static int se_dense(
     free(memory);
     free(bytes);
     free(bounds);
-    free(tally.table);
+    free(tally.entries);
     return seen;
 }
 

@@ -136,6 +136,68 @@ SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to)
     return in->masked ? SE_(block_of)(in, 1, to) : SE_(block_of)(in, 0, to);
 }
 
+/* Of each of 64 columns in how many rows it is, whose labels are the bits of words that both sides have. At most SE_LOAD
+   words to a lane; behind them are zeros up to 16 vectors. */
+SE_TARGET static void SE_(sum_words)(const uint64_t *words, const uint64_t *second, ptrdiff_t rows, uint32_t *sums) {
+    const ptrdiff_t lanes = SE_BYTES / SE_WORD;
+    SE_VECTOR digits[8], in[16], twos[8], fours[4], eights[2], carried; /* digits of a number for each bit of a vector */
+    for (int k = 0; k < 8; k++) digits[k] = SE_ZERO;
+    for (ptrdiff_t row = 0; row < rows; row += 16 * lanes) {
+        for (int i = 0; i < 16; i++) {
+            SE_VECTOR other;
+            memcpy(&in[i], words + row + i * lanes, SE_BYTES);
+            memcpy(&other, second + row + i * lanes, SE_BYTES);
+            in[i] &= other;
+        }
+        for (int i = 0; i < 8; i++) twos[i] = SE_(add_bits)(&digits[0], in[2 * i], in[2 * i + 1]);
+        for (int i = 0; i < 4; i++) fours[i] = SE_(add_bits)(&digits[1], twos[2 * i], twos[2 * i + 1]);
+        for (int i = 0; i < 2; i++) eights[i] = SE_(add_bits)(&digits[2], fours[2 * i], fours[2 * i + 1]);
+        carried = SE_(add_bits)(&digits[3], eights[0], eights[1]);
+        for (int k = 4; k < 8; k++) carried = SE_(add_bits)(&digits[k], carried, SE_ZERO);
+    }
+    for (int j = 0; j < 8; j++) { /* columns 8 * b + j are in the bytes b, which are added up as halves of 16 bits */
+        const uint64_t low = 0x00FF00FF00FF00FFull;
+        SE_VECTOR bytes = SE_ZERO;
+        uint64_t lane[SE_BYTES / SE_WORD], even = 0, odd = 0;
+        for (int k = 0; k < 8; k++) bytes += (digits[k] >> j & 0x0101010101010101ull) << k;
+        memcpy(lane, &bytes, SE_BYTES);
+        for (ptrdiff_t i = 0; i < lanes; i++) even += lane[i] & low, odd += lane[i] >> 8 & low;
+        for (int b = 0; b < 8; b += 2, even >>= 16, odd >>= 16) {
+            sums[8 * b + j] += (uint32_t)(even & 0xFFFF);
+            sums[8 * b + 8 + j] += (uint32_t)(odd & 0xFFFF);
+        }
+    }
+}
+
+/* Count a block of rows of bits into `sums` (3 x columns and room for 64 more) and packed keys. What is set behind the columns. */
+SE_TARGET static uint64_t SE_(bit_block)(
+    const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns,
+    uint32_t *sums, uint64_t *keys) {
+    const ptrdiff_t wide = columns + 64, step = se_bit_step(true_, pred);
+    uint64_t t[SE_BIT_ROWS + 64], p[SE_BIT_ROWS + 64], behind = 0;
+    memset(keys, 0, SE_BIT_ROWS * sizeof *keys);
+    memset(t + rows, 0, sizeof t - (size_t)rows * sizeof *t);
+    memset(p + rows, 0, sizeof p - (size_t)rows * sizeof *p);
+    for (ptrdiff_t column = 0; column < columns; column += step) {
+        const se_bit_part of_true = se_part_of_bits(true_, start, column, columns, step);
+        const se_bit_part of_pred = se_part_of_bits(pred, start, column, columns, step);
+        behind |= SE_(read_bits)(true_, rows, &of_true, t) & of_true.behind;
+        behind |= SE_(read_bits)(pred, rows, &of_pred, p) & of_pred.behind;
+        for (ptrdiff_t r = 0; r < rows; r += SE_BYTES / SE_WORD) {
+            SE_VECTOR a, b, key;
+            memcpy(&a, t + r, SE_BYTES);
+            memcpy(&b, p + r, SE_BYTES);
+            memcpy(&key, keys + r, SE_BYTES);
+            key += SE_(ones)(a) + (SE_(ones)(b) << SE_BIT_FIELD) + (SE_(ones)(a & b) << 2 * SE_BIT_FIELD);
+            memcpy(keys + r, &key, SE_BYTES);
+        }
+        SE_(sum_words)(t, t, rows, sums + column);
+        SE_(sum_words)(p, p, rows, sums + wide + column);
+        SE_(sum_words)(t, p, rows, sums + 2 * wide + column);
+    }
+    return behind;
+}
+
 SE_NARROW(SE_TARGET, SE_)
 SE_DECIDE(SE_(decide_float), float)
 SE_DECIDE(SE_(decide_double), double)

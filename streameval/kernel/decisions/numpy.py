@@ -28,6 +28,7 @@ from streameval.kernel.types import (
     FULL,
     OTHER,
     REFUSED,
+    BitRows,
     Flags,
     FloatArray,
     IntArray,
@@ -274,6 +275,13 @@ class Counts(Table):
         """The same where a score at or above the bound of its column is a prediction; also whether all are finite."""
         predicted = (scores >= bounds).view(np.uint8)
         return self.count_dense(columns, fixed, true, predicted, mask), bool(np.isfinite(scores).all())
+
+    def count_bits(self, columns: IntArray, fixed: int, true: BitRows, pred: BitRows) -> int:
+        """The same of rows of bits, of one order and fewer than 2**21 columns; a bit behind the columns counts as 2."""
+        truths, predictions = true.cells(), pred.cells()
+        if truths is None or predictions is None:
+            return 2
+        return self.count_dense(columns, fixed, truths, predictions, None)
 
     def count_lists(
         self,

@@ -1,0 +1,118 @@
+"""Rows of bits, which the compiled kernel counts as words, against the rows of bytes that they stand for."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.kernel.types import BitRows
+from tests.kernel.decisions.test_twins import everything
+from tests.support.twins import BACKENDS, each_vector, needs_compiled
+
+LOAD = 240
+"""Words that are counted together in each lane of a vector."""
+
+
+def packed(cells: np.ndarray, bitorder: str) -> BitRows:
+    data = np.packbits(cells, axis=1, bitorder=bitorder)
+    return BitRows(data.reshape(-1), 0, 8 * data.shape[1], *cells.shape, bitorder == "big")
+
+
+def close(cells: np.ndarray, first: int) -> BitRows:
+    """Rows one behind the other, as Arrow has them, behind so many ones; ones fill the last byte."""
+    flat = np.concatenate([np.ones(first, np.uint8), cells.reshape(-1)])
+    data = np.packbits(np.concatenate([flat, np.ones(-len(flat) % 8, np.uint8)]), bitorder="little")
+    return BitRows(data, first, cells.shape[1], *cells.shape, falls=False)
+
+
+def counted(backend: str, width: int, true: BitRows, pred: BitRows) -> tuple[object, ...]:
+    root = import_module(f"streameval.kernel.commit.{backend}").Root()
+    counts = import_module(f"streameval.kernel.decisions.{backend}").Counts(root, width)
+    assert counts.count_bits(np.arange(width), 0, true, pred) <= 1
+    return everything(counts, width)
+
+
+def by_bytes(true: np.ndarray, pred: np.ndarray) -> tuple[object, ...]:
+    root = import_module("streameval.kernel.commit.numpy").Root()
+    counts = import_module("streameval.kernel.decisions.numpy").Counts(root, true.shape[1])
+    assert counts.count_dense(np.arange(true.shape[1]), 0, true, pred, None) <= 1
+    return everything(counts, true.shape[1])
+
+
+@pytest.mark.parametrize("rows", [1, 7, LOAD - 1, LOAD, LOAD + 1, 4 * LOAD + 1, 5_000])
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 55, 56, 57, 63, 64, 65, 100, 128, 136, 150, 1_000])
+def test_bits_are_counted_as_the_bytes_they_stand_for(width: int, rows: int):
+    rng = np.random.default_rng([width, rows])
+    true, pred = ((rng.random((rows, width)) < share).astype(np.uint8) for share in (0.3, 0.6))
+    wanted = by_bytes(true, pred)
+    forms = [
+        *((packed(true, order), packed(pred, order)) for order in ("big", "little")),
+        *((close(true, first), close(pred, other)) for first, other in ((0, 0), (3, 0), (7, 13))),
+        (packed(true, "little"), close(pred, 5)),
+    ]
+    for sides in forms:
+        if rows < 1_000:
+            assert counted("numpy", width, *sides) == wanted
+        if "compiled" in BACKENDS:
+            for _ in each_vector():
+                assert counted("compiled", width, *sides) == wanted
+
+
+def test_columns_in_every_row_are_not_lost():
+    for rows in (LOAD, 4 * LOAD, 16 * LOAD + 17):
+        full = packed(np.ones((rows, 70), np.uint8), "big")
+        wanted = rows, [[0, 0, 0, rows, 0]] * 70, [((70, 70, 70, 0), rows)]
+        assert counted("numpy", 70, full, full) == wanted
+        for _ in each_vector() if "compiled" in BACKENDS else ():
+            assert counted("compiled", 70, full, full) == wanted
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("order", ["big", "little"])
+@pytest.mark.parametrize("width", [1, 3, 9, 63, 65, 100])
+def test_a_bit_behind_the_columns_is_seen_in_any_row_of_either_side(width: int, order: str, backend: str):
+    decisions = import_module(f"streameval.kernel.decisions.{backend}")
+    root = import_module(f"streameval.kernel.commit.{backend}").Root
+    fine = packed(np.zeros((1_000, width), np.uint8), order)
+    size = fine.stride
+    for row, bit in itertools.product((0, 500, 999), range(width, size)):
+        cells = np.zeros((1_000, size), np.uint8)
+        cells[row, bit] = 1
+        wrong = packed(cells, order)._replace(columns=width)
+        for sides in ((fine, wrong), (wrong, fine)):
+            counts = decisions.Counts(root(), width)
+            assert counts.count_bits(np.arange(width), 0, *sides) > 1
+            assert not counts.examples
+
+
+@needs_compiled
+def test_rows_beyond_their_bytes_are_refused():
+    decisions = import_module("streameval.kernel.decisions.compiled")
+    root = import_module("streameval.kernel.commit.compiled").Root
+    fine, falling = (packed(np.zeros((9, 20), np.uint8), order) for order in ("little", "big"))
+    changes = {"examples": 10}, {"first": 1}, {"first": -1}, {"stride": 19}, {"stride": 28}, {"columns": 21}
+    for change in (*changes, {"data": fine.data[:-1]}, {"data": fine.data[:0]}):
+        for sides in ((fine, fine._replace(**change)), (fine._replace(**change), fine)):
+            with pytest.raises(IndexError):
+                decisions.Counts(root(), 20).count_bits(np.arange(20), 0, *sides)
+    for sides in ((fine, falling), (falling._replace(first=1, examples=8), falling._replace(examples=8))):
+        with pytest.raises(IndexError):
+            decisions.Counts(root(), 20).count_bits(np.arange(20), 0, *sides)
+
+
+def test_bits_are_counted_without_bytes_of_their_own():
+    if "compiled" not in BACKENDS:
+        pytest.skip("the numpy kernel makes bytes of bits")
+    cells = np.zeros((100_000, 100), np.uint8)
+    rows, ev = se.PackedRows(np.packbits(cells, axis=1), 100), se.Evaluator(labels=range(100))
+    ev.update_many(rows, rows)
+    tracemalloc.start()
+    ev.update_many(rows, rows)
+    assert tracemalloc.get_traced_memory()[1] < cells.size / 20
+    tracemalloc.stop()
+    assert ev.per_label().tn.tolist() == [200_000] * 100
