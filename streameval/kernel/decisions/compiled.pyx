@@ -647,7 +647,7 @@ cdef int borrow_bits(side, Py_ssize_t rows, Py_ssize_t width, se_bit_rows* to) e
     to.first, to.stride, to.falls = side.first, side.stride, side.falls
     if side.examples != rows or side.columns != width or to.first < 0 or to.stride < width or to.stride - width > 7:
         raise IndexError("rows of bits are out of range")
-    if to.falls and (to.first % 8 or to.stride % 8):
+    if (to.falls or to.stride > width) and (to.first % 8 or to.stride % 8):
         raise IndexError("rows of bits are not whole bytes")
     if rows and (8 * data.shape[0] - to.first) // to.stride < rows:
         raise IndexError("rows of bits are out of range")

@@ -356,70 +356,83 @@ static int se_room(const se_rows *in, int vector) {
 
 /* -- how many rows had each key ---------------------------------------------------------------------------------------- */
 
-/* In front of the histogram stands a table of the keys that came last. The place of a key has the lowest bits of each of
-   its parts, so that keys of like rows stand close together. Where each key has a place of its own the table is there
-   twice, for rows of odd and even number: a counter cannot be read right after it was written. */
 typedef struct {
     uint64_t key, rows;
 } se_entry;
 
+/* In front of the histogram stands a table. If there are few packed keys, it has a counter of each, and a second one for
+   rows of odd number: a counter cannot be read right after it was written. Else it has the keys that came last, at
+   places made of the lowest bits of each part, so that keys of like rows stand close together. */
 typedef struct {
     se_sums *h;
-    int bits, parts;   /* of a packed key, and how many of them there are */
-    se_entry *entries; /* NULL where there are too few rows */
-    size_t twin;       /* from a row of even number to one of odd number */
-    int size;          /* the logarithm of how many places there are */
-    uint64_t low, factor; /* the upper bits of the lowest ones times this are a place */
+    int bits, parts, size; /* of a packed key; the logarithm of how many places there are */
+    uint64_t low, factor;  /* the upper bits of the lowest ones times this are a place */
+    uint32_t *counters;
+    se_entry *entries;
 } se_tally;
 
-static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts, se_sums *h) {
+#define SE_LIKE 256 /* columns of rows whose keys are often alike, so that the last ones are worth a table */
+
+static int se_tally_init(se_tally *to, ptrdiff_t rows, ptrdiff_t columns, int bits, int parts, se_sums *h) {
     const int each = bits < 12 / parts ? bits : 12 / parts;
-    *to = (se_tally){h, bits, parts, NULL, 0, each * parts, 0, 0};
+    *to = (se_tally){h, bits, parts, each * parts, 0, 0, NULL, NULL};
+    /* A table pays once there are as many rows as entries to clear and to read back. */
+    if (rows < (ptrdiff_t)2 << to->size || rows > UINT32_MAX) return 1;
+    if (each < bits && (columns >= SE_LIKE || parts > 3)) return 1;
     for (int part = 0; part < parts; part++) {
         to->low |= (((uint64_t)1 << each) - 1) << part * bits;
         to->factor |= (uint64_t)1 << (64 - to->size + part * (each - bits));
     }
-    if (each == bits) to->factor = (uint64_t)1 << (64 - to->size), to->twin = (size_t)1 << to->size;
-    if (rows < (ptrdiff_t)1 << to->size) return 1;
-    to->entries = (se_entry *)calloc(((size_t)1 << to->size) + to->twin, sizeof(se_entry));
-    return to->entries != NULL;
+    if (each == bits) return (to->counters = (uint32_t *)calloc((size_t)2 << to->size, sizeof(uint32_t))) != NULL;
+    return (to->entries = (se_entry *)calloc((size_t)1 << to->size, sizeof(se_entry))) != NULL;
 }
 
-/* Add to the histogram. 0 if memory ran out. */
-SE_APART int se_unpack(const se_tally *to, uint64_t key, int64_t rows) {
+/* Add to the histogram, which has room. */
+SE_INLINE void se_unpack(const se_tally *to, uint64_t key, int64_t rows) {
     const int bits = to->bits;
     const uint64_t field = ((uint64_t)1 << bits) - 1, masked = to->parts > 3 ? key >> 3 * bits : 0;
-    if (!se_sums_reserve(to->h, 1)) return 0;
     se_sums_add(to->h, (key & field) | (key >> bits & field) << 32, (key >> 2 * bits & field) | masked << 32, rows);
-    return 1;
 }
 
-SE_INLINE int se_tally_one(const se_tally *to, se_entry *half, uint64_t key) {
-    se_entry *entry = half + ((key & to->low) * to->factor >> (64 - to->size));
-    if (SE_RARELY(entry->key != key)) {
-        if (entry->rows && !se_unpack(to, entry->key, (int64_t)entry->rows)) return 0;
-        *entry = (se_entry){key, 0};
-    }
-    entry->rows++;
+/* Move an entry there. 0 if memory ran out. */
+SE_APART int se_evict(const se_tally *to, se_entry entry) {
+    if (entry.rows && !se_sums_reserve(to->h, 1)) return 0;
+    if (entry.rows) se_unpack(to, entry.key, (int64_t)entry.rows);
     return 1;
 }
 
 /* 0 if memory ran out. */
 static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
     const se_tally tally = *to;
-    for (ptrdiff_t r = 0; r < rows; r++) {
-        const int done = tally.entries ? se_tally_one(&tally, tally.entries + (r % 2 ? tally.twin : 0), keys[r])
-                                       : se_unpack(&tally, keys[r], 1);
-        if (SE_RARELY(!done)) return 0;
+    uint32_t *even = tally.counters, *odd = even ? even + ((size_t)1 << tally.size) : NULL;
+    ptrdiff_t r = 0;
+    if (!even && !tally.entries) {
+        if (!se_sums_reserve(tally.h, (size_t)rows)) return 0;
+        for (; r < rows; r++) se_unpack(&tally, keys[r], 1);
+    }
+    for (; even && r + 1 < rows; r += 2) even[keys[r]]++, odd[keys[r + 1]]++;
+    if (even && r < rows) even[keys[r++]]++;
+    for (; r < rows; r++) {
+        const uint64_t key = keys[r];
+        se_entry *entry = tally.entries + ((key & tally.low) * tally.factor >> (64 - tally.size));
+        if (SE_RARELY(entry->key != key)) {
+            if (!se_evict(&tally, *entry)) return 0;
+            *entry = (se_entry){key, 0};
+        }
+        entry->rows++;
     }
     return 1;
 }
 
 /* Move the table to the histogram. 0 if memory ran out. */
 static int se_tally_end(const se_tally *to) {
-    const size_t size = to->entries ? ((size_t)1 << to->size) + to->twin : 0;
-    for (size_t at = 0; at < size; at++)
-        if (to->entries[at].rows && !se_unpack(to, to->entries[at].key, (int64_t)to->entries[at].rows)) return 0;
+    const size_t size = to->entries || to->counters ? (size_t)1 << to->size : 0;
+    for (size_t at = 0; at < size; at++) {
+        se_entry entry = {at, 0};
+        if (to->entries) entry = to->entries[at];
+        else entry.rows = (uint64_t)to->counters[at] + to->counters[size + at];
+        if (!se_evict(to, entry)) return 0;
+    }
     return 1;
 }
 
@@ -434,7 +447,7 @@ static int se_count_bits(
     uint32_t *sums = (uint32_t *)calloc((size_t)(3 * wide), sizeof *sums);
     uint64_t keys[4 * SE_LOAD], behind = 0;
     se_tally tally;
-    int done = se_tally_init(&tally, rows, SE_BIT_FIELD, 3, h) && sums ? 1 : -1;
+    int done = se_tally_init(&tally, rows, columns, SE_BIT_FIELD, 3, h) && sums ? 1 : -1;
     for (ptrdiff_t start = 0; start < rows && done == 1; start += most) {
         const ptrdiff_t some = rows - start < most ? rows - start : most;
         behind |= SE_USED(vector, bit_block, true_, pred, start, some, columns, sums, keys);
@@ -453,6 +466,7 @@ static int se_count_bits(
     }
     free(sums);
     free(tally.entries);
+    free(tally.counters);
     return done;
 }
 
@@ -585,7 +599,7 @@ static int se_dense(
     in.true_end = in.true_cells ? bytes + 2 * rows * columns : se_end(in.true_, in.true_stride, &in);
     in.pred_end = scores || in.pred_cells ? bytes + 2 * rows * columns : se_end(in.pred, in.pred_stride, &in);
     in.hidden_end = in.masked ? se_end(in.masked, in.masked_stride, &in) : NULL;
-    if (se_tally_init(&tally, in.rows, block.bits, in.masked ? 4 : 3, h) && memory && (bytes || !made)) {
+    if (se_tally_init(&tally, in.rows, columns, block.bits, in.masked ? 4 : 3, h) && memory && (bytes || !made)) {
         uint64_t *total = (uint64_t *)(memory + (64 - (uintptr_t)memory % 64) + sums);
         block.sums = (uint8_t *)total - sums;
         seen = se_count_blocks(&in, scores, bytes, vector, &block, rows, total, &tally);
@@ -604,6 +618,7 @@ static int se_dense(
     free(bytes);
     free(bounds);
     free(tally.entries);
+    free(tally.counters);
     return seen;
 }
 

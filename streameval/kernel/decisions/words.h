@@ -9,9 +9,17 @@
 #define SE_STEPS 4    /* places of a list that are read at once */
 #define SE_SMALL 16   /* rows with fewer labels on each side are counted in a table */
 
+#if defined(__GNUC__)
+typedef uint64_t se_lanes __attribute__((vector_size(32), aligned(8), may_alias));
+#else
+typedef uint64_t se_lanes;
+#endif
+#define SE_LANES (sizeof(se_lanes) / sizeof(uint64_t))
+#define SE_TREE 15 /* vectors that are added up to four: ones, twos, fours and eights */
+
 /* Rows of a group that are not counted yet. */
 typedef struct {
-    uint64_t true_[SE_LOAD + 16], pred[SE_LOAD + 16]; /* with room for whole vectors */
+    uint64_t true_[SE_LOAD], pred[SE_LOAD];
     int64_t rows;
 } se_load;
 
@@ -84,21 +92,53 @@ SE_INLINE uint64_t se_ones(uint64_t word, int counts) {
     return ((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Full) * 0x0101010101010101ull >> 56;
 }
 
+/* Of each column in how many rows of a load it is; for so few rows it takes less time than what counts rows of bits. As bytes: byte b of number j is of column 8 * b + j. */
+SE_INLINE void se_sum_words(const uint64_t *words, const uint64_t *second, int64_t rows, uint64_t *bytes) {
+    se_lanes sums[8], many[4], in[SE_TREE], twos[7], fours[3];
+    memset(sums, 0, sizeof sums);
+    /* The sum of three bits: which of them is left, and which is carried. */
+#define SE_ADD(carried, left, a, b, c)                                                                                 \
+    do {                                                                                                               \
+        const se_lanes x_ = (a), y_ = (b), z_ = (c), either_ = x_ ^ y_;                                                \
+        (carried) = (x_ & y_) | (either_ & z_);                                                                        \
+        (left) = either_ ^ z_;                                                                                         \
+    } while (0)
+    for (int64_t row = 0; row < rows; row += SE_TREE * (int64_t)SE_LANES) {
+        const se_lanes *from = (const se_lanes *)(words + row), *other = (const se_lanes *)(second + row);
+        for (int i = 0; i < SE_TREE; i++) in[i] = from[i] & other[i];
+        many[0] = in[0];
+        for (int i = 0; i < 7; i++) SE_ADD(twos[i], many[0], many[0], in[2 * i + 1], in[2 * i + 2]);
+        many[1] = twos[0];
+        for (int i = 0; i < 3; i++) SE_ADD(fours[i], many[1], many[1], twos[2 * i + 1], twos[2 * i + 2]);
+        SE_ADD(many[3], many[2], fours[0], fours[1], fours[2]);
+        for (int k = 0; k < 4; k++) {
+            for (int j = 0; j < 8; j++) sums[j] += (many[k] >> j & 0x0101010101010101ull) << k;
+        }
+    }
+#undef SE_ADD
+    for (int j = 0; j < 8; j++) {
+        const uint64_t *lane = (const uint64_t *)&sums[j];
+        bytes[j] = lane[0];
+        for (size_t i = 1; i < SE_LANES; i++) bytes[j] += lane[i];
+    }
+}
+
 /* Count the rows of a load, and empty it. 0 if memory ran out. */
 SE_INLINE int se_unload(
     se_load *load, int counts, const se_pairs *pairs, uint64_t group, uint32_t *small, se_sums *h) {
-    const int vector = counts ? 32 : SE_WORD;
-    uint32_t *trues = pairs->true_ + group * (uint64_t)pairs->width, sums[3][SE_FEW] = {{0}};
-    uint64_t *preds = pairs->pred + group * (uint64_t)pairs->width;
-    const size_t left = sizeof load->true_ - (size_t)load->rows * sizeof(uint64_t);
+    uint32_t *trues = pairs->true_ + group * (uint64_t)pairs->width;
+    uint64_t *preds = pairs->pred + group * (uint64_t)pairs->width, bytes[3][8];
+    const size_t left = (size_t)(SE_LOAD - load->rows) * sizeof(uint64_t);
     memset(load->true_ + load->rows, 0, left);
     memset(load->pred + load->rows, 0, left);
-    SE_USED(vector, sum_words, load->true_, load->true_, load->rows, sums[0]);
-    SE_USED(vector, sum_words, load->pred, load->pred, load->rows, sums[1]);
-    SE_USED(vector, sum_words, load->true_, load->pred, load->rows, sums[2]);
+    se_sum_words(load->true_, load->true_, load->rows, bytes[0]);
+    se_sum_words(load->pred, load->pred, load->rows, bytes[1]);
+    se_sum_words(load->true_, load->pred, load->rows, bytes[2]);
     for (ptrdiff_t column = 0; column < pairs->width && column < SE_FEW; column++) {
-        trues[column] += sums[0][column];
-        preds[column] += sums[1][column] | (uint64_t)sums[2][column] << 32;
+        const int number = (int)(column % 8), shift = (int)(column / 8 * 8);
+        trues[column] += (uint8_t)(bytes[0][number] >> shift);
+        preds[column] += (uint64_t)(uint8_t)(bytes[1][number] >> shift) |
+                         (uint64_t)(uint8_t)(bytes[2][number] >> shift) << 32;
     }
     if (!se_sums_reserve(h, SE_LOAD)) return 0;
     for (int64_t row = 0; row < load->rows; row++) {
