@@ -5,15 +5,57 @@
 
 #include "platform.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 typedef struct {
     char *items;
     ptrdiff_t size; /* of an item in bytes */
     ptrdiff_t first, last, room;
 } se_buffer;
 
-/* With realloc, since large arrays grow in place. */
+/* Large arrays have pages of their own where the system can move these, so that they grow without a copy beside them;
+   of realloc it depends on what was freed before whether an array has pages of its own. */
+#if defined(MREMAP_MAYMOVE)
+#define SE_PAGED ((size_t)1 << 20) /* bytes */
+
+static void se_array_free(char *items, size_t bytes) {
+    if (bytes >= SE_PAGED)
+        munmap(items, bytes);
+    else
+        free(items);
+}
+
+static char *se_array_resize(char *items, size_t before, size_t bytes) {
+    void *to;
+    if (before < SE_PAGED && bytes < SE_PAGED) return (char *)realloc(items, bytes);
+    if (before >= SE_PAGED && bytes >= SE_PAGED)
+        to = mremap(items, before, bytes, MREMAP_MAYMOVE);
+    else if (bytes >= SE_PAGED)
+        to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else
+        to = malloc(bytes);
+    if (!to || to == MAP_FAILED) return NULL;
+    if (items && (before < SE_PAGED || bytes < SE_PAGED)) {
+        memcpy(to, items, before < bytes ? before : bytes);
+        se_array_free(items, before);
+    }
+    return (char *)to;
+}
+#else
+#define se_array_free(items, bytes) free(items)
+#define se_array_resize(items, before, bytes) ((char *)realloc(items, bytes))
+#endif
+
+static void se_buffer_free(se_buffer *buffer) {
+    se_array_free(buffer->items, (size_t)(buffer->room * buffer->size));
+    buffer->items = NULL;
+    buffer->first = buffer->last = buffer->room = 0;
+}
+
 static int se_buffer_resize(se_buffer *buffer, ptrdiff_t room) {
-    char *items = (char *)realloc(buffer->items, (size_t)(room * buffer->size));
+    char *items = se_array_resize(buffer->items, (size_t)(buffer->room * buffer->size), (size_t)(room * buffer->size));
     if (!items) return 0;
     buffer->items = items;
     buffer->room = room;
@@ -32,14 +74,15 @@ SE_INLINE int se_buffer_reserve(se_buffer *buffer, ptrdiff_t more) {
     return buffer->room <= 3 * room || se_buffer_resize(buffer, room);
 }
 
-/* Items of so many bytes, or the same one so many times, at a place with room. They may come from anywhere in the buffer.
-   Floats of four bytes become such of eight where these are held. */
+/* Put items of so many bytes at a place with room; they may come from anywhere in the buffer. Floats of four bytes become
+   such of eight where these are held. */
 SE_INLINE void se_buffer_put(se_buffer *buffer, ptrdiff_t at, const void *items, ptrdiff_t size, ptrdiff_t count) {
     char *to = buffer->items + at * buffer->size;
     if (size == buffer->size && count) memmove(to, items, (size_t)(count * size));
     for (ptrdiff_t i = 0; size < buffer->size && i < count; i++) ((double *)to)[i] = ((const float *)items)[i];
 }
 
+/* The same item so many times. */
 static void se_buffer_fill(se_buffer *buffer, ptrdiff_t at, const void *item, ptrdiff_t count) {
     for (; count; count--) se_buffer_put(buffer, at++, item, buffer->size, 1);
 }
@@ -57,7 +100,7 @@ static int se_buffer_widen(se_buffer *buffer) {
     if (!se_buffer_resize(&wide, buffer->room + 1)) return 0;
     if (live) se_buffer_put(&wide, 0, buffer->items + buffer->first * buffer->size, buffer->size, live);
     wide.last = live;
-    free(buffer->items);
+    se_buffer_free(buffer);
     *buffer = wide;
     return 1;
 }

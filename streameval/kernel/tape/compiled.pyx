@@ -25,6 +25,7 @@ cdef extern from "tape/buffer.h" nogil:
     void se_buffer_fill(se_buffer*, Py_ssize_t, const void*, Py_ssize_t)
     void se_buffer_get(const se_buffer*, Py_ssize_t, Py_ssize_t, void*)
     int se_buffer_widen(se_buffer*)
+    void se_buffer_free(se_buffer*)
 
 # Of each example how many slots it has, its weight, its stamp and how many scores it has; then the slots of all examples,
 # and the columns and values of their scores.
@@ -79,7 +80,7 @@ cdef class Tape:
     def __dealloc__(self):
         cdef int part
         for part in range(PARTS):
-            free(self.held[part].items)
+            se_buffer_free(&self.held[part])
 
     cdef Py_ssize_t live(self) noexcept nogil:
         return self.held[LENGTH].last - self.held[LENGTH].first
@@ -109,9 +110,8 @@ cdef class Tape:
         """Room for more, besides what was promised; nothing of what is on the tape changes."""
         cdef int part
         if self.written[WEIGHT] and not (data.odd or self.weighted or self.promised[LENGTH]):
-            free(self.held[WEIGHT].items)
-            memset(&self.held[WEIGHT], 0, sizeof(se_buffer))
-            self.held[WEIGHT].size, self.written[WEIGHT] = sizeof(double), False
+            se_buffer_free(&self.held[WEIGHT])
+            self.written[WEIGHT] = False
         if data.odd:
             self.write(WEIGHT)
         if data.items[MANY] != NULL:
