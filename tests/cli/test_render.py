@@ -352,3 +352,15 @@ def test_comparisons_of_as_many_rows_say_it_once(run):
     ev.update({"a"}, {"b"})
     ev.save("a")
     assert run("compare", "a", "a").out.splitlines()[0] == "1 example, 2 labels, in both"
+
+
+def test_numbers_stand_to_the_right_in_markdown(run):
+    ev = se.Evaluator(["f1_micro"])
+    ev.update({"cat"}, {"cat", "dog"})
+    ev.save("state")
+    header, rule, *rows = (line for line in run("show", "state", "-f", "markdown").out.splitlines() if line[:1] == "|")
+    ends = [cell.endswith(":") for cell in rule.replace(" ", "").strip("|").split("|")]
+    assert header.replace(" ", "").strip("|").split("|")[:3] == ["scope", "label", "metric"]
+    assert ends == [False] * 3 + [True] * (len(ends) - 3)
+    assert len(ends) > 3
+    assert {len(line) for line in (header, rule, *rows)} == {len(header)}
