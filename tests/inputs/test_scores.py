@@ -483,7 +483,7 @@ def test_arguments_are_neither_changed_nor_retained(form: str):
 
 def test_columns_without_names_are_refused_with_scores_of_strings():
     ev = se.Evaluator(["ndcg"])
-    with pytest.raises(se.InputError, match="columns without names"):
+    with pytest.raises(se.InputError, match="without label names"):
         ev.update_many(np.array([[1, 0]]), [{"a": 0.5, "b": 0.25}])
     assert ev == se.Evaluator(["ndcg"])
 
