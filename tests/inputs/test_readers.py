@@ -251,6 +251,11 @@ FRAMES: dict[str, Callable[[Bits], object]] = {
     ),
     "arrow table": arrow_table,
     "arrow table of bool": lambda bits: arrow_table(bits, pa.bool_()),
+    "arrow table of bool, chunked": lambda bits: pa.concat_tables(
+        [arrow_table(bits[part], pa.bool_()) for part in (slice(5), slice(0, 0), slice(5, None))]
+    ),
+    "arrow table of bool, sliced": lambda bits: arrow_table(np.vstack([bits, bits]), pa.bool_())[len(bits) :],
+    "arrow record batch of bool": lambda bits: arrow_table(bits, pa.bool_()).to_batches()[0],
     "arrow table of float": lambda bits: arrow_table(bits, pa.float32()),
     "arrow table, chunked": chunked_table,
     "arrow table, sliced": lambda bits: arrow_table(np.vstack([bits, bits]))[len(bits) :],
