@@ -438,8 +438,8 @@ static int se_tally_end(const se_tally *to) {
 
 /* -- rows of bits ------------------------------------------------------------------------------------------------------ */
 
-/* Count rows of fewer than 2**SE_BIT_FIELD columns, of one order of bits, into `cells` (columns x 5) and `h`. More than 1 if a bit is set behind the
-   columns: then cells are as before; -1 if memory ran out. */
+/* Count rows of fewer than 2**SE_BIT_FIELD columns, of one order of bits, into `cells` (columns x 5) and `h`. More than 1
+   if a bit is set behind the columns: then cells are as before; -1 if memory ran out. */
 static int se_count_bits(
     const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, int64_t *cells,
     se_sums *h) {

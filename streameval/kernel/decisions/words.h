@@ -92,7 +92,8 @@ SE_INLINE uint64_t se_ones(uint64_t word, int counts) {
     return ((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Full) * 0x0101010101010101ull >> 56;
 }
 
-/* Of each column in how many rows of a load it is; for so few rows it takes less time than what counts rows of bits. As bytes: byte b of number j is of column 8 * b + j. */
+/* Of each column in how many rows of a load it is; for so few rows it takes less time than what counts rows of bits.
+   As bytes: byte b of number j is of column 8 * b + j. */
 SE_INLINE void se_sum_words(const uint64_t *words, const uint64_t *second, int64_t rows, uint64_t *bytes) {
     se_lanes sums[8], many[4], in[SE_TREE], twos[7], fours[3];
     memset(sums, 0, sizeof sums);
