@@ -92,7 +92,6 @@ def _scumbles(content: PairTables) -> tuple[list[Fraction], list[int]]:
     return [known[each] for each in counts], content.set_weights
 
 
-@lru_cache(maxsize=4096)
 def _scumble_of(counts: tuple[int, ...]) -> Fraction:
     """1 - G / A of the imbalance ratios; the largest count cancels: the harmonic over the geometric mean of counts."""
     if len(set(counts)) < 2 or not counts[0]:
