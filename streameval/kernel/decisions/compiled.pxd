@@ -31,7 +31,7 @@ cdef class Counts(Placing):
     cdef Py_ssize_t landed
 
     cdef bint start(self)
-    cdef bint weighted(self)
+    cdef bint weighted(self) noexcept
     cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
     cdef int count_scored(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int dimensions

@@ -162,9 +162,10 @@ cdef class Counts(Placing):
         """Hold the guard for a call that counts without weights; False if it is held, or there are weights."""
         return not self.weighted() and self.root.guard.start()
 
-    cdef bint weighted(self):
-        for cell in self.weights:
-            if (<Cell>cell).value is not None:
+    cdef bint weighted(self) noexcept:
+        cdef Py_ssize_t at
+        for at in range(len(self.weights)):
+            if (<Cell>self.weights[at]).value is not None:
                 return True
         return False
 
