@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from collections.abc import Set as AbstractSet
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.inputs.columns import IGNORED, MASK, Argument, named
+from streameval.inputs.columns import EXAMPLES, IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, form_of
 from streameval.inputs.lists import EITHER, without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
@@ -23,6 +24,7 @@ from streameval.schema.record import FEW
 from streameval.schema.text import quoted
 
 _COLLECTIONS = {set, frozenset, list, tuple}
+_VALUES = 2**22  # Python objects in the examples that are read at a time, unless these are few
 
 Cells: TypeAlias = Iterable[tuple[int, Any]]
 
@@ -116,6 +118,11 @@ _CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
 def examples_of(column: Iterable[object], argument: Argument) -> Source:
     """A source of single examples."""
     examples, read = iter(column), _ranked if argument.scored else _labelled
+    size = argument.reader.at_once
+    if size > EXAMPLES:  # fewer of wide rows
+        first = list(islice(examples, 1))
+        size = max(EXAMPLES, min(size, _VALUES // max(1, sum(map(_size_of, first)))))
+        examples = chain(first, examples)
 
     def piece(start: int, stop: int) -> Piece:
         part = list(islice(examples, stop - start))
@@ -128,7 +135,15 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
         return cells
 
     length = len(column) if isinstance(column, Sized) else None
-    return Source(length, CELLS // argument.reader.at_once, piece)  # as wide as makes pieces of so many
+    return Source(length, CELLS // size, piece)  # as wide as makes pieces of so many
+
+
+def _size_of(example: object) -> int:
+    """About how many values an example holds."""
+    shape = getattr(example, "shape", None)
+    if isinstance(shape, tuple):
+        return math.prod(shape)
+    return len(example) if isinstance(example, list | tuple | dict | AbstractSet) else 1
 
 
 def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -170,3 +171,32 @@ def test_a_list_means_what_a_generator_means_whatever_stands_in_it(setup: dict[s
         else:
             result.append(ev.to_bytes())
     assert result[0] == result[1] == result[2]
+
+
+@pytest.mark.parametrize(("width", "most"), [(2, 6000), (3000, 4096)])
+def test_slices_hold_few_wide_rows_of_an_iterator_at_a_time(width: int, most: int):
+    held, peak = set[int](), 0
+
+    def rows():
+        nonlocal peak
+        for number in range(6000):
+            row = np.zeros(width, np.uint8)
+            row[number % width] = 1
+            held.add(number)
+            weakref.finalize(row, held.discard, number)
+            peak = max(peak, len(held))
+            yield row
+
+    where = {"user": np.arange(6000) % 500}
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user")
+    sliced.update_many(rows(), (np.eye(1, width, number % width, np.uint8)[0] for number in range(6000)), where=where)
+    assert sliced.total().get("f1_micro") == 1.0
+    assert most <= peak <= most + 2
+
+
+@pytest.mark.parametrize("kind", [list, iter])
+def test_no_examples_with_slices_are_none(kind: Callable[[list[object]], object]):
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", values={"user": range(100)})
+    sliced.update_many(kind([]), kind([]), where={"user": []})
+    sliced.update_many(kind([{"a"}] * 200), kind([{"a"}] * 200), where={"user": [*range(100)] * 2})
+    assert sliced.examples == 200
