@@ -72,7 +72,7 @@ def unwrapped(example: Any, name: str) -> Any:
     if form == "series":
         return mapping_of(example.items(), name)
     if form in FRAMES and example.shape[0] == 1:
-        names = columns_of(example, form)
+        names = mapping_of(((label, None) for label in columns_of(example, form)), name)  # each of them once
         row = [example[name].to_list()[0] if form == "frame" else example.column(name)[0].as_py() for name in names]
         return dict(zip(names, row, strict=True))
     if form == "bits":

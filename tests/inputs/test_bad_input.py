@@ -909,9 +909,9 @@ THRESHOLDS = {
     "complex": (0.5j, "0.5j"),
     "object": (object(), "object"),
     "set": ({0.5, 0.6}, "0.5"),
-    "too few": ([0.5], "1 values"),
-    "too many": ([0.5, 0.6, 0.7], "3 values"),
-    "none": ([], "0 values"),
+    "too few": ([0.5], "1 value for 2 labels"),
+    "too many": ([0.5, 0.6, 0.7], "3 values for 2 labels"),
+    "none": ([], "no values for 2 labels"),
     "2-D": (np.ones((2, 2)), "array"),
     "ragged": ([[0.5], [0.5, 0.6]], "[0.5]"),
     "nested": ([[0.5], [0.6]], "[0.5]"),
@@ -949,8 +949,24 @@ def test_options_are_keyword_only():
         words().update({"cat"}, {"cat"}, 2.0)
     with pytest.raises(se.MetricError, match="micro"):
         se.F1("micro", 1.0)
-    with pytest.raises(se.InputError, match="no more without a name, not 2; name the others, of labels="):
+    with pytest.raises(se.InputError, match=r"1 argument without a name \(metrics\), not 2; name the others: labels="):
         se.Evaluator([], ["cat"])
+
+
+@pytest.mark.parametrize(
+    "row", [pd.DataFrame([[1, 0]], columns=["a", "a"]), pa.table([[1], [0]], ["a", "a"])], ids=["pandas", "arrow"]
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda row: se.Evaluator().update({"a"}, row),
+        lambda row: se.Evaluator().update_many([{"a"}], [row]),
+        lambda row: se.Pending(se.Evaluator()).predict(1, row),
+    ],
+)
+def test_a_row_with_two_columns_of_one_name_is_refused(call: Callable[[Any], object], row: Any):
+    with pytest.raises(se.LabelError, match=r"y_pred(\[0\])? has two values for label 'a'; name each label once"):
+        call(row)
 
 
 # -- merging ----------------------------------------------------------------------------------------------------------
