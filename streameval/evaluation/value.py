@@ -170,10 +170,12 @@ class Mergeable(Saveable):
         return []
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
-        kind = type(other).__name__
-        if kind in ("list", "tuple", "set", "dict"):
-            each = f"write for part in parts: total.{verb}(part)"
-            raise MergeError(f"cannot {verb} a {kind}; {verb} takes one {type(self).__name__}: {each}")
+        if not issubclass(type(other), Mergeable):  # of which nothing is asked that runs code, as guards are held
+            kind, own = type(other).__name__, type(self).__name__
+            each, read = f"for part in parts: total.{verb}(part)", f"total.{verb}({own}.from_bytes(data))"
+            calls = {**dict.fromkeys(("list", "tuple", "set", "dict"), each), "bytes": read}
+            write = f": write {calls[kind]}" if kind in calls else ""
+            raise MergeError(f"cannot {verb} an object of type {kind}; {verb} takes one {own}{write}")
         if differing := differences(self, other):
             same = "the same configuration" if type(other) is type(self) else "the same class"
             raise MergeError(f"cannot {verb}: {'; '.join(differing)}; construct both with {same}")

@@ -77,6 +77,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     _holder, _saved, _taken = PENDING, ("max_pending", "max_age", "no_prediction"), (Trace,)
 
+    @explained
     def __init__(
         self,
         evaluator: EvaluatorT,

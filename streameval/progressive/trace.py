@@ -33,6 +33,7 @@ from streameval.progressive.target import (
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.lines import Key, Line, column_of
 from streameval.report.model import Table
+from streameval.schema.keywords import explained
 from streameval.schema.labels import ascending
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
@@ -78,6 +79,7 @@ class Trace(Holder):
 
     _holder, _saved = TRACE, ("every",)
 
+    @explained
     def __init__(
         self, evaluators: object, *, every: int = 100, metrics: Iterable[str | MetricSpec] | None = None
     ) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.schema.labels import Label, in_order, key_of, keys_of, normalise
-from streameval.schema.text import check_choice, check_number, number_or_none, quoted
+from streameval.schema.text import check_choice, check_number, number_of, number_or_none, quoted
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
@@ -169,10 +169,10 @@ def _threshold(
         values = [_number(value) for value in threshold]
         if labels is None:
             declare = f"declare labels=[...] in the same order, such as range({len(values)}) for arrays"
-            undeclared = f"threshold has {len(values)} values but no labels are declared"
+            undeclared = f"threshold has {number_of(len(values), 'value')} but no labels are declared"
             raise InputError(f"{undeclared}; {declare}, or give a mapping")
         if len(values) != len(labels):
-            several = f"threshold has {len(values)} values but there are {len(labels)} labels"
+            several = f"threshold has {number_of(len(values), 'value')} for {number_of(len(labels), 'label')}"
             raise InputError(f"{several}; give one per label, or a mapping")
         pairs = list(zip(labels, values, strict=True))
     known, declared = {key_of(label) for label, _ in pairs}, frozenset(keys_of(labels or ()))

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from streameval.errors import InputError
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import number_of, quoted, suggestion
 
 CallT = TypeVar("CallT", bound=Callable[..., Any])
 
@@ -25,7 +25,7 @@ ADVICE = {
     "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
     **dict.fromkeys(("target_names", "classes", "num_labels", "num_classes", "n_labels"), _LABELS),
     **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),
-    **dict.fromkeys(("window", "window_size", "maxlen", "period", "duration"), _WINDOW),
+    **dict.fromkeys(("window", "window_size", "maxlen", "size", "period", "duration"), _WINDOW),
     **dict.fromkeys(
         ("alpha", "fading_factor", "decay"), "write half_life=..., a number of examples or a timedelta (Fading)"
     ),
@@ -43,7 +43,7 @@ _MEANT = {
 
 _PLACED = ("y_true", "y_pred", "key")  # arguments that are written without their names
 _ORDINALS = ("first", "second")
-_EXAMPLES = {"where": "{'region': ...}"}
+_EXAMPLES = {"where": "{'region': ...}", "by": "'region'"}
 """Values of arguments, for messages that write a call out."""
 
 ATTRIBUTES = {
@@ -56,6 +56,7 @@ ATTRIBUTES = {
 def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False) -> str:
     """What to write in place of a keyword that there is not, of a metric or a call; nothing where that is not known."""
     advice, meant = ADVICE.get(name, ""), _MEANT.get(name, "")
+    meant = "by" if meant == "where" and "by" in known else meant
     if meant in known:
         return f"; it is {meant}, the {_ORDINALS[known.index(meant)]} argument" if meant in _PLACED else _written(meant)
     if advice is _WEIGHTS and "weight" in known:
@@ -115,8 +116,9 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
     name, advice = _name(method), f"write {_name(method)}({', '.join(words)})"
     if len(args) - 1 > len(placed):
         rest = [f"{part.name}=" for part in parts if part.name not in placed]
-        advice = f"name the others, of {', '.join(rest)}" if rest and not {*absent} - {*placed} else advice
-        raise InputError(f"{name} takes {', '.join(placed)} and no more without a name, not {len(args) - 1}; {advice}")
+        advice = f"name the others: {', '.join(rest)}" if rest and not {*absent} - {*placed} else advice
+        most = f"{number_of(len(placed), 'argument')} without a name ({', '.join(placed)})"
+        raise InputError(f"{name} takes {most}, not {len(args) - 1}; {advice}")
     if absent:
         raise InputError(f"{name} is missing {' and '.join(absent)}; {advice}")
 

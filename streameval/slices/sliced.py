@@ -90,6 +90,7 @@ class Sliced(Mergeable, Generic[A]):
     _template: A
     _cell: commit.Cell  # of the slices along each axis
 
+    @explained
     def __init__(
         self,
         evaluator: A,

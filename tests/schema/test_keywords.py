@@ -24,7 +24,7 @@ def pending() -> se.Pending:
     ("call", "message"),
     [
         (lambda: sliced().update({"a"}), "update is missing y_pred and where; write update(y_true, y_pred, where="),
-        (lambda: sliced().update({"a"}, {"a"}, {"region": "us"}), "y_true, y_pred and no more without a name, not 3;"),
+        (lambda: sliced().update({"a"}, {"a"}, {"region": "us"}), "2 arguments without a name (y_true, y_pred), not 3"),
         (lambda: sliced().update({"a"}, {"a"}, region="us"), "go into where={'region': ...}"),
         (lambda: sliced().update_many([["a"]], [["a"]], by=["us"]), "no argument by=; write where={'region': ...}"),
         (lambda: sliced().revert({"a"}, {"a"}, where={"region": 1}, sample_weight=2), "sample_weight=; write weight="),
@@ -34,9 +34,17 @@ def pending() -> se.Pending:
         (lambda: pending().predict(1, {"a"}, weight=2), "predict has no argument weight=; an example is weighted when"),
         (lambda: pending().observe(1, truth={"a"}), "no argument truth=; it is y_true, the second argument"),
         (lambda: pending().observe(1, {"a"}, timestamp=3), "no argument timestamp=; write t=..."),
-        (lambda: se.Evaluator(["f1_micro"], 0.5), "no more without a name, not 2; name the others, of"),
+        (lambda: se.Evaluator(["f1_micro"], 0.5), "1 argument without a name (metrics), not 2; name the others: la"),
         (lambda: se.Fading(), "Fading is missing evaluator and half_life; write Fading(evaluator, half_life)"),
         (lambda: pending().discard(), "discard is missing key; write discard(key)"),
+        (lambda: se.Sliced(se.Evaluator()), "Sliced is missing by; write Sliced(evaluator, by='region')"),
+        (lambda: se.Sliced(se.Evaluator(), "region"), "(evaluator), not 2; write Sliced(evaluator, by='region')"),
+        (lambda: se.Sliced(se.Evaluator(), group="region"), "Sliced has no argument group=; write by='region'"),
+        (lambda: se.Pending(), "Pending is missing evaluator; write Pending(evaluator)"),
+        (lambda: se.Pending(se.Evaluator(), 5), "name the others: max_pending="),
+        (lambda: se.Trace(), "Trace is missing evaluators; write Trace(evaluators)"),
+        (lambda: se.Trace(se.Evaluator(), 5), "name the others: every=, metrics="),
+        (lambda: se.TimeRolling(se.Evaluator(), size=3), "has no argument size=; write size=..., a number of ex"),
     ],
 )  # fmt: skip
 def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], message: str):
@@ -65,10 +73,28 @@ def test_an_error_within_a_call_stays_what_it_is():
 )
 def test_a_list_is_merged_part_by_part(total, verb: str):
     with pytest.raises(
-        se.MergeError, match=f"cannot {verb} a list; {verb} takes one .*: write for part in parts: total"
+        se.MergeError,
+        match=f"cannot {verb} an object of type list; {verb} takes one .*: write for part in parts: total",
     ):
         getattr(total, verb)([total.copy()])
     assert not total.examples
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (None, "cannot merge an object of type NoneType; merge takes one Evaluator"),
+        (
+            b"abc",
+            "cannot merge an object of type bytes; "
+            "merge takes one Evaluator: write total.merge(Evaluator.from_bytes(data))",
+        ),
+    ],
+)
+def test_what_is_no_state_cannot_be_merged(other: object, message: str):
+    with pytest.raises(se.MergeError) as raised:
+        se.Evaluator().merge(other)
+    assert str(raised.value) == message
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ MISTAKES = [
     Mistake(
         "A list of states to merge",
         "se.Evaluator().merge([se.Evaluator()])",
-        ("cannot merge a list", "for part in parts: total.merge(part)"),
+        ("cannot merge an object of type list", "for part in parts: total.merge(part)"),
     ),
     Mistake(
         "A slice by its name",
