@@ -16,7 +16,7 @@ from streameval.evaluation.counting import core_of
 from streameval.evaluation.kinds import KINDS
 from streameval.progressive.predictions import from_compact
 from streameval.schema.config import Config
-from streameval.wire.envelope import _HOLDERS
+from streameval.wire.envelope import HOLDERS
 from streameval.wire.fields import Option, Sink, Source
 from tests.golden import write
 from tests.support import reader
@@ -54,7 +54,7 @@ def test_every_kind_of_state_has_a_golden_file():
     for path in FILES:
         bits |= reader.read(path.read_bytes()).get("bits", 0)
     assert bits == 1 | sum(1 << kind.bit for kind in KINDS.values())
-    assert {reader.read(path.read_bytes())["holder"] for path in FILES} == set(_HOLDERS)
+    assert {reader.read(path.read_bytes())["holder"] for path in FILES} == set(HOLDERS)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -133,7 +133,7 @@ def test_the_page_names_every_kind_and_option():
         for option in kind.code().written:
             assert option.number in range(48 + 16 * kind.bit, 64 + 16 * kind.bit)
             assert f"\n| {option.number} | {kind.name}: " in PAGE
-    for number, name in _HOLDERS.items():
+    for number, name in HOLDERS.items():
         assert f"| {name.split()[-1]} | {number} |" in PAGE or f"| single {name.split()[-1]} | {number} |" in PAGE
 
 
