@@ -136,7 +136,7 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
     """What an evaluator answers now, by name, as a copy; of ``metrics`` only those that it can answer."""
     spec, values = _spec_of(evaluator), dict[str, float | dict[Label, float]]()
     if metrics is not None and spec is None and "metric" in inspect.signature(evaluator.get).parameters:
-        with held(evaluator):
+        with held(*_guarded(evaluator)):
             for metric in metrics:
                 with suppress(MetricError):  # another evaluator may know it
                     values[metric] = evaluator.get(metric)
@@ -157,10 +157,9 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
 
 def items_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Iterator[Item]:
     """The same one by one, with bounds where binned scores leave some."""
-    with held(evaluator):
+    with held(*_guarded(evaluator)):
         current = evaluator._current() if isinstance(evaluator, Window) else evaluator
-        ours = all(type(one).__module__.partition(".")[0] == "streameval" for one in (evaluator, current))
-        if not (ours and isinstance(current, Accumulator)):
+        if not (_guarded(evaluator) and _guarded(current) and isinstance(current, Accumulator)):
             for name, value in values_of(evaluator, metrics).items():
                 each = value.items() if isinstance(value, Mapping) else [(None, value)]
                 yield from ((name, label, float(one), None) for label, one in each)
@@ -177,6 +176,11 @@ def items_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Iterator
                 raise item.error
             for label, one in item.by_label.items() if item.error is None else ():
                 yield item.spec.key, label, float(one), item.bounds.get(label)
+
+
+def _guarded(evaluator: object) -> list[object]:
+    """The evaluator, if its methods are ours, so that it may be held where they are called."""
+    return [evaluator] * (type(evaluator).__module__.partition(".")[0] == "streameval")
 
 
 def _independent(values: Values) -> Values:
