@@ -495,7 +495,7 @@ def test_columns_need_no_other_library():
 @pytest.mark.parametrize("chosen", [None, ["f1_micro"]])
 def test_an_evaluator_of_the_user_is_not_held_while_it_answers(chosen: list[str] | None):
     class Own(se.Evaluator):
-        def get(self, metric: object = None) -> Any:  # noqa: ARG002  # which others have
+        def get(self, metric: object = None) -> object:
             other = threading.Thread(target=self.update, args=({"a"}, {"a"}), daemon=True)
             other.start()
             other.join(10)
