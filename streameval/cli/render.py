@@ -185,11 +185,9 @@ def _values(numbers: Sequence[Number], names: Sequence[str], name: str = "value"
 
 
 def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
-    """The slices by some names, the one with the least value, or the greatest loss, first."""
-    every, note = list(_single(parts[0])), ""
+    """The slices by some names, the worst first, as `parts_table` says."""
+    every, notes = list(_single(parts[0])), list[str]()
     metrics = every if chosen else sorted(every, key=lambda metric: metric not in _FIRST)[:_TOP]
-    if len(every) > len(metrics):
-        note = f"; --metrics shows others, such as {next(metric for metric in every if metric not in metrics)}"
     sides = [side for side in parts[0].sizes["examples"].cells if side != "change"]
     heads = [Column(name, "label", [(part.where or {})[name] for part in parts]) for name in axis]
     for side in sides:
@@ -202,7 +200,11 @@ def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
         name = f"{metric} change" if len(sides) > 1 else _arrow(metric)
         kind: Kind = "change" if len(sides) > 1 else "bar" if at == len(heads) else "fraction"
         columns[at] = replace(columns[at], name=name, kind=kind)
-    return Table("slices", (f"worst {table.by} first" if table.by else "") + note, columns)
+    if table.by:
+        notes.append(f"worst {table.by} first")
+    if len(every) > len(metrics):
+        notes.append(f"--metrics shows others, such as {next(metric for metric in every if metric not in metrics)}")
+    return Table("slices", "; ".join(notes), columns)
 
 
 def check_order(by: str) -> None:

@@ -276,7 +276,8 @@ class Table:
 
     def order(self) -> list[int]:
         """The rows as they are sorted at first; what is undefined comes last."""
-        values = next((column.values for column in self.columns if column.name == self.by), None)
+        # Names of what slices are by come first, and may be those of metrics.
+        values = next((column.values for column in reversed(self.columns) if column.name == self.by), None)
         return list(range(self.size)) if values is None else largest_first(values, rising=self.rising)
 
 

@@ -75,7 +75,6 @@ def slice_table(table: Table) -> Table:
     last = table.size - 1
     ranked = replace(table, columns=rows_of(table.columns, range(last))).order()[:_ROWS]
     columns = rows_of(table.columns[: _COLUMNS + 2], [*ranked, last])
-    columns[0] = replace(columns[0], values=[*columns[0].values[:-1], "all"])
     columns[2:] = [replace(one, name=one.name + arrow(one.name)) for one in columns[2:]]
     return Table(table.name, _caption("Slices", last), columns, first=table.size)
 

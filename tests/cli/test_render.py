@@ -247,6 +247,17 @@ def test_a_pipe_has_every_word(run):
     assert all(entry.summary in out for entry in se.catalogue())
 
 
+def test_slices_of_metrics_without_a_direction_stay_in_their_order(run):
+    names = ["label_cardinality", "label_density", "predicted_density", "predicted_cardinality"]
+    sliced = se.Sliced(se.Evaluator(names), by="f1_micro")
+    for region in ("us", "eu"):
+        sliced.update({"a"}, {"a"}, where={"f1_micro": region})
+    sliced.save("state")
+    out = run("show", "state").out
+    assert "\n  --metrics shows others, such as predicted_cardinality\n" in out
+    assert out.index("eu ") < out.index("us ")
+
+
 def test_slices_have_few_metrics_with_the_worst_first(run):
     sliced = se.Sliced(se.Evaluator(), by="region")
     for region, guess in (("eu", "a"), ("us", "b"), ("us", "b"), ("asia", "b"), ("asia", "a")):

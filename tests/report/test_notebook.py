@@ -135,12 +135,19 @@ def test_an_evaluator_shows_its_values_and_the_worst_label_first():
     assert "threshold 0.5; states: decisions, curves" in ev._repr_html_()
 
 
+def test_slices_may_be_by_what_a_metric_is_called():
+    holder = se.Sliced(se.Evaluator(["f1_micro"]), by="f1_micro")
+    holder.update({"a"}, {"a"}, where={"f1_micro": "one"})
+    holder.update({"a"}, {"b"}, where={"f1_micro": "two"})
+    assert [row[0] for row in Tables(holder._repr_html_()).tables[0]] == ["f1_micro", "two", "one", "total"]
+
+
 def test_slices_thresholds_and_outcomes_are_displayed_as_they_are_read():
     holder = sliced()
     values = {str(key): one["f1_micro"] for key, one in holder.get()["<i>"].items()}
     rows = Tables(holder._repr_html_()).tables[0]
     ranked = sorted(values, key=values.get)
-    total = ["all", "60", f"{holder.total().get('f1_micro'):.4f}"]
+    total = ["total", "60", f"{holder.total().get('f1_micro'):.4f}"]
     assert rows == [["<i>", "examples", "f1_micro"], *([key, "20", f"{values[key]:.4f}"] for key in ranked), total]
     ev = evaluator()
     choices = ev.best_thresholds()
