@@ -18,7 +18,7 @@ from streameval.report.page.charts import TONES, Chart, fraction_axis, nice_axis
 from streameval.report.page.markup import LONGEST, Section, label_strings, number_text, table_section
 from streameval.report.page.metrics import facts
 from streameval.schema.labels import Label
-from streameval.schema.text import cut, cut_distinct, number_of
+from streameval.schema.text import cut, cut_distinct, number_of, printable
 
 Runs = Sequence[tuple[str, Report]]
 
@@ -30,6 +30,7 @@ _FIRST = 25  # labels that stand next to the picture at first
 _CELLS = 20_000  # labels of slices that the page has at most
 _POINTS, _CHARTS = 600, 24  # along the stream at most
 _TOGETHER = 4  # metrics in one picture
+_NAME = 40  # characters of labels and evaluators there
 _SCALE = 6  # how often the change of a line may fit into the height of its picture
 
 
@@ -178,10 +179,14 @@ def _finite(line: Line) -> Line:
     return replace(line, values=values, low=low, high=high)
 
 
-def _names(lines: Sequence[Line]) -> dict[Label | None, str]:
-    """The labels of lines as strings."""
+def _names(lines: Sequence[Line]) -> dict[tuple[str, Label | None], str]:
+    """What lines are called, by evaluator and label; never two alike."""
     labels = list(dict.fromkeys(line.label for line in lines if line.label is not None))
-    return {None: "", **dict(zip(labels, label_strings(labels), strict=True))}
+    evaluators = list(dict.fromkeys(line.evaluator for line in lines))
+    strings: dict[Label | None, str] = dict(zip(labels, cut_distinct(label_strings(labels), _NAME), strict=True))
+    shortened = dict(zip(evaluators, cut_distinct(list(map(printable, evaluators)), _NAME), strict=True))
+    pairs = {(line.evaluator, line.label) for line in lines}
+    return {pair: ", ".join(filter(None, (strings.get(pair[1]), shortened[pair[0]]))) for pair in pairs}
 
 
 def _ends(lines: Sequence[Line]) -> tuple[float, float]:
@@ -214,7 +219,9 @@ def _comparable(lines: Sequence[Line]) -> bool:
     return high - low <= _SCALE * min(line.span for line in lines)
 
 
-def _chart(lines: list[Line], names: Mapping[Label | None, str], examples: FloatArray, rows: IntArray) -> str:
+def _chart(
+    lines: list[Line], names: Mapping[tuple[str, Label | None], str], examples: FloatArray, rows: IntArray
+) -> str:
     """Values along the stream.
 
     Shaded are guaranteed bounds, and what lies between the points of a line, or between more lines than are drawn.
@@ -239,7 +246,7 @@ def _chart(lines: list[Line], names: Mapping[Label | None, str], examples: Float
         lines = sorted(lines, key=lambda line: -line.span)[: len(TONES)]
     for line, tone in zip(lines, TONES, strict=False):
         drawn = line.values[rows]
-        of = (line.metric if len(metrics) > 1 else "", names[line.label], line.evaluator)
+        of = line.metric if len(metrics) > 1 else "", names[line.evaluator, line.label]
         name = ", ".join(filter(None, of))
         shaded = chart.band(across, np.fmin.reduceat(line.low, rows), np.fmax.reduceat(line.high, rows), tone)
         if shaded and line.is_bounded and "Shaded" not in chart.note:

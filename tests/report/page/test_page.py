@@ -371,6 +371,20 @@ def test_the_first_values_of_a_long_stream_do_not_flatten_the_others():
     assert re.search(r"Values of the first \d+ examples are left out", course)
 
 
+def test_long_names_of_lines_along_the_stream_are_shortened_and_stay_apart():
+    labels = ["x" * 90 + "one", "x" * 90 + "two"]
+    trace = se.Trace({"e" * 90: se.Evaluator(["recall_per_label"], labels=labels)}, every=1)
+    trace.update({labels[0]}, set())
+    trace.update({labels[1]}, {labels[1]})
+    names = [text for _, text in Page(trace.to_html()).all("li") if text.endswith(" at the end")]
+    assert [name.split(": ")[1] for name in names] == ["0.0000 at the end", "1.0000 at the end"]
+    lines = [name.split(": ")[0].split(", ") for name in names]
+    assert [(label[-3:], len(label), len(evaluator)) for label, evaluator in lines] == [
+        ("one", 40, 40),
+        ("two", 40, 40),
+    ]
+
+
 def test_bounds_of_binned_scores_are_a_band_along_the_stream():
     trace = binned_trace()
     (course,) = (part for part in trace.to_html().split("<section ") if part.startswith('id="course"'))
