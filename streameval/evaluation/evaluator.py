@@ -243,7 +243,7 @@ def template_of(evaluator: A, name: str) -> A:
     if not isinstance(evaluator, Evaluator | Metric):
         raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}")
     if evaluator.examples:
-        counted = f"this {type(evaluator).__name__} has counted {evaluator.examples} examples"
+        counted = f"this {type(evaluator).__name__} has counted {number_of(evaluator.examples, 'example')}"
         raise InputError(f"{name} starts empty, but {counted}; give one that has counted nothing")
     return evaluator._fresh()  # type: ignore[return-value]  # of the class that was passed
 

@@ -159,7 +159,7 @@ class Reader:
         self._check_forms(record)
         width = max(self._unnamed.values(), default=0)
         if width < (record.width or 0) and self._unnamed:
-            narrow = f"{name} has {width} columns without names, but rows before had {record.width}"
+            narrow = f"{name} has {number_of(width, 'column')} without names, but rows before had {record.width}"
             absent = f"labels from {width} on are not in these examples"
             advice = "construct with labels=[...], so that each row must name or have all"
             record.warn("width", f"{narrow}: {absent}; {advice}")
@@ -185,7 +185,8 @@ class Reader:
         declared = self.config.labels
         if declared is not None:
             if width != len(declared):
-                widths = f"{name} has {width} columns but {len(declared)} labels are declared"
+                known = number_of(len(declared), "declared label")
+                widths = f"{name} has {number_of(width, 'column')} for {known}"
                 raise InputError(f"{widths}; give one column per label")
             if self._positions is None:
                 if not self.grows and not len(self.labels):
@@ -195,10 +196,12 @@ class Reader:
             return self._positions
         for other, columns in self._unnamed.items():
             if columns != width and other == name:
-                rows = f"{name} has rows of {columns} columns and of {width}"
+                rows = f"{name} has rows of {number_of(columns, 'column')} and of {width}"
                 raise InputError(f"{rows}; an array is one row of indicators: for labels give lists or sets")
             if columns != width:
-                raise InputError(f"{other} has {columns} columns and {name} has {width}; give one column per label")
+                raise InputError(
+                    f"{other} has {number_of(columns, 'column')} and {name} has {width}; give one column per label"
+                )
         self._unnamed[name] = width
         if self._positions is None:
             usual = self.labels.labels[:width] == list(range(width))  # ten times as fast as looking them up
@@ -260,7 +263,8 @@ class Argument:
         if self.frame is None:
             return self.reader.positions(width, self.name)
         if width != len(self.frame):
-            widths = f"{self.name} has {width} columns but the data frame of the other argument has {len(self.frame)}"
+            columns = number_of(width, "column")
+            widths = f"{self.name} has {columns} but the data frame of the other argument has {len(self.frame)}"
             raise InputError(f"{widths}; give the same columns")
         return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import Any, Generic, TypeAlias
@@ -75,6 +76,7 @@ def axes_of(by: str | Iterable[str], cross: Iterable[Iterable[str]], max_slices:
 
 def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
     """One name or several, as a tuple."""
+    _check_ordered(value, argument)
     several: object = value
     names = (value,) if isinstance(value, str) else tuple(value) if isinstance(several, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names):
@@ -84,10 +86,21 @@ def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
+def _check_ordered(several: object, argument: str) -> None:
+    """Raise for a mapping, and for a set, whose order would differ from one process to the next."""
+    if isinstance(several, AbstractSet | Mapping):
+        declared = isinstance(several, Mapping) and argument == "by"
+        advice = (
+            f"give a list; values go into values={quoted(several)}" if declared else "give a list, such as sorted(...)"
+        )
+        raise InputError(f"{argument} must be in order, not a {type(several).__name__}; {advice}")
+
+
 def _combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Combinations of names, or what is wrong with them."""
     if isinstance(cross, str) or not isinstance(cross, Iterable):
         raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {quoted(cross)}")
+    _check_ordered(cross, "cross")
     combinations = tuple(_names_of(combination, "a combination of cross") for combination in cross)
     for combination in combinations:
         if len(combination) < 2 or not set(combination) <= set(by):
@@ -103,13 +116,15 @@ def _declared_of(values: Any, by: tuple[str, ...]) -> tuple[tuple[Key, ...] | No
         raise InputError(f"values must be a mapping name -> values, not {quoted(values)}")
     for name in values or ():
         if name not in by:
-            raise InputError(f"values has {quoted(name)}{suggestion(name, by)}, but slices are by {quoted(by)}")
+            known = ", ".join(map(quoted, by))
+            raise InputError(f"values has {quoted(name)}, but slices are by {known}{suggestion(name, by)}")
     return tuple(_keys(values[name], name) if values and name in values else None for name in by)
 
 
 def _keys(values: Iterable[Value], name: str) -> tuple[Key, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"values[{name!r}] must be a list of values, not {quoted(values)}")
+    _check_ordered(values, f"values[{name!r}]")
     keys = tuple((typed(value, name, "values"),) for value in values)
     if len(set(keys)) < len(keys):
         raise InputError(f"values[{name!r}] holds a value twice: {quoted(values)}")

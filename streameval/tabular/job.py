@@ -12,7 +12,7 @@ from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLi
 from streameval.evaluation.metric import Metric
 from streameval.schema.config import Null, Rows, Unknown
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 from streameval.slices import Sliced
 from streameval.tabular.columns import Columns, Names
 from streameval.tabular.rows import read_rows
@@ -180,7 +180,7 @@ def _built(metrics: Metrics, **options: Any) -> State:
         if argument := next((f"{name}={quoted(each)}" for name, each in options.items() if each is not None), ""):
             raise InputError(f"metrics is an object; construct it with {argument}, and leave that argument out")
         if metrics.examples:
-            counted = f"this {type(metrics).__name__} has counted {metrics.examples} examples"
+            counted = f"this {type(metrics).__name__} has counted {number_of(metrics.examples, 'example')}"
             raise InputError(f"{counted}; give an empty one, and merge the result into it")
         return metrics
     if isinstance(metrics, Window):

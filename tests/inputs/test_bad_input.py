@@ -256,7 +256,7 @@ def test_numbers_of_columns_that_differ_from_the_declared_labels_are_refused(for
     for side in ("y_true", "y_pred", "mask"):
         arguments = {"y_true": [set()] * 2, "y_pred": np.ones((2, 3)), "mask": [set()] * 2, side: bad}
         call = many_of(arguments)
-        Bad("", declared, call, (side, f"{width} columns", "3 labels")).check()
+        Bad("", declared, call, (side, f"{width} column", "3 declared labels")).check()
     for verb in ("update", "revert"):
         row = np.ones(width)
         Bad("", declared, lambda ev, v=verb, r=row: getattr(ev, v)(r, set()), ("y_true", str(width), "3")).check()
@@ -283,7 +283,7 @@ def test_rows_whose_lengths_differ_between_the_sides_are_refused():
 def test_a_matrix_with_a_frame_needs_as_many_columns():
     frame = pd.DataFrame({"bird": [1, 0], "cat": [1, 1]})
     for matrix in (np.ones((2, 3)), sp.csr_array((2, 3)), np.ones((2, 1))):
-        message = ("y_pred", f"{matrix.shape[1]} columns", "2")
+        message = ("y_pred", f"{matrix.shape[1]} column", "2")
         Bad("", words, lambda ev, m=matrix: ev.update_many(frame, m), message).check()
         Bad("", words, lambda ev, m=matrix: ev.update_many(m, frame), ("y_true", *message[1:])).check()
         Bad("", words, lambda ev, m=matrix: ev.update_many(frame, frame, mask=m), ("mask", *message[1:])).check()

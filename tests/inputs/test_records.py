@@ -186,7 +186,7 @@ def test_sets_mix_strings_and_integers_and_declared_labels_have_their_width():
     declared = se.Evaluator(labels=["a", "b", "c"])
     declared.update(ROW, {"a"})
     for row in (NARROW, WIDE):
-        with pytest.raises(se.InputError, match="3 labels are declared"):
+        with pytest.raises(se.InputError, match="3 declared labels"):
             declared.update(row, row)
 
 

@@ -344,7 +344,7 @@ ONE: dict[str, tuple[Callable[[], object], str]] = {
     "infinite row": (lambda: ROW - math.inf, "inf.*finite"),
     "NaN": (lambda: {"a": math.nan}, 'nan="missing"'),
     "NaN row": (lambda: ROW * math.nan, 'nan="missing"'),
-    "short row": (lambda: np.zeros(4), "4 columns but 5 labels"),
+    "short row": (lambda: np.zeros(4), "4 columns for 5 declared labels"),
     "matrix": (lambda: np.zeros((2, 5)), "y_pred"),
     "point": (lambda: np.array(0.5), "y_pred"),
     "huge integer": (lambda: {"a": 2**53 + 1}, "float64"),

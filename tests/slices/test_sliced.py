@@ -412,7 +412,7 @@ def test_slices_are_ranked_by_the_first_metric_with_a_direction_and_of_no_exampl
     sliced.update({"a", "b"}, {"a", "b"}, where={"region": "eu"})
     assert sliced.report().split()[-4:] == ["total", "2", "1.5000", "0.6667"]
     html = sliced._repr_html_()
-    assert html.index("us</bdi>") < html.index("eu</bdi>") < html.index("all</bdi>")
+    assert html.index("us</bdi>") < html.index("eu</bdi>") < html.index("total</bdi>")
 
 
 # -- forms of values --------------------------------------------------------------------------------------------------
@@ -551,6 +551,12 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
         ({"by": ()}, "by must be a name or several"),
         ({"by": 3}, "by must be a name or several, not 3"),
         ({"by": ("a", "a")}, "by names something twice"),
+        ({"by": {"a", "b"}}, "by must be in order, not a set; give a list, such as sorted"),
+        ({"by": {"a": ["eu", "us"]}}, "by must be in order, not a dict; give a list; values go into values={'a': "),
+        ({"by": ("a", "b"), "cross": [{"a", "b"}]}, "a combination of cross must be in order, not a set"),
+        ({"by": ("a", "b"), "cross": {("a", "b")}}, "cross must be in order, not a set"),
+        ({"by": "a", "values": {"a": {"eu", "us"}}}, r"values\['a'\] must be in order, not a set"),
+        ({"by": "region", "values": {"regio": ["eu"]}}, "has 'regio', but slices are by 'region'; did you mean 'reg"),
         ({"by": "a", "max_slices": 0}, "max_slices must be an integer of at least 1, not 0"),
         ({"by": "a", "max_slices": True}, "max_slices must be an integer"),
         ({"by": ("a", "b"), "cross": "ab"}, "cross must be a list of combinations"),
@@ -572,7 +578,7 @@ def test_what_cannot_be_sliced_by_is_refused(keywords: dict[str, Any], message: 
 def test_only_empty_evaluators_and_metrics_can_be_sliced():
     counted = se.Evaluator()
     counted.update({"a"}, {"a"})
-    with pytest.raises(se.InputError, match="has counted 1 examples"):
+    with pytest.raises(se.InputError, match="has counted 1 example"):
         se.Sliced(counted, by="a")
     with pytest.raises(se.InputError, match=r"takes an Evaluator or a metric"):
         se.Sliced(se.Rolling(se.Evaluator(), size=3), by="a")

@@ -89,7 +89,7 @@ MISTAKES = [
     Mistake(
         "More columns than labels",
         'se.score(Y, Y, labels=["a", "b", "c"])',
-        ("y_true has 4 columns but 3 labels are declared",),
+        ("y_true has 4 columns for 3 declared labels",),
     ),
     Mistake("Arguments swapped", "se.score(S, Y)", ("y_true[0] is 0.94", "are y_true and y_pred swapped?")),
     Mistake(

@@ -54,7 +54,7 @@ def test_objects_are_copied_and_must_be_empty():
     made.add(made.fresh(), pa.table({"actual": TRUE, "predicted": PRED}))
     assert own.examples == 0
     own.update({"a"}, {"a"})
-    with pytest.raises(se.InputError, match="has counted 1 examples"):
+    with pytest.raises(se.InputError, match="has counted 1 example"):
         job(metrics=own)
     with pytest.raises(se.InputError, match="there is no Rolling of them"):
         job(metrics=se.Rolling(se.Evaluator(), size=3))

@@ -382,7 +382,7 @@ def test_what_is_no_evaluator_is_refused(kind: str, evaluator: object, message: 
 def test_an_evaluator_that_has_counted_is_refused(kind: str):
     ev = se.Evaluator()
     ev.update({"a"}, {"a"})
-    with pytest.raises(se.InputError, match="has counted 1 examples"):
+    with pytest.raises(se.InputError, match="has counted 1 example"):
         made(kind, ev)
     ev.revert({"a"}, {"a"})
     assert made(kind, ev).examples == 0
