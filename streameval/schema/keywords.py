@@ -17,7 +17,7 @@ CallT = TypeVar("CallT", bound=Callable[..., Any])
 _IN_NAME = "it is part of the name of a metric, such as"
 _LABELS = "write labels=[...], in the order of the columns"
 _WEIGHTS = "write weights=[...], one for each example"
-_WINDOW = "write size=..., a number of examples (Rolling), or period=..., a time (TimeRolling)"
+_WINDOW = "Rolling takes size=..., a number of examples, and TimeRolling period=..., a time"
 ADVICE = {
     "average": f"{_IN_NAME} 'f1_macro'",
     **dict.fromkeys(("beta", "k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
