@@ -132,9 +132,17 @@ class Accumulator(Details, Mergeable):
             self._spend(0)
 
     def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
-        forget_gone(self._guard, (self,))
+        forget_gone(self)
         reading = self._read(y_true, y_pred, weight, mask)
         make_read((self, reading, sign), reading[0])
+
+    def _counters(self) -> Iterable[Accumulator]:
+        return (self,)
+
+    def _renew(self) -> None:
+        labels = self._core.labels
+        if len(labels) > labels.fixed:
+            self._replace(Core.fresh(self._config, labels))
 
     def _look(self) -> None:
         look(self._guard, lambda: self._core)
@@ -152,7 +160,7 @@ class Accumulator(Details, Mergeable):
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
     ) -> Change:
-        forget_gone(self._guard, (self,))
+        forget_gone(self)
         reading = self._read(y_true, y_pred, weight, mask)
         if sign < 0:
             self._spend(1)
@@ -235,7 +243,7 @@ class Accumulator(Details, Mergeable):
         is_due = core.table.examples >= core.table.most
         if fast and not is_due and core.fast_count_many(y_true, y_pred):
             return
-        forget_gone(self._guard, (self,))
+        forget_gone(self)
         pause(self._guard, core)
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()

@@ -89,8 +89,9 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
     def guarded(self: S, other: S) -> R:
         guard: commit.Guard = self._guard  # type: ignore[attr-defined]
         guards = guards_of(other)
+        forget_gone(self)
         with commit.Guards((guard,), guards):
-            merged = guards[:1] if merges else ()
+            merged = guards[:1] if merges and not is_gone(other) else ()
             for theirs in merged:
                 check_notes(guard, theirs)
             result = method(self, other)
@@ -136,10 +137,23 @@ def forget(guard: commit.Guard) -> None:
         guard.notes.forget()
 
 
-def forget_gone(guard: commit.Guard, parts: Iterable[Any]) -> None:
-    """Remember nothing of examples of which none is left in any part, since equal objects accept the same input."""
-    if guard.notes is not None and not any(part.examples for part in parts):
-        guard.notes.forget_forms()
+def is_gone(holder: Any) -> bool:
+    """Whether no example is left of those that an object has counted."""
+    counters = getattr(holder, "_counters", None)
+    return counters is not None and not any(part.examples for part in counters())
+
+
+def forget_gone(holder: Any) -> None:
+    """Let an object without examples remember nothing of those it had, since equal objects accept the same input.
+
+    Labels that are left from them, or from calls that failed, lose their columns: the fast path would count them
+    without a look at what else is counted.
+    """
+    if holder._guard.notes is not None and is_gone(holder):
+        with holder._guard:
+            if is_gone(holder):
+                holder._guard.notes.forget_forms()
+                holder._renew()
 
 
 def held(*holders: object) -> commit.Guards:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, cast
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
@@ -168,7 +169,7 @@ class Sliced(Mergeable, Generic[A]):
         return True
 
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
-        forget_gone(self._guard, self._slices[0].slices.values())
+        forget_gone(self)
         of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
         readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
         make([(self, (keys, readings), sign)])
@@ -223,7 +224,7 @@ class Sliced(Mergeable, Generic[A]):
         if len({len(column.codes) for column in columns}) > 1:
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
-        forget_gone(self._guard, self._slices[0].slices.values())
+        forget_gone(self)
         groupings = self._grouped(columns)
         first = self._slices[0].slices
         like = first[next(filter(None, first), REST)]  # whose labels have columns already
@@ -256,6 +257,13 @@ class Sliced(Mergeable, Generic[A]):
 
     def _grouped(self, columns: list[Coded]) -> list[Grouping]:
         return [group.grouped(columns) for group in self._slices]
+
+    def _counters(self) -> Iterable[A]:
+        return chain.from_iterable(group.slices.values() for group in self._slices)
+
+    def _renew(self) -> None:
+        for part in self._counters():
+            part._renew()
 
     @combines
     def merge(self, other: Self) -> None:

@@ -221,8 +221,15 @@ class Blocks(Window[A]):
         state, _, place = self._where(time, t)
         return state.blocks.get(place.number)
 
+    def _counters(self) -> Iterable[A]:
+        return self._state.blocks.values()
+
+    def _renew(self) -> None:
+        for block in self._state.blocks.values():
+            block._renew()
+
     def _reading(self, block: A | None, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-        forget_gone(self._guard, self._state.blocks.values())
+        forget_gone(self)
         counting = self._owned(self._template.copy()) if block is None else block
         return core_of(counting).read(y_true, y_pred, weight, mask)
 
@@ -266,7 +273,7 @@ class Blocks(Window[A]):
         if (times is None) is clock.timed:
             raise self._wrong_time("times")
         moments = (None, None) if times is None else clock.keys(times)
-        forget_gone(self._guard, self._state.blocks.values())
+        forget_gone(self)
         gathered = core_of(self._template).scratch(self._guard)
         batches = list(gathered.read_many(y_true, y_pred, weights, mask, null=null))
         self._extend(gathered, batches, moments)

@@ -73,12 +73,20 @@ class _Recent(Window[A]):
         )
         return bool(code == DONE)
 
+    def _counters(self) -> Iterable[A]:
+        return self._now[1:2]
+
+    def _renew(self) -> None:
+        history, _, core = self._now
+        if len(core.labels) > core.labels.fixed:
+            self._adopt(self._recording(history), history.clock.value)
+
     def _change(
         self, y_true: object, y_pred: object, *, t: Time | None = None, weight: float = 1.0, mask: object = None
     ) -> Change:
         """Read what `update` counts."""
         time, core = None if t is None else (self._clock.key(t), t), self._now[2]
-        forget_gone(self._guard, self._now[1:2])
+        forget_gone(self)
         pause(self._guard, core)
         return self, (core.read(y_true, y_pred, weight, mask), time), 1
 
@@ -104,7 +112,7 @@ class _Recent(Window[A]):
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, null: Null, times: Moments | None = None
     ) -> None:
-        forget_gone(self._guard, self._now[1:2])
+        forget_gone(self)
         gathered, size, stamps = self._now[2].scratch(), self._size, None if times is None else times[0]
         if stamps is not None and len(stamps):
             size = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))

@@ -152,6 +152,72 @@ def test_what_evicted_every_example_accepts_what_an_equal_object_accepts(make: A
         assert window.examples == 1
 
 
+def emptied(counting: Any, first: Any) -> Any:
+    """An object that counted an example and took it back, or evicted it."""
+    if hasattr(counting, "advance"):
+        counting.update(first, first, t=0.0)
+        counting.advance(100.0)
+    else:
+        counting.update(first, first)
+        counting.unmerge(counting.copy())
+    return counting
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(
+    "make",
+    [se.Evaluator, lambda: BySlice(se.Evaluator(), by="n"), lambda: se.TimeRolling(se.Evaluator(), period=1.0)],
+)
+def test_labels_of_examples_that_are_gone_are_not_counted_beside_columns_without_names(make: Any, many: bool):
+    counting = emptied(make(), {"a", 1})
+    time = {"t": 100.0} if hasattr(counting, "advance") else {}
+    counting.update(ROW, ROW, **time)
+    before = counting.to_bytes()
+    times, names = {"times": [100.0]} if time else {}, {"a", 1}
+    count = (
+        (lambda: counting.update_many([names], [names], **times))
+        if many
+        else lambda: counting.update(names, names, **time)
+    )
+    with pytest.raises(se.InputError, match="columns without names were counted before"):
+        count()
+    assert counting.to_bytes() == before
+
+
+def test_labels_of_a_first_call_that_failed_are_not_counted_beside_columns_without_names():
+    ev = se.Evaluator()
+    with pytest.raises(se.LabelError):
+        ev.update({"a"}, {2.5})
+    ev.update(ROW, ROW)
+    with pytest.raises(se.InputError, match="columns without names were counted before"):
+        ev.update({"a"}, {"a"})
+
+
+@pytest.mark.parametrize(("first", "second"), [(ROW, {"a", 1}), ({"a", 1}, ROW)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        se.Evaluator,
+        lambda: BySlice(se.Evaluator(), by="n"),
+        lambda: se.TimeRolling(se.Evaluator(), period=1.0),
+        lambda: se.Tumbling(se.Evaluator(), period=1.0),
+        lambda: se.Fading(se.Evaluator(), half_life=1.0),
+    ],
+)
+def test_what_has_no_example_any_more_merges_with_whatever_an_equal_object_merges_with(
+    make: Any, first: Any, second: Any
+):
+    whole = make()
+    whole.update(second, second, **({"t": 100.0} if hasattr(whole, "advance") else {}))
+    into, of = emptied(make(), first), whole.copy()
+    into.merge(whole)
+    of.merge(emptied(make(), first))
+    assert into == of == whole
+    for one in (into, of):  # which still knows what it has counted
+        with pytest.raises(se.InputError, match=r"strings, but|but the labels are strings"):
+            one.update(first, first, **({"t": 100.0} if hasattr(whole, "advance") else {}))
+
+
 @pytest.mark.parametrize("read", READS)
 def test_a_row_is_refused_also_where_strings_were_loaded_or_merged(read: Any):
     names = se.Evaluator()

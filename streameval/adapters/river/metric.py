@@ -16,7 +16,18 @@ from river.metrics.multioutput.base import MultiOutputMetric
 from streameval.errors import InputError, MergeError, MetricError, silent
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.guarding import Change, Declined, apart, changes, check_notes, make, merge_notes, rehearse
+from streameval.evaluation.guarding import (
+    Change,
+    Declined,
+    apart,
+    changes,
+    check_notes,
+    forget_gone,
+    is_gone,
+    make,
+    merge_notes,
+    rehearse,
+)
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import MetricInfo, build_spec
@@ -383,8 +394,12 @@ class MetricCollection(Combinable, Metrics):
                 counts._check_compatible(theirs._counts, verb)
                 merges.append((counts, theirs._counts))
             pairs.append((mine, combined[key]))
+        for counts, _ in merges:
+            forget_gone(counts)
         with commit.Guards([counts._guard for counts, _ in merges]):
-            joined = [(counts._guard, added._guard) for counts, added in merges if verb == "merge"]
+            joined = [
+                (counts._guard, added._guard) for counts, added in merges if verb == "merge" and not is_gone(added)
+            ]
             for guards in joined:
                 check_notes(*guards)
             prepared: list[Part] = []
