@@ -44,7 +44,7 @@ def pending() -> se.Pending:
         (lambda: se.Pending(se.Evaluator(), 5), "name the others: max_pending="),
         (lambda: se.Trace(), "Trace is missing evaluators; write Trace(evaluators)"),
         (lambda: se.Trace(se.Evaluator(), 5), "name the others: every=, metrics="),
-        (lambda: se.TimeRolling(se.Evaluator(), size=3), "has no argument size=; Rolling takes size=..., a number of exam"),
+        (lambda: se.TimeRolling(se.Evaluator(), size=3), "has no argument size=; Rolling takes size=..., a number"),
     ],
 )  # fmt: skip
 def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], message: str):
