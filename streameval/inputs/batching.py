@@ -121,7 +121,7 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
     if isinstance(predictions, Columns) or len(rows) < len(pieces) - 1:
         return None
     columns = _union([piece.columns for piece in (rows[0], predictions, *rows[1:])])
-    again = bool(reader.config.states) or weights is not None  # whether cells are read more than once
+    again = reader.again or weights is not None
 
     def refusal() -> Exception:
         for piece in (rows[0], *([predictions] if isinstance(predictions, Rows) else []), *rows[1:]):
@@ -142,7 +142,7 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
             return piece.raw()
         bits, masked = piece.read()
         if again and np.may_share_memory(bits, piece.block):
-            bits = bits.copy()  # as another thread may change the array meanwhile
+            bits = bits.copy()
         return _aligned(bits, piece, columns), None if masked is None else _aligned(masked, piece, columns)
 
     true, mask = bits_of(rows[0])
@@ -163,7 +163,7 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
             threshold = np.ascontiguousarray(np.broadcast_to(bound, columns.shape), scores.dtype)
         return Dense(columns, true, None, scores, threshold, ranked, mask, weights)
 
-    compared = predictions.compared() if weights is None and _same(predictions.columns, columns) else None
+    compared = None if again or not _same(predictions.columns, columns) else predictions.compared()
     if compared is not None:
         return Dense(columns, true, None, *compared, mask=mask, refusal=refusal)
     return Dense(columns, true, bits_of(predictions)[0], mask=mask, weights=weights, refusal=refusal)

@@ -30,8 +30,8 @@ class Reader:
     """Finds the columns and thresholds of labels, as a `Config` says."""
 
     __slots__ = (
-        "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "at_once", "config", "drops_nan",
-        "grows", "has_strings", "integers", "keeps_scores", "labels", "reads_scores", "samples",
+        "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "again", "at_once", "config",
+        "drops_nan", "grows", "has_strings", "integers", "keeps_scores", "labels", "reads_scores", "samples",
     )  # fmt: skip
 
     def __init__(
@@ -42,6 +42,7 @@ class Reader:
         self.config, self.labels, self._known = config, labels, labels if known is None else known
         self.reset()
         self.at_once = EXAMPLES
+        self.again = bool(config.states)  # cells are read more than once: arrays that may change meanwhile are copied
         self.keeps_scores = bool(config.options) and config.scored  # for a state that reads the scores themselves
         self.reads_scores = config.threshold is not None  # to compare numbers in ``y_pred`` with it
         self.drops_nan = config.nan == "missing"  # scores that are NaN are missing ones

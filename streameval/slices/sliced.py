@@ -231,6 +231,7 @@ class Sliced(Mergeable, Generic[A]):
         groups = max(len(keys) for _, keys in groupings)
         core = core_of(like).scratch(self._guard)
         core.reader.at_once = read_at_once(groups)
+        core.reader.again |= len(groupings) > 1
         batches = list(core.read_many(y_true, y_pred, weights, mask, null=null))
         while True:  # again only where slices have gone meanwhile
             sets = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states)

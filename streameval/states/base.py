@@ -247,14 +247,13 @@ class State(ABC, Generic[K]):
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
         self._reserve()
-        parts, weighs = [], self.weights.present
-        for other, columns, sign in merges:
-            if self.table is not None:
-                parts.append(self._part(self._prepare_counts(other, columns, sign)))
-            weighs = weighs or other.weights.present
+        weighs = self.weights.present or any(other.weights.present for other, *_ in merges)
+        # First, as to read a table may take back the room that was made in it for what comes.
+        weights = self._prepare_weights(self._merged, merges, known=known) if weighs else []
+        parts = [] if self.table is None else [self._part(self._prepare_counts(*merge)) for merge in merges]
         if self.extra is not None:
             parts += self._prepare_extra([(self._placed(state._extra, at), sign) for state, at, sign in merges])
-        return parts + self._prepare_weights(self._merged, merges, known=known) if weighs else parts
+        return parts + weights
 
     def _merged(self, merges: Sequence[Merge[Self]], *, weighted: bool = True) -> list[Added[K]]:
         """What states add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""

@@ -181,7 +181,8 @@ class History:
         if oldest:
             evicted = self.states.empty_like()
             self._count(evicted, self._blocks(0, oldest, 4 * BLOCK))
-            merges = [*merges, (evicted, None, -1)]
+            # First, as to look whether they can go may take back the room that was made for what comes.
+            merges = [(evicted, None, -1), *merges]
         return self.states.prepare_merges(merges, known=True) if merges else []
 
     @staticmethod

@@ -275,6 +275,7 @@ class Blocks(Window[A]):
         moments = (None, None) if times is None else clock.keys(times)
         forget_gone(self)
         gathered = core_of(self._template).scratch(self._guard)
+        gathered.reader.again |= self._fades  # which needs the cells of weights
         batches = list(gathered.read_many(y_true, y_pred, weights, mask, null=null))
         self._extend(gathered, batches, moments)
 

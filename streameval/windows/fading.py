@@ -16,7 +16,7 @@ from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A, core_of, unlimited, with_states
 from streameval.inputs.values import checked_weight
 from streameval.kernel.types import FloatArray
-from streameval.schema.batch import Batch, Packed
+from streameval.schema.batch import Batch
 from streameval.schema.keywords import explained
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.base import Part
@@ -91,7 +91,7 @@ class Fading(Blocks[A]):
                 weights = batch.weights * weights
             if np.isinf(weights).any():
                 raise InputError("weights are too large to fade; divide all weights by some number")
-        return replace(batch.plain() if isinstance(batch, Packed) else batch, weights=weights)
+        return replace(batch, weights=weights)
 
     def _now(self, state: WindowState[A]) -> tuple[int, float]:
         """The block of the latest example, and how far into it that is."""

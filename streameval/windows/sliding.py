@@ -117,6 +117,7 @@ class _Recent(Window[A]):
         if stamps is not None and len(stamps):
             size = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))
         recent = RecentExamples(gathered.labels, size, scored=gathered.config.scored)
+        gathered.reader.again = True
         for batch in gathered.read_many(y_true, y_pred, weights, mask, null=null):
             gathered.states.count(batch)
             recent.add(batch)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED
 from streameval.metrics import areas, calibration, curves
 from streameval.schema.batch import Batch, Dense, Ragged
 from streameval.schema.labels import LabelIndex
-from streameval.states.curves import CurveTables
+from streameval.states.curves import Curves, CurveTables
 from tests.support import curve_oracle as oracle
 from tests.support.curve_oracle import counted, lists_of, nasty_scores, rows_of, state_of
 from tests.support.effort import cases
@@ -184,6 +186,55 @@ def test_merging_an_empty_state_changes_nothing():
     before = state.copy()
     state.merge(state_of(width=3))
     assert state == before
+
+
+def test_nothing_is_put_into_bins_once_there_is_room_for_what_comes(monkeypatch: pytest.MonkeyPatch):
+    # Else room is made again by the commit, where memory must not run out: the process was aborted.
+    steps: list[str] = []
+
+    def noted(name: str, method: Any) -> Any:
+        def step(*args: Any, **options: Any) -> Any:
+            steps.append("comes" if name == "_prepare_counts" and args[-1] > 0 else "looks")
+            return method(*args, **options)
+
+        return step
+
+    def merging(method: Any) -> Any:
+        def merges(*args: Any, **options: Any) -> Any:
+            steps.clear()
+            parts = method(*args, **options)
+            assert "looks" not in steps[steps.index("comes") :]
+            return parts
+
+        return merges
+
+    def examples(size: int) -> tuple[list[set[int]], list[dict[int, float]]]:
+        return [{row % 3} for row in range(size)], [{0: row / size, 1: row / 7} for row in range(size)]
+
+    def windows(weight: float) -> list[Any]:
+        made = [
+            se.TimeRolling(se.Evaluator([], keep=["curves"]), 20),
+            se.Rolling(se.Evaluator([], keep=["curves"]), 20),
+        ]
+        made[0].update_many(*examples(20), times=range(20), weights=np.full(20, weight))
+        made[1].update_many(*examples(20), weights=np.full(20, weight))
+        return made
+
+    for name in ("_prepare_counts", "_weights_at", "_unit_sums"):
+        monkeypatch.setattr(Curves, name, noted(name, getattr(Curves, name)))
+    monkeypatch.setattr(Curves, "prepare_merges", merging(Curves.prepare_merges))
+    for before, after in itertools.product([1.0, 2.0], repeat=2):
+        by_time, last = windows(before)
+        later = se.TimeRolling(se.Evaluator([], keep=["curves"]), 20)
+        later.update_many(*examples(10), times=range(25, 35), weights=np.full(10, after))
+        by_time.merge(later)
+        last.update_many(*examples(15), weights=np.full(15, after))
+        assert (by_time.examples, last.examples) == (15, 20)
+        whole, part = se.Evaluator([], keep=["curves"]), se.Evaluator([], keep=["curves"])
+        whole.update_many(*examples(9), weights=np.full(9, before))
+        part.update_many(*examples(5), weights=np.full(5, after))
+        whole.merge(part)
+        assert "comes" in steps
 
 
 def test_weights_of_one_are_the_same_state_as_no_weights():

@@ -21,6 +21,7 @@ from streameval.adapters.river import RiverMetric
 from streameval.evaluation.kinds import reads_scores
 from streameval.inputs.readers import TopK
 from streameval.metrics.bounds import Bounds
+from streameval.states.decisions import Decisions
 from tests.support.effort import cases
 from tests.support.kinds import KEEP
 
@@ -563,3 +564,41 @@ def test_states_count_one_moment_of_an_array_that_changes_meanwhile(
     other.update_many(truth, scores, **more)
     assert np.isnan(scores).all()
     assert one == other
+
+
+@pytest.mark.parametrize("kind", ["bytes", "bits", "scores"])
+@pytest.mark.parametrize("form", ["last", "time", "fading", "slices"])
+def test_windows_and_slices_count_one_moment_of_it_too(form: str, kind: str, monkeypatch: pytest.MonkeyPatch):
+    # What a window had counted was not what it held: it took back what it had not, until its table was full.
+    truth = (np.eye(4)[[0, 1, 2, 3, 1]] > 0).view(np.uint8)
+    predicted = np.linspace(0, 1, 20).reshape(5, 4) if kind == "scores" else truth[::-1].copy()
+    sides: list[Any] = [truth, predicted]
+    if kind == "bits":
+        truth, predicted = (np.packbits(side, axis=1) for side in sides)
+        sides = [se.PackedRows(side, 4) for side in (truth, predicted)]
+
+    def holder() -> Any:
+        inner = se.Evaluator(labels=range(4), threshold=0.5 if kind == "scores" else None)
+        if form == "slices":
+            return se.Sliced(inner, by=["name", "other"])
+        if form == "time":
+            return se.TimeRolling(inner, 60)
+        return (se.Rolling if form == "last" else se.Fading)(inner, 8)
+
+    names = list("abacb")
+    more = {"slices": {"where": {"name": names, "other": names}}, "time": {"times": range(5)}}
+    one, other = holder(), holder()
+    one.update_many(*sides, **more.get(form, {}))
+
+    def counted(self: Any, batch: Any) -> None:
+        count(self, batch)
+        truth[:], predicted[:] = truth[::-1].copy(), 0
+
+    count = Decisions._count
+    monkeypatch.setattr(Decisions, "_count", counted)
+    other.update_many(*sides, **more.get(form, {}))
+    monkeypatch.undo()
+    assert not predicted.any()
+    assert one == other == type(other).from_bytes(other.to_bytes())
+    if form != "slices":
+        assert one.snapshot() == other.snapshot()
