@@ -141,7 +141,7 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
 def _size_of(example: object) -> int:
     """About how many values an example holds."""
     shape = getattr(example, "shape", None)
-    if isinstance(shape, tuple):
+    if isinstance(shape, tuple) and all(isinstance(part, int) for part in shape):
         return math.prod(shape)
     return len(example) if isinstance(example, list | tuple | dict | AbstractSet) else 1
 

@@ -194,6 +194,15 @@ def test_slices_hold_few_wide_rows_of_an_iterator_at_a_time(width: int, most: in
     assert most <= peak <= most + 2
 
 
+def test_many_slices_of_what_has_an_odd_shape_are_refused_as_examples_are():
+    class Odd:
+        shape = 3, None
+
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user")
+    with pytest.raises(se.InputError, match=r"y_true\[0\] must be a set"):
+        sliced.update_many(iter([Odd()] * 200), iter([{"a"}] * 200), where={"user": range(200)})
+
+
 @pytest.mark.parametrize("kind", [list, iter])
 def test_no_examples_with_slices_are_none(kind: Callable[[list[object]], object]):
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", values={"user": range(100)})
