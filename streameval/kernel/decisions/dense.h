@@ -404,14 +404,16 @@ SE_APART int se_evict(const se_tally *to, se_entry entry) {
 /* 0 if memory ran out. */
 static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
     const se_tally tally = *to;
-    uint32_t *even = tally.counters, *odd = even ? even + ((size_t)1 << tally.size) : NULL;
+    const size_t size = (size_t)1 << tally.size;
+    uint32_t *even = tally.counters, *odd = even ? even + size : NULL;
+    const uint64_t fits = size - 1; /* a cell that changes while a compiler loads it twice makes a wild key */
     ptrdiff_t r = 0;
     if (!even && !tally.entries) {
         if (!se_sums_reserve(tally.h, (size_t)rows)) return 0;
         for (; r < rows; r++) se_unpack(&tally, keys[r], 1);
     }
-    for (; even && r + 1 < rows; r += 2) even[keys[r]]++, odd[keys[r + 1]]++;
-    if (even && r < rows) even[keys[r++]]++;
+    for (; even && r + 1 < rows; r += 2) even[keys[r] & fits]++, odd[keys[r + 1] & fits]++;
+    if (even && r < rows) even[keys[r++] & fits]++;
     for (; r < rows; r++) {
         const uint64_t key = keys[r];
         se_entry *entry = tally.entries + ((key & tally.low) * tally.factor >> (64 - tally.size));
