@@ -170,9 +170,11 @@ class Decisions(State[Key]):
 
     def _fill(self, content: DecisionContent) -> None:
         self.table.restore(content.examples, content.cells, content.keys, content.times)
+        if content.scale is None:  # without a number for each column, while the bytes are in memory as well
+            return
         slots = chain.from_iterable(map(_weighed, _blocks(np.arange(len(content.labels)))))
         keys: Iterable[Key] = chain(slots, _tuples(content.keys))
-        self._fill_weights(content.scale, zip(keys, content.weights(), strict=content.scale is not None))
+        self._fill_weights(content.scale, zip(keys, content.weights(), strict=True))
 
 
 def _blocks(columns: IntArray) -> Iterator[IntArray]:

@@ -23,6 +23,9 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "roc_auc: 1 -> 2",
         "roc_auc: spec.parameter('max_fpr') < 1 -> spec.parameter('max_fpr') <= 1",
     ),
+    ("curves", "of points with the same value a metric does not say which it is"): (
+        "best_point: np.append(0, some + 1) -> np.append(some + 1, 0)",
+    ),
     ("curves", "a point where both rates are equal is the end of a stretch as well"): (
         "equal_error_rate: 0 -> -1 (2)",
         "equal_error_rate: 0 -> 1",
