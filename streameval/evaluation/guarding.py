@@ -91,7 +91,7 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
         guards = guards_of(other)
         forget_gone(self)
         with commit.Guards((guard,), guards):
-            merged = guards[:1] if merges and not is_gone(other) else ()
+            merged = guards[:1] if guards and merges and not is_gone(other) else ()
             for theirs in merged:
                 check_notes(guard, theirs)
             result = method(self, other)
