@@ -14,8 +14,9 @@ typedef struct {
 #define SE_WORD 8 /* bytes */
 #define SE_LOAD 240     /* words that are counted together in each lane of a vector: as many as a byte can tell */
 #define SE_BIT_FIELD 21 /* bits of each part of the key of such a row */
-/* How many rows of bits are counted at once: words of both sides and keys stay in the first-level cache. */
-#define SE_BIT_ROWS (SE_BYTES == SE_WORD ? SE_LOAD : 4 * SE_LOAD)
+/* How many rows of bits are counted at once with vectors of so many bytes: words of both sides and keys stay in the
+   first-level cache. */
+#define SE_BIT_ROWS(vector) ((vector) == SE_WORD ? SE_LOAD : 4 * SE_LOAD)
 
 SE_INLINE uint64_t se_word_at(const uint8_t *at) {
     uint64_t word;

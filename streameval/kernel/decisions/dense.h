@@ -445,7 +445,7 @@ static int se_tally_end(const se_tally *to) {
 static int se_count_bits(
     const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, int64_t *cells,
     se_sums *h) {
-    const ptrdiff_t wide = columns + 64, most = vector == SE_WORD ? SE_LOAD : 4 * SE_LOAD;
+    const ptrdiff_t wide = columns + 64, most = SE_BIT_ROWS(vector);
     uint32_t *sums = (uint32_t *)calloc((size_t)(3 * wide), sizeof *sums);
     uint64_t keys[4 * SE_LOAD], behind = 0;
     se_tally tally;

@@ -174,8 +174,8 @@ SE_TARGET static uint64_t SE_(bit_block)(
     const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns,
     uint32_t *sums, uint64_t *keys) {
     const ptrdiff_t wide = columns + 64, step = se_bit_step(true_, pred);
-    uint64_t t[SE_BIT_ROWS + 64], p[SE_BIT_ROWS + 64], behind = 0;
-    memset(keys, 0, SE_BIT_ROWS * sizeof *keys);
+    uint64_t t[SE_BIT_ROWS(SE_BYTES) + 64], p[SE_BIT_ROWS(SE_BYTES) + 64], behind = 0;
+    memset(keys, 0, SE_BIT_ROWS(SE_BYTES) * sizeof *keys);
     memset(t + rows, 0, sizeof t - (size_t)rows * sizeof *t);
     memset(p + rows, 0, sizeof p - (size_t)rows * sizeof *p);
     for (ptrdiff_t column = 0; column < columns; column += step) {

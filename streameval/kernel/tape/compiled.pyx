@@ -269,6 +269,7 @@ cdef class Tape:
 
     cdef void append(self, Appended* data) noexcept:
         """Add examples, on a timed tape each behind those not stamped later; within the room, so from the newest back."""
+        # What is written lies behind all that is still to be moved of either, so the examples may be of this tape too.
         cdef Appended old
         cdef Py_ssize_t to[PARTS]
         cdef Py_ssize_t run
