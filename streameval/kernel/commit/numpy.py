@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from threading import get_ident
 from time import sleep
 from types import FrameType
 from typing import Any, Self, TypeAlias
+from weakref import ref
 
 from streameval.errors import StreamevalError
 from streameval.kernel.types import DONE
@@ -42,10 +43,29 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-def _is_over(frame: FrameType, thread: int, forks: int) -> bool:
+class _Thread:
+    """What a thread has of its own, which goes when it ends.
+
+    ``sys._current_frames`` says which threads are left, too, but in Python 3.11 all may wait for ever then (CPython
+    gh-106883): it can start a garbage collection, and with that another thread, while it has a lock that threads need
+    to end.
+    """
+
+    __slots__ = ("__weakref__",)
+
+
+_own = threading.local()
+
+
+def _this_thread() -> ref[_Thread]:
+    """The calling thread, as long as it runs."""
+    return ref(vars(_own).setdefault("thread", _Thread()))  # in one step, which a handler may interrupt before or after
+
+
+def _is_over(frame: FrameType, thread: ref[_Thread], forks: int) -> bool:
     """Whether the call that holds a guard has ended; a signal handler that raises can end it while it leaves it."""
-    if thread != get_ident():
-        return forks != _forks or thread not in sys._current_frames()
+    if thread != _this_thread():
+        return forks != _forks or thread() is None
     now: FrameType | None = sys._getframe()
     while now is not None and now is not frame:
         now = now.f_back
@@ -74,8 +94,8 @@ class Guard:
 
     def __init__(self) -> None:
         # Empty, or the frame, thread and forks of the call that holds it: to enter it if there is none is one step.
-        self._held: dict[str, tuple[FrameType, int, int]] = {}
-        self._queue: list[tuple[int, int]] = []  # thread and forks
+        self._held: dict[str, tuple[FrameType, ref[_Thread], int]] = {}
+        self._queue: list[tuple[ref[_Thread], int]] = []  # with the forks of its process
         self._reads = 0  # of that thread, within that call
         self.version = 0
         self.notes: Any = None
@@ -85,14 +105,14 @@ class Guard:
         return not self._queue and self._take(frame or sys._getframe(1))
 
     def _take(self, frame: FrameType) -> bool:
-        holder = frame, get_ident(), _forks
+        holder = frame, _this_thread(), _forks
         return self._held.setdefault("", holder) is holder
 
     def enter(self, frame: FrameType, *, changes: bool = True) -> None:
         """Hold the guard for a frame, after waiting for others."""
         if self.begin(frame):
             return
-        pause, patience, again, me = SHORTEST, PATIENCE, False, (get_ident(), _forks)
+        pause, patience, again, me = SHORTEST, PATIENCE, False, (_this_thread(), _forks)
         try:
             while True:
                 holder, first = self._held.get(""), self._queue[:1]
@@ -164,7 +184,7 @@ class Guards:
             while len(held) < len(self._guards):
                 guard = self._guards[len(held)]
                 holder = guard._held.get("")
-                mine = holder is not None and holder[1] == get_ident() and not _is_over(*holder)
+                mine = holder is not None and holder[1] == _this_thread() and not _is_over(*holder)
                 if mine and guard not in self._changed:
                     guard._reads += 1
                 elif not guard.begin(frame):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -159,6 +161,43 @@ def test_a_handler_in_a_thread_that_waits_may_use_the_object_in_its_turn(commit:
     assert waiter.entered.is_set()
     assert handled == [2, 2]
     assert guard.begin()
+
+
+CROWD = """
+import gc, threading, time
+from streameval.kernel.commit.{} import Guard
+
+gc.set_threshold(1)
+gc.callbacks.append(lambda *_: time.sleep(0))  # so that other threads run while one collects garbage
+guard, end = Guard(), time.monotonic() + 1
+
+
+def hold():
+    while time.monotonic() < end:
+        with guard:
+            time.sleep(0.001)
+
+
+def enter():
+    with guard:
+        pass
+
+
+threads = [threading.Thread(target=hold)]
+threads[0].start()
+while time.monotonic() < end:
+    threads[1:] = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads[1:]:
+        thread.start()
+    for thread in threads[1:]:
+        thread.join()
+threads[0].join()
+"""
+
+
+def test_threads_that_end_while_others_wait_stop_nobody(commit: Any):
+    name = commit.__name__.rpartition(".")[2]
+    subprocess.run([sys.executable, "-c", CROWD.format(name)], check=True, timeout=LONG)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

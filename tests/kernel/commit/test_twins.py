@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import weakref
 from typing import Any
 
@@ -169,3 +170,13 @@ def test_guards_that_are_read_can_be_read_again_by_the_same_thread(commit: Any):
     with commit.Guards((one, two)):
         pass
     assert (one.version, two.version) == (1, 1)
+
+
+def test_a_thread_that_has_ended_holds_no_guard():
+    """A handler can end a call of the plain twin halfway, and the thread with it."""
+    guard = twin.Guard()
+    thread = threading.Thread(target=guard.begin)
+    thread.start()
+    thread.join()
+    with guard:
+        pass
