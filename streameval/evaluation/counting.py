@@ -145,7 +145,7 @@ class Accumulator(Details, Mergeable):
             self._replace(Core.fresh(self._config, labels))
 
     def _look(self) -> None:
-        look(self._guard, lambda: self._core)
+        look(self._guard, self._core.table.examples, lambda: self._core)
 
     def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         core = self._core

@@ -21,21 +21,17 @@ _LABELS = 10_000  # up to which their names are compared
 _Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
 
 
-def look(guard: commit.Guard, core: Callable[[], Core], *, is_read: bool = True) -> None:
-    """Warn of what an object has counted, if it is time to look: its first reading (``is_read``), or a change.
+def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_read: bool = True) -> None:
+    """Warn of what an object has counted, if so many examples are enough: of a reading (``is_read``), or of a change.
 
     ``core`` is called while the guard is held, which it is not where warnings are issued.
     """
     record = record_of(guard)
-    if (is_read and record.is_read) or is_silent():
+    if examples < (FEW if is_read and not record.is_read else record.due) or is_silent():
         return
     with guard.reading:
         counted = core()
-        examples = counted.table.examples
-        if examples < (FEW if is_read else record.due):
-            return
-        if is_read:
-            record.is_read = True
+        record.is_read = record.is_read or is_read
         while examples >= record.due:  # to look again at twice as many, after noting some more
             record.due, record.room = 2 * record.due, FEW
         warnings = [*_suspicions(counted, record)]
@@ -46,7 +42,7 @@ def look(guard: commit.Guard, core: Callable[[], Core], *, is_read: bool = True)
 def pause(guard: commit.Guard, core: Core) -> None:
     """Before a change that the fast path did not make, look whether there is something to warn of, if it is time."""
     if core.table.examples >= core.table.most:
-        look(guard, lambda: core, is_read=False)
+        look(guard, core.table.examples, lambda: core, is_read=False)
 
 
 def resume(guard: commit.Guard, core: Core) -> None:

@@ -422,7 +422,7 @@ class Sliced(Mergeable, Generic[A]):
         return cast("Axes", self._draw("slices", metric=metric, **options))
 
     def _look(self) -> None:
-        look(self._guard, lambda: core_of(self.total()))
+        look(self._guard, self.examples, lambda: core_of(self.total()))
 
     def _tables(self, by: Names | None = None) -> list[Table]:
         """The slices along each axis, in their order, and all together last."""

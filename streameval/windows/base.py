@@ -116,7 +116,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
             return current.report(digits=digits, max_labels=max_labels)
 
     def _look(self) -> None:
-        look(self._guard, lambda: core_of(self._current()))
+        look(self._guard, self.examples, lambda: core_of(self._current()))
 
     @reads
     def snapshot(self) -> A:

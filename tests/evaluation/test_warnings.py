@@ -171,9 +171,10 @@ def suspected(update: Callable[[Any, Any], None], examples: int = 20) -> None:
 
 HOLDERS: dict[str, Callable[[], Any]] = {
     "metric": se.F1,
-    "rolling": lambda: se.Rolling(se.Evaluator(["f1_micro"]), size=50),
-    "tumbling": lambda: se.Tumbling(se.Evaluator(["f1_micro"]), size=50),
+    "rolling": lambda: se.Rolling(se.Evaluator(["f1_micro"]), size=200),
+    "tumbling": lambda: se.Tumbling(se.Evaluator(["f1_micro"]), size=200),
     "fading": lambda: se.Fading(se.F1(), half_life=9.0),
+    "timed": lambda: se.TimeRolling(se.F1(), period=9.0),
 }
 
 
@@ -190,6 +191,19 @@ def test_every_holder_warns_at_its_first_reading(name: str):
     assert len(caught) == len(holder.warnings) == 1
     assert current.warnings == holder.warnings
     assert [*current.input_summary] == [*holder.input_summary] == ["y_true", "y_pred"]
+
+
+@pytest.mark.parametrize("name", [*HOLDERS, "sliced"])
+def test_every_holder_that_is_read_after_each_example_warns_at_100(name: str):
+    holder = se.Sliced(se.F1(), by="n") if name == "sliced" else HOLDERS[name]()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for number in range(102):
+            how: dict[str, Any] = {"where": {"n": number}} if name == "sliced" else {}
+            holder.update({"x"}, {"p"}, **({"t": number / 100} if getattr(holder, "timed", False) else how))
+            holder.get()
+            assert bool(caught) is (holder.examples >= 100)
+    assert [str(one.message)[:31] for one in caught] == ["no label of y_true is in y_pred"]
 
 
 def test_slices_warn_once_of_all_of_them():
