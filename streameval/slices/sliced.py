@@ -398,6 +398,8 @@ class Sliced(Mergeable, Generic[A]):
         """
         self._look()
         with self._guard.reading:
+            if not self.examples:
+                answer_of(self._template, metric, _ANSWERS)  # where no slice refuses what is no metric
             return dict(self._answer(group, metric) for group in self._selected(by))
 
     @staticmethod

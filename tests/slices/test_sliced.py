@@ -339,6 +339,11 @@ def test_a_single_metric_can_be_sliced():
         sliced.get("recall_micro")
 
 
+def test_a_metric_that_there_is_not_is_refused_before_there_is_a_slice():
+    with pytest.raises(se.MetricError, match="did you mean 'f1_micro'"):
+        se.Sliced(se.Evaluator(["f1_micro"]), by="n").get("f1_mcro")
+
+
 def test_a_fresh_object_answers():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", values={"region": ["eu"]})
     assert sliced.get() == {"region": {"eu": {"f1_micro": 0.0}}}
