@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streameval.metrics.calibration import CalibrationCurve, Strategy
     from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
     from streameval.metrics.label_sets import Concurrence
-    from streameval.metrics.pairs import Association, Entries, Matrix, Side, Values
+    from streameval.metrics.pairs import Matrix, Side, Values
     from streameval.metrics.thresholds import DecisionsAt, Objective, Thresholds
 
 Pooled = Literal["micro"]
@@ -271,22 +271,6 @@ class Details:
         from streameval.metrics.pairs import cooccurrence
 
         return cooccurrence(self._view("pairs", "cooccurrence()", "cooccurrence"), side=side)
-
-    @reads
-    def association(self, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
-        """Association of two labels, with n_i and n_ij the number of the n examples that have one or both.
-
-        - lift: n_ij n / (n_i n_j), 1 if independent (Brin, Motwani, Ullman & Tsur 1997)
-        - jaccard: n_ij / (n_i + n_j - n_ij)
-        - confidence: n_ij / n_i, the fraction of the examples with the row's label that have the column's (Agrawal
-          1993)
-        - phi: (n n_ij - n_i n_j) / sqrt(n_i (n - n_i) n_j (n - n_j)), the correlation
-        - pmi: log2 of the lift (Church & Hanks 1990)
-        - npmi: pmi / -log2(n_ij / n), in [-1, 1] (Bouma 2009); 1 where the two are in every example
-        """
-        from streameval.metrics.pairs import association
-
-        return association(self._view("pairs", "association()", "cooccurrence"), measure, side=side)
 
     @reads
     def label_sets(self) -> dict[tuple[Label, ...], float]:

@@ -1,11 +1,10 @@
-"""Confusion matrices, co-occurrence and association of labels; a masked one is neither true nor predicted."""
+"""Confusion matrices and co-occurrence of labels; a masked one is neither true nor predicted."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import Literal, TypeAlias
@@ -23,13 +22,10 @@ from streameval.schema.labels import Label
 from streameval.states.pairs import Counted, PairTables, content_of
 from streameval.states.views import Counts, Integers, total
 
-__all__ = [
-    "Association", "Entries", "Matrix", "Normalize", "Score", "Side", "Values", "confusion_score", "one_vs_rest",
-]  # fmt: skip
+__all__ = ["Matrix", "Normalize", "Score", "Side", "Values", "confusion_score", "one_vs_rest"]
 
 Normalize: TypeAlias = Literal["true", "pred", "all"] | None
 Side: TypeAlias = Literal["true", "both", "pred"]
-Association: TypeAlias = Literal["lift", "jaccard", "confidence", "phi", "pmi", "npmi"]
 Values: TypeAlias = Literal["counts", "shares", "contributions"]
 Score: TypeAlias = Literal["precision", "recall", "f1"]
 
@@ -200,78 +196,6 @@ def confusion_score(
     if average not in ("macro", "weighted"):
         raise MetricError(f"average must be 'micro', 'macro', 'weighted' or None, not {average!r}")
     return mean(ratios, support if average == "weighted" else None, zero_division, plain=True)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Entries:
-    """A number for each ordered pair of different labels that occur together at all.
-
-    Attributes
-    ----------
-    labels, row, column, values
-        As in `Matrix`, and the numbers; NaN where undefined.
-    absent
-        The number for two labels that each occur, but never together.
-    """
-
-    labels: tuple[Label, ...]
-    row: IntArray
-    column: IntArray
-    values: FloatArray
-    absent: float
-
-    def dense(self) -> FloatArray:
-        """Shape (labels, labels); the diagonal is NaN."""
-        matrix = np.full((len(self.labels), len(self.labels)), self.absent)
-        matrix[self.row, self.column] = self.values
-        np.fill_diagonal(matrix, math.nan)
-        return matrix
-
-    def strongest(self, count: int = 10) -> list[tuple[Label, Label, float]]:
-        """The pairs with the highest values, ties in the order of labels; a symmetric pair stands once."""
-        values: dict[tuple[int, int], float] = {}
-        for row, column, value in zip(self.row.tolist(), self.column.tolist(), self.values.tolist(), strict=True):
-            if not math.isnan(value) and values.get((column, row)) != value:
-                values[row, column] = value
-        ranked = sorted(values, key=lambda pair: (-values[pair], pair))[:count]
-        return [(self.labels[row], self.labels[column], values[row, column]) for row, column in ranked]
-
-
-def association(pairs: Counted, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
-    """See `Evaluator.association`."""
-    content = content_of(pairs, "cooccurrence")
-    matrix = cooccurrence(content, side=side)
-    apart = matrix.row != matrix.column
-    row, column, n_ij = matrix.row[apart], matrix.column[apart], matrix.num[apart].astype(object)
-    own, n = content.counts[side].astype(object), content.weight
-    n_i, n_j = own[row], own[column]
-    ratios: dict[str, Callable[[], Ratios]] = {
-        "lift": lambda: Ratios(n_ij * n, n_i * n_j),
-        "jaccard": lambda: Ratios(n_ij, n_i + n_j - n_ij),
-        "confidence": lambda: Ratios(n_ij, n_i),
-        "phi": lambda: Ratios(n * n_ij - n_i * n_j, n_i * (n - n_i) * n_j * (n - n_j), root=True),
-    }
-    if measure in ratios:
-        values = [as_float(value) for value in each(ratios[measure](), math.nan)]
-    elif measure in ("pmi", "npmi"):
-        terms = list(zip(n_ij.tolist(), map(min, n_i, n_j), map(max, n_i, n_j), strict=True))
-        known = {term: _pmi(*term, n, normal=measure == "npmi") for term in set(terms)}
-        values = [known[term] for term in terms]
-    else:
-        raise MetricError(f"measure must be lift, jaccard, confidence, phi, pmi or npmi, not {measure!r}")
-    # That of two labels that never occur together, but for phi: it depends on the labels, and `dependent_pairs` asks.
-    absent = {"phi": math.nan, "pmi": -math.inf, "npmi": -1.0}.get(measure, 0.0)
-    return Entries(content.labels, row, column, np.array(values, np.float64), absent)
-
-
-def _pmi(n_ij: int, n_i: int, n_j: int, n: int, *, normal: bool) -> float:
-    if not n_ij:
-        return math.nan
-    if n_ij == n:
-        return 1.0 if normal else 0.0
-    with localcontext(prec=40):  # correctly rounded, so the same on every machine
-        lift = (Decimal(n_ij * n) / Decimal(n_i * n_j)).ln()
-        return float(lift / (-(Decimal(n_ij) / Decimal(n)).ln() if normal else Decimal(2).ln()))
 
 
 def of_examples(

@@ -11,7 +11,7 @@ import numpy as np
 import streameval.plots.style as style
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
-from streameval.metrics.pairs import Association, Entries, Matrix, Normalize, Side, Values
+from streameval.metrics.pairs import Matrix, Normalize, Side, Values
 from streameval.plots.style import INK, MUTED, named, run_of, short, some_of, titled
 from streameval.report.label_table import LabelTable
 from streameval.schema.text import check_number
@@ -82,50 +82,39 @@ def plot_cooccurrence(
     source: object,
     y_pred: object = None,
     *,
-    measure: Association | None = None,
     side: Side | None = None,
     numbers: bool | None = None,
     limit: int = 40,
     cmap: str | Colormap | None = None,
-    name: str = "",
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw how often, or how strongly, labels go together.
+    """Draw how many examples have both of two labels.
 
-    Of what is symmetric only the lower half is drawn. The diagonal of counts, how often a label occurs at all, is left
-    out, which would outshine the rest. Values of both signs get two colours, and pairs that are minus infinity grey.
+    Of what is symmetric only the lower half is drawn. The diagonal, how often a label occurs at all, is left out, which
+    would outshine the rest.
 
     Parameters
     ----------
     source, y_pred
-        An evaluator with the co-occurrence of pairs; or arrays; or what its `cooccurrence` or `association` returned.
-    measure
-        Of an evaluator: a measure of `Evaluator.association`; None shows how many examples have both labels.
+        An evaluator with the co-occurrence of pairs; or arrays; or what its `cooccurrence` returned.
     side
-        Of an evaluator: which labels, as in these functions; the true ones by default.
+        Of an evaluator: which labels, as in `Evaluator.cooccurrence`; the true ones by default.
     numbers, cmap
         As in `plot_confusion_matrix`.
     limit
         Of more labels than this, those with the largest values are drawn.
-    name
-        What the values are, for the colour bar.
     """
     check_number("limit", limit, 1)
-    if not isinstance(source, Matrix | Entries):
-        name = name or measure or ""
-        if measure is not None and side == "both":
-            raise InputError("association is of labels of one side; say side='true' or 'pred'")
-        run, side = run_of(source, y_pred, ["cooccurrence"]), side or "true"
-        read = run.association(measure, side=side) if measure else run.cooccurrence(side=side)
-        source = cast("Matrix | Entries", read)
-    elif measure is not None or side is not None:
-        raise InputError("measure and side belong to association or cooccurrence; do not pass them with a matrix")
+    if not isinstance(source, Matrix):
+        source = cast("Matrix", run_of(source, y_pred, ["cooccurrence"]).cooccurrence(side=side or "true"))
+    elif side is not None:
+        raise InputError("side belongs to cooccurrence; do not pass it with a matrix")
     values, names = source.dense(), named(source.labels)
     np.fill_diagonal(values, math.nan)
     symmetric = np.array_equal(values, values.T, equal_nan=True)
-    sizes = np.where(np.isfinite(values), np.abs(values), 0)
-    chosen = np.sort(np.argsort(-(sizes.sum(axis=0) + sizes.sum(axis=1)), kind="stable")[:limit])
+    sizes = np.nansum(values, axis=0) + np.nansum(values, axis=1)
+    chosen = np.sort(np.argsort(-sizes, kind="stable")[:limit])
     head = title, some_of("Labels together", len(chosen), len(names), "largest")
     values, names = values[np.ix_(chosen, chosen)], [names[place] for place in chosen]
     if symmetric:
@@ -133,9 +122,8 @@ def plot_cooccurrence(
     numbers = len(names) <= _ANNOTATED if numbers is None else numbers
     rows, columns = (slice(1, None), slice(None, -1)) if symmetric and len(names) > 1 else (slice(None), slice(None))
     values = values[rows, columns]
-    unit = name or ("examples" if isinstance(source, Matrix) and source.den == 1 else "value")
-    below = " (grey: never together)" if np.isneginf(values).any() else ""
-    sides = ("label" + below, "label") if symmetric else ("predicted label" + below, "true label")
+    unit = "examples" if source.den == 1 else "weight of examples"
+    sides = ("label", "label") if symmetric else ("predicted label", "true label")
     return _heat(ax, values, (names[rows], names[columns]), sides, head, unit, numbers, cmap)
 
 
@@ -211,11 +199,9 @@ def _heat(
     ax = titled(ax, (width + 1.3, height), *sides, *head, labelpad=6)
     values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
-    diverging = float(finite.min(initial=0)) < 0
-    bound = top or float(np.abs(finite).max(initial=0)) or 1.0
-    values = np.where(np.isneginf(values), -2 * bound, values)  # below the range; infinities would not be drawn
-    low, colours = -bound if diverging else 0, cmap or style.colours(diverging=diverging)
-    image: Any = ax.imshow(values, cmap=colours, aspect="equal", interpolation="none", vmin=low, vmax=bound)
+    bound = top or float(finite.max(initial=0)) or 1.0
+    colours = cmap or style.colours(diverging=False)
+    image: Any = ax.imshow(values, cmap=colours, aspect="equal", interpolation="none", vmin=0, vmax=bound)
     if max(values.shape) <= 60:
         ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)
         ax.set_yticks(np.arange(0.5, values.shape[0] - 1), minor=True)

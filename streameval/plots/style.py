@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-INK, MUTED, BLANK = "#1f2933", "#6b7785", "#e4e7eb"  # text, secondary text, and cells that hold nothing
+INK, MUTED = "#1f2933", "#6b7785"  # text, secondary text
 
 # Okabe & Ito 2008: distinct also without seeing red or green; those with one kind of dashes differ in lightness, so
 # that a grey printer tells them apart too. Their yellow is left out, which is hard to see on white.
@@ -87,11 +87,11 @@ def short(value: float, *, fraction: bool = False) -> str:
 
 
 def colours(*, diverging: bool = False) -> Colormap:
-    """A colour map whose steps look even. NaN is white; what lies below the range has the colour `BLANK`."""
+    """A colour map whose steps look even. NaN is white."""
     from matplotlib.colors import LinearSegmentedColormap
 
     even = LinearSegmentedColormap.from_list("streameval", _DIVERGING if diverging else _RAMP)
-    return even.with_extremes(bad="white", under=BLANK)
+    return even.with_extremes(bad="white")
 
 
 def ink_on(colour: Sequence[float]) -> str:

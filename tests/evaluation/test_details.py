@@ -44,7 +44,6 @@ DETAILS: dict[str, Callable[[Any], object]] = {
     "decisions_at": lambda of: plain(of.decisions_at(0.5)),
     "confusion_matrix": lambda of: of.confusion_matrix(values="shares").dense().tolist(),
     "cooccurrence": lambda of: of.cooccurrence(side="both").dense().tolist(),
-    "association": lambda of: of.association("lift").strongest(),
     "label_sets": lambda of: of.label_sets(),
     "concurrence": lambda of: repr(of.concurrence()),
 }

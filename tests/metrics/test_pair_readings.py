@@ -142,57 +142,6 @@ def test_no_label_is_a_class_where_an_example_has_none():
     assert dict(zip(matrix.labels, rows, strict=True)) == {"a": (1, 1, 0, 0), "b": (0, 0, 1, 1), None: (0, 1, 1, 1)}
 
 
-# -- association ------------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=cases(150), deadline=None)
-@given(some, st.sampled_from(["true", "pred"]))
-def test_association_is_what_its_formula_says(examples: list[Meant], side: str):
-    state, which = state_of(examples), ("true", "pred").index(side)
-    n = sum(Fraction(e.weight) for e in examples)
-    for measure in ("lift", "jaccard", "confidence", "phi", "pmi", "npmi"):
-        result = pairs.association(state, measure, side=side)
-        together = {pair for e in examples for pair in combinations(sorted(e.sides[which]), 2)}
-        input_pairs = {(result.labels[i], result.labels[j]) for i, j in zip(result.row, result.column, strict=True)}
-        assert input_pairs == together | {(j, i) for i, j in together}
-        for row, column, value in zip(result.row, result.column, result.values, strict=True):
-            i, j = result.labels[row], result.labels[column]
-            n_i, n_j, n_ij = (weight_where(examples, *part, side=which) for part in ((i,), (j,), (i, j)))
-            if measure == "confidence":
-                assert same(value, nearest(n_ij / n_i if n_i else None))
-            elif measure == "jaccard":
-                assert same(value, nearest(n_ij / (n_i + n_j - n_ij) if n_i + n_j - n_ij else None))
-            elif measure == "lift":
-                assert same(value, nearest(n_ij * n / (n_i * n_j) if n_i * n_j else None))
-            elif measure == "phi":
-                spread = n_i * (n - n_i) * n_j * (n - n_j)
-                expected = float(n * n_ij - n_i * n_j) / math.sqrt(spread) if spread else math.nan
-                assert same(value, expected) or math.isclose(value, expected, rel_tol=1e-13, abs_tol=1e-300)
-            elif n_ij:
-                lift, joint = n_ij * n / (n_i * n_j), n_ij / n
-                log = math.log2(lift) if abs(lift - 1) > 0.5 else math.log1p(float(lift - 1)) / math.log(2)
-                expected = log if measure == "pmi" else (log / -math.log2(joint) if joint != 1 else 1.0)
-                assert math.isclose(value, expected, rel_tol=1e-12, abs_tol=0)
-            else:
-                assert math.isnan(value)
-
-
-def test_the_strongest_pairs_stand_once_and_in_order():
-    examples = [
-        Meant(frozenset("ab"), frozenset()),
-        Meant(frozenset("bc"), frozenset()),
-        Meant(frozenset("bc"), frozenset()),
-    ]
-    result = pairs.association(state_of(examples), "jaccard")
-    assert result.strongest() == [("b", "c", 2 / 3), ("a", "b", 1 / 3)]
-    assert result.strongest(1) == [("b", "c", 2 / 3)]
-    dense = result.dense()
-    assert np.isnan(np.diagonal(dense)).all()
-    assert dense[0].tolist()[1:] == [1 / 3, 0.0]
-    confidence = pairs.association(state_of(examples), "confidence").strongest()
-    assert confidence == [("a", "b", 1.0), ("c", "b", 1.0), ("b", "c", 2 / 3), ("b", "a", 1 / 3)]
-
-
 @settings(max_examples=cases(100), deadline=None)
 @given(some, st.sampled_from([Fraction(6635, 1000), Fraction(1, 2), Fraction(0), Fraction(5)]))
 def test_dependent_pairs_are_those_above_the_critical_value(examples: list[Meant], critical: Fraction):
@@ -344,7 +293,6 @@ def test_nothing_counted_reads_as_nothing():
         for values in ("counts", "shares", "contributions"):
             assert pairs.confusion_matrix(state, values=values).dense().tolist() == [[0.0] * (size + 1)] * (size + 1)
         assert pairs.cooccurrence(state).dense().tolist() == [[0.0] * size] * size
-        assert pairs.association(state, "pmi").strongest() == []
         assert labelsets.scumble(state) is None
         assert labelsets.scumble_per_label(state) == dict.fromkeys(declared)
         assert labelsets.label_interactions(state) == {}
@@ -372,7 +320,6 @@ def test_unknown_options_are_refused():
     for call in (
         lambda: pairs.confusion_matrix(state, values="percent"),
         lambda: pairs.cooccurrence(state, side="left"),
-        lambda: pairs.association(state, "cosine"),
         lambda: pairs.confusion_score(matrix, "accuracy"),
         lambda: pairs.confusion_score(matrix, "f1", average="samples"),
         lambda: matrix.dense("row"),

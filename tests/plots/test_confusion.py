@@ -7,12 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from matplotlib.colors import to_rgb
 
 import streameval as se
 from streameval.errors import InputError
 from streameval.metrics import pairs
-from streameval.plots import style as parts
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
 from tests.states.test_pairs import Meant, fed
 
@@ -98,25 +96,6 @@ def test_cooccurrence_shows_the_lower_half_once_and_no_diagonal():
     assert both.get_xlabel() == "predicted label"
 
 
-def test_association_of_both_signs_is_centred_and_says_what_grey_is():
-    examples = [
-        Meant(frozenset("ab"), frozenset()),
-        Meant(frozenset("a"), frozenset()),
-        Meant(frozenset("a"), frozenset()),
-        Meant(frozenset("b"), frozenset()),
-    ]
-    state = fed("abc", ["cooccurrence"], [*examples, Meant(frozenset("cd"), frozenset())])
-    ax = drawn(plot_cooccurrence(pairs.association(state, "pmi"), name="pmi"))
-    low, high = ax.images[0].get_clim()
-    assert low == -high < 0
-    assert ax.get_xlabel() == "label (grey: never together)"
-    assert ax.figure.axes[-1].get_ylabel() == "pmi"
-    image = ax.images[0]
-    displayed = image.cmap(image.norm(image.get_array()))
-    assert np.allclose(displayed[1, 0, :3], to_rgb(parts.BLANK), atol=0.01)  # a and c: never
-    assert displayed[0, 1, :3].tolist() == [1, 1, 1]  # the upper half
-
-
 def counted(true: list, predicted: list, **options: object) -> se.Evaluator:
     ev = se.Evaluator(["f1_macro"], **options)
     ev.update_many(true, predicted)
@@ -174,9 +153,6 @@ def test_an_evaluator_is_drawn_as_what_is_read_of_it():
     assert same(plot_cooccurrence(ev), plot_cooccurrence(pairs.cooccurrence(table)))
     for side in ("pred", "both"):
         assert same(plot_cooccurrence(ev, side=side), plot_cooccurrence(pairs.cooccurrence(table, side=side)))
-    ax = plot_cooccurrence(ev, measure="jaccard", side="pred")
-    assert same(ax, plot_cooccurrence(pairs.association(table, "jaccard", side="pred")))
-    assert ax.figure.axes[-1].get_ylabel() == "jaccard"
     true, predicted = zip(*SOME, strict=True)
     for draw in (plot_confusion_matrix, plot_cooccurrence):
         assert same(draw(true, predicted), draw(counted(true, predicted, keep=["pairs"])))
@@ -196,8 +172,6 @@ def test_what_is_drawn_is_said_once():
     for call, message in (
         (lambda: plot_confusion_matrix(matrix_of(["a"], []), values="counts"), "values"),
         (lambda: plot_cooccurrence(pairs.cooccurrence(table), side="pred"), "side"),
-        (lambda: plot_cooccurrence(pairs.cooccurrence(table), measure="lift"), "measure"),
-        (lambda: plot_cooccurrence(ev, measure="lift", side="both"), "one side"),
         (lambda: plot_multilabel_confusion(ev, [["a"]]), "go with y_true"),
     ):
         with pytest.raises(InputError, match=message):
