@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Any, Generic, TypeAlias
 
 import numpy as np
@@ -16,9 +16,9 @@ from streameval.evaluation.counting import A, compacted, core_of, from_contents,
 from streameval.evaluation.encoding import put_states, take_states
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
-from streameval.schema.text import check_number, quoted, suggestion
+from streameval.schema.text import check_number, quoted
 from streameval.slices.gathering import Coded, crossed
-from streameval.slices.values import OTHER, REST, Key, Other, Typed, Value, in_order, rank_of, typed
+from streameval.slices.values import OTHER, REST, Key, Other, Value, in_order, rank_of
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import LABEL, put_value, take_value
 
@@ -28,28 +28,20 @@ Grouping: TypeAlias = tuple[IntArray, list[Key]]
 
 @dataclass(frozen=True)
 class Axis:
-    """What examples are sliced by: one name or several, and the values that were declared for each."""
+    """What examples are sliced by: one name or several."""
 
     names: tuple[str, ...]
     places: tuple[int, ...]  # where the names stand among those of the `Sliced`
-    max_slices: int  # slices
-    declared: tuple[frozenset[Key] | None, ...]  # for each name, the keys of the declared values
-    only: tuple[Key, ...] | None  # of slices, also without examples, where all values of one name are declared
+    max_slices: int
 
     def selected(self, keys: Iterable[Key]) -> set[Key]:
         """Which of all keys that examples have get a slice of their own.
 
-        Of values that were not declared those ``max_slices`` stay that come first in a fixed pseudo-random order,
-        whatever the order of examples and merges. A value that is not among them never will be.
+        Those ``max_slices`` that come first in a fixed pseudo-random order, whatever the order of examples and merges.
+        A value that is not among them never will be.
         """
-        allowed = [
-            key
-            for key in keys
-            if key and all(known is None or (part,) in known for part, known in zip(key, self.declared, strict=True))
-        ]
-        if self.only is not None or len(allowed) <= self.max_slices:
-            return set(allowed)
-        return set(heapq.nsmallest(self.max_slices, allowed, rank_of))
+        allowed = set(keys) - {REST}
+        return allowed if len(allowed) <= self.max_slices else set(heapq.nsmallest(self.max_slices, allowed, rank_of))
 
     def describe(self, key: Key | None = None) -> str:
         """The axis, or one of its slices, in words."""
@@ -63,15 +55,12 @@ class Axis:
         return dict(zip(self.names, values, strict=True))
 
 
-def axes_of(by: str | Iterable[str], cross: Iterable[Iterable[str]], max_slices: int, values: Any) -> Iterator[Axis]:
+def axes_of(by: str | Iterable[str], cross: Iterable[Iterable[str]], max_slices: int) -> Iterator[Axis]:
     """An axis for each name, then one for each combination; `InputError` if an argument cannot be understood."""
     check_number("max_slices", max_slices, 1, 2**63 - 1)
     by = _names_of(by, "by")
-    axes, declared = [*((name,) for name in by), *_combinations_of(cross, by)], _declared_of(values, by)
-    known = [None if keys is None else frozenset(keys) for keys in declared]
-    for names, only in zip_longest(axes, declared):
-        places = tuple(map(by.index, names))
-        yield Axis(names, places, max_slices, tuple(known[place] for place in places), only)
+    for names in [*((name,) for name in by), *_combinations_of(cross, by)]:
+        yield Axis(names, tuple(map(by.index, names)), max_slices)
 
 
 def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
@@ -89,11 +78,8 @@ def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
 def _check_ordered(several: object, argument: str) -> None:
     """Raise for a mapping, and for a set, whose order would differ from one process to the next."""
     if isinstance(several, AbstractSet | Mapping):
-        declared = isinstance(several, Mapping) and argument == "by"
-        advice = (
-            f"give a list; values go into values={quoted(several)}" if declared else "give a list, such as sorted(...)"
-        )
-        raise InputError(f"{argument} must be in order, not a {type(several).__name__}; {advice}")
+        unordered = f"{argument} must be in order, not a {type(several).__name__}"
+        raise InputError(f"{unordered}; give a list, such as sorted(...)")
 
 
 def _combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -108,27 +94,6 @@ def _combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tup
     if len(set(map(frozenset, combinations))) < len(combinations):
         raise InputError(f"cross names a combination twice: {quoted(combinations)}")
     return combinations
-
-
-def _declared_of(values: Any, by: tuple[str, ...]) -> tuple[tuple[Key, ...] | None, ...]:
-    """For each name the keys of the values that were declared, if any were."""
-    if values is not None and not isinstance(values, Mapping):
-        raise InputError(f"values must be a mapping name -> values, not {quoted(values)}")
-    for name in values or ():
-        if name not in by:
-            known = ", ".join(map(quoted, by))
-            raise InputError(f"values has {quoted(name)}, but slices are by {known}{suggestion(name, by)}")
-    return tuple(_keys(values[name], name) if values and name in values else None for name in by)
-
-
-def _keys(values: Iterable[Value], name: str) -> tuple[Key, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"values[{name!r}] must be a list of values, not {quoted(values)}")
-    _check_ordered(values, f"values[{name!r}]")
-    keys = tuple((typed(value, name, "values"),) for value in values)
-    if len(set(keys)) < len(keys):
-        raise InputError(f"values[{name!r}] holds a value twice: {quoted(values)}")
-    return keys
 
 
 @dataclass(slots=True, eq=False)
@@ -153,12 +118,12 @@ class AxisSlices(Generic[A]):
 
     def full(self) -> bool:
         """Whether a further slice would displace one."""
-        return self.axis.only is None and len(self.keys()) >= self.axis.max_slices
+        return len(self.keys()) >= self.axis.max_slices
 
     def ordered(self) -> list[tuple[Key, A]]:
         """The slices in order; last, where it has examples, the rest."""
-        keys = sorted(self.keys(), key=in_order) if self.axis.only is None else self.axis.only
-        return [(key, self.slices[key]) for key in (*keys, *[REST] * bool(self.rest.examples))]
+        keys = sorted(self.keys(), key=in_order) + [REST] * bool(self.rest.examples)
+        return [(key, self.slices[key]) for key in keys]
 
     def total(self, empty: A) -> A:
         """A new object with all examples."""
@@ -190,7 +155,7 @@ class AxisSlices(Generic[A]):
     ) -> tuple[AxisSlices[A], list[tuple[A, A]]]:
         """These slices with more examples, and in pairs which slice is still to be merged with what."""
         selected = self.axis.selected({*self.keys(), *added})
-        slices = {key: part for key, part in self.slices.items() if key in selected or not key or self.axis.only}
+        slices = {key: part for key, part in self.slices.items() if key in selected or not key}
         displaced = [part for key, part in self.slices.items() if key not in slices and part.examples]
         for part in displaced:
             core_of(part).states.retire()
@@ -228,8 +193,7 @@ def put_axes(sink: Sink, axes: Sequence[Axis]) -> None:
     sink += (varint(axes[0].max_slices), varint(len(single)))
     for axis in single:
         sink.string(axis.names[0])
-        sink.varint(0 if axis.only is None else len(axis.only) + 1)
-        _put_key(sink, (value for key in axis.only or () for value in key))
+        sink.byte(0)
     sink.varint(len(several))
     for axis in several:
         sink += map(varint, (len(axis.places), *axis.places))
@@ -237,25 +201,15 @@ def put_axes(sink: Sink, axes: Sequence[Axis]) -> None:
 
 def take_axes(source: Source) -> dict[str, Any]:
     """The arguments of `streameval.Sliced` that make the axes which `put_axes` wrote."""
-    max_slices, by, values, cross = source.varint(), list[str](), {}, []
+    max_slices, by, cross = source.varint(), list[str](), []
     for _ in range(source.count()):
         by.append(source.string())
-        if known := source.count():
-            values[by[-1]] = [value for _, value in _take_key(source, known - 1)]
+        source.byte(0)
     for _ in range(source.count()):
         places = [source.count() for _ in range(source.count())]
         require(all(place < len(by) for place in places))
         cross.append([by[place] for place in places])
-    return {"by": by, "cross": cross, "max_slices": max_slices, "values": values}
-
-
-def _put_key(sink: Sink, key: Iterable[Typed]) -> None:
-    for _, value in key:
-        put_value(sink, value, LABEL)
-
-
-def _take_key(source: Source, width: int) -> Key:
-    return tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(width))])
+    return {"by": by, "cross": cross, "max_slices": max_slices}
 
 
 def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
@@ -265,7 +219,8 @@ def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
     yield varint(len(slices))
     for key, part in [*slices, (REST, group.rest)]:
         sink = Sink()
-        _put_key(sink, key)
+        for _, value in key:
+            put_value(sink, value, LABEL)
         # Counts take a byte at least, for declared labels are not written again with each slice.
         put_states(sink, config, core_of(part).states.content(), least=1)
         yield from sink.pieces()
@@ -276,16 +231,12 @@ def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:
     axis, empty = fresh.axis, fresh.rest
     config, count, slices = core_of(empty).config, source.count(), dict[Key, Any]()
     for width in [len(axis.names)] * count + [0]:
-        key = _take_key(source, width)
+        key = tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(width))])
         slices[key] = from_contents(empty, take_states(source, config, least=1))
     *keys, _ = slices
-    if axis.only is not None:
-        fits = (*keys,) == axis.only
-    else:
-        fits = all(slices[key].examples for key in keys) and axis.selected(keys) == set(keys)
-        fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))
-        full = len(keys) == axis.max_slices or any(known is not None for known in axis.declared)
-        fits = fits and (full or not slices[REST].examples)
+    fits = all(slices[key].examples for key in keys) and len(keys) <= axis.max_slices
+    fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))
+    fits = fits and (len(keys) == axis.max_slices or not slices[REST].examples)
     if not fits or len(keys) != count:
         raise FormatError("the slices are not those that their values make")
     return AxisSlices(axis, slices)

@@ -71,8 +71,6 @@ class Sliced(Mergeable, Generic[A]):
     max_slices
         How many slices each name and each combination may have. Where there are more values, those that come first in
         a fixed pseudo-random order have slices; the examples of all others are counted together, as `OTHER`.
-    values
-        For some of the names, the values to have slices of; those of all other values are counted together.
 
     Examples
     --------
@@ -99,10 +97,9 @@ class Sliced(Mergeable, Generic[A]):
         by: str | Iterable[str],
         cross: Iterable[Iterable[str]] = (),
         max_slices: int = 1000,
-        values: Mapping[str, Iterable[Value]] | None = None,
     ) -> None:
         self._template = template_of(evaluator, "Sliced")
-        self._axes = tuple(axes_of(by, cross, max_slices, values))
+        self._axes = tuple(axes_of(by, cross, max_slices))
         self._by = tuple(axis.names[0] for axis in self._axes if len(axis.names) == 1)
         self._guard = commit.Guard()
         self.reset()
@@ -111,8 +108,8 @@ class Sliced(Mergeable, Generic[A]):
     def reset(self) -> None:
         """Forget every example."""
         replaced = getattr(self, "_cell", None)
-        made = [(axis, {key: self._template.copy() for key in (*(axis.only or ()), REST)}) for axis in self._axes]
-        self._cell = commit.Root().cell(tuple(AxisSlices(*one).belong(self._guard) for one in made))
+        made = (AxisSlices(axis, {REST: self._template.copy()}) for axis in self._axes)
+        self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in made))
         self._retire(() if replaced is None else replaced.value)
         forget(self._guard)
 
@@ -199,7 +196,7 @@ class Sliced(Mergeable, Generic[A]):
             raise RevertError(
                 f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
                 f"values should have a slice in its place is not known any more; construct with "
-                f"max_slices={group.axis.max_slices + 1} or more, or with values="
+                f"max_slices={group.axis.max_slices + 1} or more"
             )
         part._spend(1, guarded=True)
         return part
@@ -288,7 +285,7 @@ class Sliced(Mergeable, Generic[A]):
                 raise MergeError(
                     f"cannot unmerge: by {group.axis.describe()}, examples of several values were counted together, "
                     "and which of these would have a slice is not known any more; construct with a larger max_slices= "
-                    f"(max_slices={group.axis.max_slices} now) or with values="
+                    f"(max_slices={group.axis.max_slices} now)"
                 )
             slices = dict(group.slices)
             for key, part in theirs.slices.items():
@@ -305,8 +302,7 @@ class Sliced(Mergeable, Generic[A]):
         return differing or differences(self._template, other._template)
 
     def _parameters(self) -> dict[str, object]:
-        values = tuple(axis.only for axis in self._axes[: len(self._by)])
-        return {"by": self._by, "cross": self.cross, "max_slices": self._axes[0].max_slices, "values": values}
+        return {"by": self._by, "cross": self.cross, "max_slices": self._axes[0].max_slices}
 
     def _prepare_add(self, added: Sequence[dict[Key, A]], examples: int) -> list[Part]:
         """Add examples to the slices of each axis, by key."""
@@ -358,7 +354,7 @@ class Sliced(Mergeable, Generic[A]):
     def slices(self, by: Names | None = None) -> tuple[Slice[A], ...]:
         """The slices by a name or a combination of names, or all there are, as independent values.
 
-        Declared values come in their order, others sorted; last, if there are any, all that have no slice.
+        They are sorted; last, if there are any, come all examples whose values have no slice.
         """
         return tuple(
             Slice(group.axis.where(key), part.copy()) for group in self._selected(by) for key, part in group.ordered()
@@ -384,7 +380,7 @@ class Sliced(Mergeable, Generic[A]):
                 if all(value is OTHER for value in values):
                     return group.rest.copy()
                 part = group.slices.get(key_of(values, names))
-                if part is None or not (part.examples or group.axis.only):
+                if part is None or not part.examples:
                     known = [str(value) for value in map(values_of, group.keys())]
                     raise InputError(f"there is no slice {quoted(where)}{suggestion(str(values[0]), known)}")
                 return part.copy()

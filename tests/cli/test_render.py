@@ -14,6 +14,7 @@ from rich.console import Console
 import streameval as se
 from streameval.cli.render import drawn
 from streameval.report.model import Column, Table
+from streameval.slices.values import rank_of, typed
 
 LABELS = [
     7,
@@ -90,17 +91,18 @@ def test_each_label_has_a_cell_in_markdown(run, hostile):
     assert r"| \\x1b\]0;x\\x07 " in out
 
 
-SLICES = [None, True, 1, "1", "True", "None", "OTHER", "", "'", "=x", "x, b=y"]
+SLICES = [None, True, 1, "", "'", "1", "=x", "None", "OTHER", "True", "x, b=y"]  # in their order
 
 
 def test_each_slice_has_cells_and_records_and_a_place_in_the_page(run, tmp_path):
-    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by=("a", "b"), cross=[("a", "b")], values={"a": SLICES})
-    for value in [*SLICES, "another"]:
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by=("a", "b"), cross=[("a", "b")], max_slices=len(SLICES))
+    last = max(((typed(f"value {number}", "a"),) for number in range(100)), key=rank_of)  # it has no slice
+    for value in [*SLICES, last[0][1]]:
         sliced.update({"x"}, {"x"}, where={"a": value, "b": "z"})
     sliced.save("state")
     out = run("show", "state", "-f", "csv", "--report", "r.html").out
     scopes = list(dict.fromkeys(row["scope"] for row in cells(out) if row["scope"] != "all"))
-    first = ["None", "True", "1", "'1'", "'True'", "'None'", "'OTHER'", "''", "''''", "'=x'", "'x, b=y'", "OTHER"]
+    first = ["None", "True", "1", "''", "''''", "'1'", "'=x'", "'None'", "'OTHER'", "'True'", "'x, b=y'", "OTHER"]
     assert scopes[: len(first)] == [f"a={cell}" for cell in first]
     assert len(scopes) == 2 * len(first) + 1
     parts = json.loads(run("show", "state", "-f", "json").out)["slices"]

@@ -205,7 +205,7 @@ def test_many_slices_of_what_has_an_odd_shape_are_refused_as_examples_are():
 
 @pytest.mark.parametrize("kind", [list, iter])
 def test_no_examples_with_slices_are_none(kind: Callable[[list[object]], object]):
-    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", values={"user": range(100)})
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user")
     sliced.update_many(kind([]), kind([]), where={"user": []})
     sliced.update_many(kind([{"a"}] * 200), kind([{"a"}] * 200), where={"user": [*range(100)] * 2})
     assert sliced.examples == 200

@@ -39,10 +39,7 @@ def setups(draw: st.DrawFn) -> dict[str, Any]:
     by = draw(st.sampled_from([("region",), ("region", "device"), ("region", "device", "day")]))
     pairs = [pair for size in (2, 3) for pair in itertools.permutations(by, size)]
     cross = draw(st.lists(st.sampled_from(pairs), max_size=2, unique_by=frozenset)) if pairs else []
-    declared = draw(
-        st.dictionaries(st.sampled_from(by), st.lists(st.sampled_from(VALUES[:6]), unique=True), max_size=1)
-    )
-    return {"by": by, "cross": cross, "max_slices": draw(st.integers(1, 4)), "values": declared}
+    return {"by": by, "cross": cross, "max_slices": draw(st.integers(1, 4))}
 
 
 def fresh(setup: dict[str, Any], kind: str = "decisions") -> se.Sliced[Any]:
@@ -180,17 +177,7 @@ def test_slices_hold_the_examples_of_their_values_and_no_more(stream: tuple[dict
     assert target.total().to_bytes() == of(examples)
     for names in (*((name,) for name in setup["by"]), *setup["cross"]):
         keys = [key_of(tuple(row[2][name] for name in names), names) for row in examples]
-        declared = [setup["values"].get(name) for name in names]
-        allowed = {
-            key
-            for key in keys
-            if all(
-                known is None or key_of((value,), ("x",))[0] in [key_of((other,), ("x",))[0] for other in known]
-                for (_, value), known in zip(key, declared, strict=True)
-            )
-        }
-        if len(names) > 1 or declared == [None]:
-            allowed = set(sorted(allowed, key=rank_of)[: setup["max_slices"]])
+        allowed = set(sorted(set(keys), key=rank_of)[: setup["max_slices"]])
         expected = {key: of([row for row, own in zip(examples, keys, strict=True) if own == key]) for key in allowed}
         rest = [row for row, own in zip(examples, keys, strict=True) if own not in allowed]
         result = {}
@@ -345,11 +332,10 @@ def test_a_metric_that_there_is_not_is_refused_before_there_is_a_slice():
 
 
 def test_a_fresh_object_answers():
-    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", values={"region": ["eu"]})
-    assert sliced.get() == {"region": {"eu": {"f1_micro": 0.0}}}
-    assert (sliced.examples, sliced.total().examples, sliced["eu"].examples) == (0, 0, 0)
-    assert se.Sliced(se.Evaluator(), by="region").get() == {"region": {}}
-    assert "total" in se.Sliced(se.Evaluator(), by="region").report()
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region")
+    assert (sliced.examples, sliced.total().examples, sliced[OTHER].examples) == (0, 0, 0)
+    assert sliced.get() == {"region": {}}
+    assert "total" in sliced.report()
 
 
 def test_true_and_one_are_different_slices_that_get_does_not_mix_up():
@@ -379,24 +365,12 @@ def test_values_beyond_the_most_are_counted_together_whichever_came_first():
     assert first.total().examples == first.examples == 50
 
 
-def test_declared_values_always_have_slices_and_all_the_rest_share_one():
-    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", values={"region": ["us", "eu", None]}, max_slices=1)
-    sliced.update_many([{"a"}] * 4, [{"a"}] * 4, where={"region": ["eu", "asia", "africa", "eu"]})
-    assert [(part.where["region"], part.evaluator.examples) for part in sliced.slices()] == [
-        ("us", 0), ("eu", 2), (None, 0), (OTHER, 2),
-    ]  # fmt: skip
-    sliced.revert({"a"}, {"a"}, where={"region": "asia"})
-    sliced.revert({"a"}, {"a"}, where={"region": "eu"})
-    sliced.revert({"a"}, {"a"}, where={"region": "eu"})
-    assert sliced["eu"].examples == 0
-
-
 def test_the_last_example_of_a_slice_stays_while_the_rest_have_no_room():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
     for name in ("ann", "bob", "cy"):
         sliced.update({"a"}, {"a"}, where={"user": name})
     (retained,) = [part.where["user"] for part in sliced.slices() if part.where["user"] is not OTHER]
-    with pytest.raises(se.RevertError, match=r"last example of user .*max_slices=2 or more, or with values="):
+    with pytest.raises(se.RevertError, match=r"last example of user .*max_slices=2 or more$"):
         sliced.revert({"a"}, {"a"}, where={"user": retained})
     for name in {"ann", "bob", "cy"} - {retained}:
         sliced.revert({"a"}, {"a"}, where={"user": name})
@@ -557,22 +531,15 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
         ({"by": 3}, "by must be a name or several, not 3"),
         ({"by": ("a", "a")}, "by names something twice"),
         ({"by": {"a", "b"}}, "by must be in order, not a set; give a list, such as sorted"),
-        ({"by": {"a": ["eu", "us"]}}, "by must be in order, not a dict; give a list; values go into values={'a': "),
+        ({"by": {"a": ["eu", "us"]}}, "by must be in order, not a dict; give a list"),
         ({"by": ("a", "b"), "cross": [{"a", "b"}]}, "a combination of cross must be in order, not a set"),
         ({"by": ("a", "b"), "cross": {("a", "b")}}, "cross must be in order, not a set"),
-        ({"by": "a", "values": {"a": {"eu", "us"}}}, r"values\['a'\] must be in order, not a set"),
-        ({"by": "region", "values": {"regio": ["eu"]}}, "has 'regio', but slices are by 'region'; did you mean 'reg"),
         ({"by": "a", "max_slices": 0}, "max_slices must be an integer of at least 1, not 0"),
         ({"by": "a", "max_slices": True}, "max_slices must be an integer"),
         ({"by": ("a", "b"), "cross": "ab"}, "cross must be a list of combinations"),
         ({"by": ("a", "b"), "cross": [("a", "c")]}, "cross combines two or more of the names"),
         ({"by": ("a", "b"), "cross": [("a",)]}, "cross combines two or more of the names"),
         ({"by": ("a", "b"), "cross": [("a", "b"), ("b", "a")]}, "names a combination twice"),
-        ({"by": "region", "values": {"regoin": ["eu"]}}, "did you mean 'region'"),
-        ({"by": "a", "values": {"a": "eu"}}, r"values\['a'\] must be a list of values, not 'eu'"),
-        ({"by": "a", "values": {"a": ["eu", "eu"]}}, "holds a value twice"),
-        ({"by": "a", "values": {"a": [0.5]}}, "sliced by strings, integers, booleans and None"),
-        ({"by": "a", "values": ["eu"]}, "values must be a mapping"),
     ],
 )
 def test_what_cannot_be_sliced_by_is_refused(keywords: dict[str, Any], message: str):
@@ -621,7 +588,6 @@ def test_a_missing_name_is_reported_with_the_nearest_there_is():
     [
         ({"by": "device"}, "by differs"),
         ({"by": "region", "max_slices": 5}, "max_slices differs"),
-        ({"by": "region", "values": {"region": ["eu"]}}, "values differs"),
         ({"by": ("region", "device"), "cross": [("region", "device")]}, "by differs.*cross differs"),
     ],
 )

@@ -217,7 +217,7 @@ class Reader:
 
     def slices(self, head: dict[str, Any]) -> dict[str, Any]:
         most = self.varint()
-        names = self.many(lambda: (self.string(), [self.value() for _ in range(self.varint() - 1)]))
+        names = self.many(lambda: (self.string(), self.byte())[0])
         crosses = self.many(lambda: self.many(self.varint))
         one = lambda width: ([self.value() for _ in range(width)], self.states(head, 1))  # noqa: E731
         widths = [1] * len(names) + [len(cross) for cross in crosses]

@@ -178,7 +178,7 @@ def test_the_metrics_may_be_an_object_which_stays_as_it_is():
     assert isinstance(result, se.F1)
     assert result.examples == ROWS
     assert own.examples == 0
-    sliced = se.Sliced(se.Evaluator(METRICS), by="region", values={"region": ["eu"]})
+    sliced = se.Sliced(se.Evaluator(METRICS), by="region")
     result = se.evaluate_table(value, actual="actual", predicted="predicted", metrics=sliced)
     assert result["eu"] == evaluated(value, by="region")["eu"]
 

@@ -91,7 +91,7 @@ def compare(read: dict[str, Any], target: Any) -> None:
             if len(names) == 1:
                 compare(state, target.state(names[0][0]))
     elif isinstance(target, se.Sliced):
-        assert [name for name, _ in read["names"]] == list(target.by)
+        assert read["names"] == list(target.by)
         for axis, (slices, rest) in zip((*target.by, *target.cross), read["axes"], strict=True):
             states = [*(part for _, part in slices), rest]
             assert sum(part["decisions"]["examples"] for part in states) == target.examples
