@@ -45,20 +45,8 @@ def make_read(change: Change, labels: LabelIndex) -> None:
         commit.Root.commit(one._prepare(reading, sign))
 
 
-def rehearse(changes: Sequence[Change]) -> None:
-    """Raise what `make` would raise now."""
-    with _guards(changes):
-        for one, reading, sign in changes:
-            one._prepare(reading, sign)
-
-
 def _guards(changes: Sequence[Change]) -> commit.Guards:
     return commit.Guards([guard for one, _, _ in changes for guard in guards_of(one)])
-
-
-def apart(change: Change, changes: Sequence[Change]) -> bool:
-    """Whether a change can be made with others: it is of none of their objects, as it has to see what they make."""
-    return not any(guard in guards_of(one) for one, _, _ in changes for guard in guards_of(change[0]))
 
 
 def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:

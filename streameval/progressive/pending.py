@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from itertools import islice, takewhile
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
@@ -33,10 +33,6 @@ _Status: TypeAlias = tuple[object, int, int, int, _Changes, _Changes]
 ``max_pending`` and ``max_age``, and what leaves or joins the predictions that wait; see `Pending._carry_over`."""
 
 
-class _Claim(tuple[object, object]):
-    """What an evaluator that can only count is counting; it waits until that is done."""
-
-
 @public
 class Pending(Holder, Generic[EvaluatorT]):
     """Holds predictions until their truth arrives, then counts the pair.
@@ -44,7 +40,7 @@ class Pending(Holder, Generic[EvaluatorT]):
     Parameters
     ----------
     evaluator
-        What counts: an `Evaluator`, a metric object, a window. It is used as it is, not copied.
+        What counts: an `Evaluator`, a metric object, a window, a `Trace`. It is used as it is, not copied.
     max_pending
         How many predictions may wait; beyond it the oldest is dropped. None for no bound.
     max_age
@@ -58,11 +54,10 @@ class Pending(Holder, Generic[EvaluatorT]):
     -----
     A call costs the same however many wait. A call that raises changes nothing: where the evaluator refuses a truth,
     the prediction still waits for a better one. Where an interruption (KeyboardInterrupt) ends `observe`, the pair is
-    either counted or the prediction still waits, never both; only an evaluator that cannot tell whether it has counted,
-    such as a metric of River, may then have neither. While such an evaluator counts, the prediction counts as waiting.
+    either counted or the prediction still waits, never both.
 
-    It is saved with its evaluator, which must be a state of this package or a `Trace`; with keys that are str, int,
-    bytes, bool, None or tuples of these; and with predictions of such labels. `save` refuses anything else.
+    It is saved with its evaluator; with keys that are str, int, bytes, bool, None or tuples of these; and with
+    predictions of such labels. `save` refuses anything else.
 
     Examples
     --------
@@ -91,7 +86,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         check_choice("no_prediction", no_prediction, ("error", "count"))
         if max_age is not None:
             _check_age(max_age)
-        self._targets, self._max_pending, self._max_age = {"": Target(evaluator)}, max_pending, max_age
+        self._targets = {"": self._target(evaluator, "evaluator")}
+        self._max_pending, self._max_age = max_pending, max_age
         self._refuses = no_prediction == "error"
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
@@ -121,11 +117,11 @@ class Pending(Holder, Generic[EvaluatorT]):
             self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
         if self._strict:
             _bytes_of(key, (row, t), Predictions())
-        self._waiting_at(key, t, claimed=True)  # before the guard is held, as a hash may run code of the user
+        self._waiting_at(key, t)  # before the guard is held, as a hash may run code of the user
         with self._guard:
             self._carry_over()
             now = self._cell.value[0] if t is None else self._at(t)
-            if self._waiting_at(key, now, claimed=True) is not None:
+            if self._waiting_at(key, now) is not None:
                 waits = f"a prediction waits under key {quoted(key)} already"
                 raise InputError(f"{waits}; give each prediction a key of its own")
             # Most predictions name the same labels: they share them.
@@ -156,7 +152,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             entry = self._waiting_at(key, now)
             if entry is not None and entry is not before:
                 y_pred, how = from_compact(entry[0]), target.keywords(weight, mask, t)
-                change = target.change and target.change(y_true, y_pred, **how)
+                change = target.evaluator._change(y_true, y_pred, **how)
             with self._guard:
                 self._carry_over()
                 if entry is None and self._waiting_at(key, now := self._at(t)) is None:
@@ -164,54 +160,25 @@ class Pending(Holder, Generic[EvaluatorT]):
                     return
                 if entry is None or self._waiting.get(key) is not entry or self._cell.value is not status:
                     continue  # another thread has used the object meanwhile
-                if change is not None:
-                    self._commit(now, change, gone=((key, entry),))
-                    return
-            if self._claim(key, entry, lambda: target.update(y_true, y_pred, **how), t):  # noqa: B023  # at once
+                self._commit(now, change, gone=((key, entry),))
                 return
 
     def _count_plain(self, key: Hashable, y_true: object) -> bool:
         """Count an unweighted example that runs no code of the user, if it is one that waits, in as few steps."""
-        target = self._targets[""]
-        plain = None if self._max_age is not None else target.plain
-        entry = None if plain is None else self._waiting_at(key, None)
-        if plain is None or entry is None:
+        evaluator: Any = self.evaluator
+        if self._max_age is not None or isinstance(evaluator, Trace) or (entry := self._waiting_at(key, None)) is None:
             return False
         y_pred = from_compact(entry[0])
         try:
-            with commit.Guards((self._guard, target.evaluator._guard)):  # type: ignore[attr-defined]  # one of ours
+            with commit.Guards((self._guard, evaluator._guard)):
                 self._carry_over()
                 if self._waiting.get(key) is not entry:
                     return False
                 status = (*self._cell.value[:4], ((key, entry),), ())
-                commit.Root.commit([*plain(y_true, y_pred), self._cell.prepare_store(status)])
+                commit.Root.commit([*evaluator._prepare_plain(y_true, y_pred), self._cell.prepare_store(status)])
                 del self._waiting[key]
         except Declined:
             return False
-        return True
-
-    def _claim(self, key: Hashable, entry: _Entry, count: Callable[[], object], t: Any) -> bool:
-        """Let an evaluator that can only count do so, unless another thread has the prediction by now."""
-        claim = _Claim(entry)
-        try:
-            with self._guard:
-                if self._waiting.get(key) is not entry:
-                    return False
-                self._waiting[key] = claim  # at the same place
-            count()
-            with self._guard:
-                self._carry_over()
-                latest = self._cell.value[0]
-                self._commit(latest if t is None or (latest is not None and t < latest) else t, gone=((key, claim),))
-        except BaseException as error:
-            with self._guard:
-                self._carry_over()
-                if self._waiting.get(key) is claim:
-                    if isinstance(error, Exception):
-                        self._waiting[key] = entry
-                    else:  # the evaluator may have counted, and cannot tell
-                        del self._waiting[key]
-            raise
         return True
 
     def _add_late(self, key: Hashable, now: object) -> None:
@@ -277,15 +244,13 @@ class Pending(Holder, Generic[EvaluatorT]):
     def _status(self) -> _Status:
         return cast("_Status", self._cell.value)
 
-    def _waiting_at(self, key: Hashable, now: object, *, claimed: bool = False) -> _Entry | None:
-        """What waits under a key and is not too old; also what an evaluator is about to count, if asked for."""
+    def _waiting_at(self, key: Hashable, now: object) -> _Entry | None:
+        """What waits under a key and is not too old."""
         try:
             entry = self._waiting.get(key)
         except TypeError:
             raise InputError(f"key must be hashable, not {quoted(key)}; give a number, a string or a tuple") from None
-        if entry is None or (type(entry) is _Claim and not claimed):
-            return None
-        return None if self._max_age is not None and self._is_old(entry[1], now) else entry
+        return None if entry is None or (self._max_age is not None and self._is_old(entry[1], now)) else entry
 
     def _is_old(self, since: object, now: object) -> bool:
         try:
@@ -348,9 +313,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         twin = type(self).__new__(type(self))
         twin.__setstate__(self._contents())
         twin._targets = {"": Target(copy.deepcopy(self.evaluator, memo))}
-        # A stored prediction never changes, so both hold the same one, but for a claim.
-        waiting: Any = ((key, tuple(entry)) for key, entry in self._waiting.items())
-        twin._waiting = OrderedDict(waiting)
+        twin._waiting = self._waiting.copy()  # a stored prediction never changes, so both hold the same one
         twin._cell = commit.Root().cell(self._status)
         return twin
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from streameval.errors import FormatError, InputError, MergeError
+from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import guards_of, held
 from streameval.evaluation.metric import Metric
@@ -63,11 +64,11 @@ def check_compatible(fresh: Any, state: Any, context: str) -> None:
 
 
 class Holder(Saveable):
-    """Updates evaluators that are its user's. Where they can be saved, so can it; it can be pickled in any case."""
+    """Updates evaluators that are its user's, and is saved with them."""
 
     _holder: ClassVar[int]
     _saved: ClassVar[tuple[str, ...]]  # those parameters that bytes start with
-    _taken: ClassVar[tuple[type, ...]] = ()  # evaluators that can be saved in it, besides states
+    _taken: ClassVar[tuple[type, ...]] = ()  # what it takes besides evaluators, metrics and windows
     _strict = False  # whether what cannot be saved is refused at once
     _guard: commit.Guard  # held before those of the evaluators
     _targets: dict[str, Target]  # the evaluators by name; a single one has the name ""
@@ -109,6 +110,18 @@ class Holder(Saveable):
         """Become what `_put` wrote."""
 
     @classmethod
+    def _target(cls, evaluator: object, name: str) -> Target:
+        """What updates an evaluator that can be changed in one step with this, and be saved in it."""
+        target, kind = Target(evaluator, name), type(evaluator)
+        counts = next((base for base in kind.__mro__ if "update" in vars(base)), kind)
+        ours = isinstance(evaluator, (Accumulator, Window, *cls._taken))
+        if not ours or counts.__module__.partition(".")[0] != "streameval":  # a subclass may count in its own way
+            also = "".join(f", a {one.__name__}" for one in cls._taken)
+            kinds = f"an Evaluator, a metric object, a window{also}"
+            raise InputError(f"{name} must be one of {kinds}, with the update of this package, not {quoted(evaluator)}")
+        return target
+
+    @classmethod
     def _over(cls, evaluators: Mapping[str, Any], parameters: Mapping[str, Any]) -> Self:
         made: Any = cls
         return made(evaluators[""] if [*evaluators] == [""] else evaluators, **parameters)  # type: ignore[no-any-return]
@@ -119,9 +132,8 @@ class Holder(Saveable):
             put_value(sink, parameters[name], SPAN)
         sink.varint(len(self._targets))
         for name, target in self._targets.items():
-            check_class(target.evaluator, f"a {type(self).__name__} that is saved", *self._taken)
             sink.string(name)
-            data: bytes = target.evaluator.to_bytes()  # type: ignore[attr-defined]  # a state
+            data: bytes = target.evaluator.to_bytes()
             sink += (varint(len(data)), data)
         self._put(sink)
         return sealed(self._holder, sink.pieces())
@@ -152,27 +164,25 @@ class Holder(Saveable):
 
     def _display(self) -> tuple[str, Sequence[Table]]:
         parts = [target.evaluator for target in self._targets.values()]
-        tables = [table for part in parts if isinstance(part, Saveable) for table in part._display()[1]]
+        tables = [table for part in parts for table in part._display()[1]]
         return repr(self), tables
 
     def _fresh(self) -> Self:
         """One like it, of copies that have counted nothing."""
-        states: list[tuple[str, Any]] = [(name, target.evaluator) for name, target in self._targets.items()]
-        return self._over({name: state._fresh() for name, state in states}, self._parameters())
+        fresh = {name: target.evaluator._fresh() for name, target in self._targets.items()}
+        return self._over(fresh, self._parameters())
 
     def _differences(self, other: Self) -> list[str]:
         one, two = (dict(each._parameters(), evaluators=[*each._targets]) for each in (self, other))
         pairs = zip(self._targets.values(), other._targets.values(), strict=False)  # of the same names, or these differ
         return parameter_differences(one, two) or [
-            text
-            for mine, theirs in pairs
-            for text in differences(mine.evaluator, theirs.evaluator)  # type: ignore[arg-type]
+            text for mine, theirs in pairs for text in differences(mine.evaluator, theirs.evaluator)
         ]
 
     def _take_over(self, source: Self) -> None:
         with self._guard:
             for name, target in self._targets.items():
-                target.evaluator._take_over(source._targets[name].evaluator)  # type: ignore[attr-defined]  # states
+                target.evaluator._take_over(source._targets[name].evaluator)
             own = {name: value for name, value in source._contents().items() if name != "_targets"}
             self.__dict__.update(own)
 
@@ -188,4 +198,4 @@ class Holder(Saveable):
     def _refuse_unsavable(self) -> None:
         self._strict = True
         for target in self._targets.values():
-            target.evaluator._refuse_unsavable()  # type: ignore[attr-defined]  # states
+            target.evaluator._refuse_unsavable()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.counting import Accumulator
-from streameval.evaluation.guarding import Change, held
+from streameval.evaluation.guarding import held
 from streameval.evaluation.metric import Metric
 from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import parse_spec
@@ -19,7 +18,6 @@ from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Report
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.base import Part
 from streameval.windows.base import Window
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
@@ -31,14 +29,11 @@ _INNER = ("evaluator", "_template", "metric")
 
 
 class Target:
-    """The methods of one evaluator, and the keywords that they take.
+    """One evaluator, and the keywords that its ``update`` takes."""
 
-    ``change`` and ``plain`` are None where it can only count, ``revert`` where it cannot take back what it counted.
-    """
+    __slots__ = ("_mask", "_name", "_t", "_weight", "evaluator", "needs_t", "update")
 
-    __slots__ = ("_mask", "_name", "_t", "_weight", "change", "evaluator", "needs_t", "plain", "revert", "update")
-
-    def __init__(self, evaluator: object, name: str = "evaluator") -> None:
+    def __init__(self, evaluator: Any, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
             kind = evaluator.__name__
             raise InputError(f"{name} must be an object, not the class {kind}; write {kind}()")
@@ -49,7 +44,7 @@ class Target:
                 lacks = f"{name} must have update and get, but {quoted(evaluator)} has no {verb}"
                 raise InputError(f"{lacks}; give an Evaluator, a metric object or a window")
         self.evaluator, self._name = evaluator, type(evaluator).__name__
-        self.update: Callable[..., object] = evaluator.update  # type: ignore[attr-defined]
+        self.update: Callable[..., object] = evaluator.update
         accepted = _keywords(self.update)
         self._weight = next((word for word in ("weight", "w") if word in accepted), None)
         self._mask = "mask" in accepted
@@ -57,10 +52,6 @@ class Target:
         self.needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self.needs_t = evaluator.timed
-        self.change = changing(evaluator)
-        self.plain: Callable[..., list[Part]] | None = self.change and getattr(evaluator, "_prepare_plain", None)
-        revert = getattr(evaluator, "revert", None)
-        self.revert = revert if callable(revert) and not accepted.keys() - _keywords(revert).keys() else None
 
     def refuse_weight(self) -> None:
         """Raise unless the evaluator takes a weight."""
@@ -87,17 +78,6 @@ class Target:
         elif self._t:
             arguments["t"] = t
         return arguments
-
-
-def changing(evaluator: object) -> Callable[..., Change | None] | None:
-    """What reads an example to be counted as ``update`` counts it, which a subclass may have replaced."""
-    return getattr(evaluator, "_change", None) if _changes(type(evaluator)) else None  # type: ignore[arg-type]  # a class has a hash
-
-
-@lru_cache(maxsize=256)
-def _changes(kind: type[Any]) -> bool:
-    counts = next((base for base in kind.__mro__ if "update" in vars(base)), object)
-    return "_change" in vars(counts) or counts.__module__.partition(".")[0] == "streameval"
 
 
 def _keywords(method: Callable[..., object]) -> dict[str, bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,8 +14,7 @@ import numpy as np
 
 from streameval.errors import InputError, MetricError, public, silent
 from streameval.evaluation.core import NUMBERS
-from streameval.evaluation.guarding import Change, Declined, apart, make, reads, rehearse
-from streameval.evaluation.value import Mergeable
+from streameval.evaluation.guarding import Change, Declined, make, reads
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -56,8 +54,8 @@ class Trace(Holder):
     Parameters
     ----------
     evaluators
-        An evaluator, or a mapping name -> evaluator, for example ``{"all": Evaluator(), "last 1000": window}``. Each
-        is used as it is, not copied.
+        An `Evaluator`, a metric object or a window, or a mapping of names to these, for example
+        ``{"all": Evaluator(), "last 1000": window}``. Each is used as it is, not copied.
     every
         Number of examples between two rows.
     metrics
@@ -65,7 +63,7 @@ class Trace(Holder):
 
     Notes
     -----
-    It is saved with its rows and its evaluators; `save` refuses evaluators that are no states of this package.
+    It is saved with its rows and its evaluators.
 
     Examples
     --------
@@ -84,13 +82,28 @@ class Trace(Holder):
         self, evaluators: object, *, every: int = 100, metrics: Iterable[str | MetricSpec] | None = None
     ) -> None:
         check_number("every", every, 1)
-        self._targets = _targets_of(evaluators)
+        self._targets = self._named_targets(evaluators)
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
-        self._shadows: dict[Target, Target] = {}
         self._guard = commit.Guard()
         self._status = commit.Root().cell((0, None))  # how many examples there are, and the time
         self._written: list[_Row] = []
+
+    @classmethod
+    def _named_targets(cls, evaluators: object) -> dict[str, Target]:
+        if not isinstance(evaluators, Mapping):
+            return {"": cls._target(evaluators, "evaluators")}
+        if not evaluators:
+            raise InputError("evaluators is empty; give an evaluator, or a mapping name -> evaluator")
+        targets: dict[str, Target] = {}
+        for name, evaluator in evaluators.items():
+            if not isinstance(name, str) or not name:
+                raise InputError(f"evaluators has the name {quoted(name)}; names are strings that are not empty")
+            for other in (other for other, target in targets.items() if target.evaluator is evaluator):
+                same = f"{quoted(other)} and {quoted(name)} are one object"
+                raise InputError(f"{same}, which would count each example twice")
+            targets[name] = cls._target(evaluator, f"evaluators[{name!r}]")
+        return targets
 
     def update(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -102,11 +115,7 @@ class Trace(Holder):
         """
         plain = mask is None and t is None and type(weight) in NUMBERS and weight == 1
         if not (plain and self._count_plain(y_true, y_pred)):
-            changes, foreign = self._read(y_true, y_pred, weight, mask, t)
-            if foreign:
-                self._count(foreign, changes, (y_true, y_pred), (weight, mask, t))
-            else:
-                make([(self, (t, changes), 1)])
+            make([self._change(y_true, y_pred, weight=weight, mask=mask, t=t)])
         if not self._status.value[0] % self._every:
             self._look()
             with self._guard.reading:
@@ -115,21 +124,16 @@ class Trace(Holder):
     def _look(self) -> None:
         """Let evaluators warn, which they do not where a row is written, as guards are held there."""
         for target in self._targets.values():
-            if isinstance(target.evaluator, Mergeable):
-                target.evaluator._look()
+            target.evaluator._look()
 
     def _count_plain(self, y_true: object, y_pred: object) -> bool:
         """Count an unweighted example that runs no code of the user, if it is one and all evaluators can read it."""
-        guards = [self._guard]
-        for target in self._targets.values():
-            if target.plain is None:
-                return False
-            guards.append(target.evaluator._guard)  # type: ignore[attr-defined]  # one of ours
+        evaluators = self.evaluators.values()
         try:
-            with commit.Guards(guards):
+            with commit.Guards([self._guard, *[one._guard for one in evaluators]]):
                 parts = self._prepare((None, ()))
-                for target in self._targets.values():
-                    parts += target.plain(y_true, y_pred)  # type: ignore[misc]  # it is there
+                for one in evaluators:
+                    parts += one._prepare_plain(y_true, y_pred)
                 commit.Root.commit(parts)
         except Declined:
             return False
@@ -137,25 +141,15 @@ class Trace(Holder):
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
-    ) -> Change | None:
-        """Read one example to be counted; None where some evaluator can only count."""
-        changes, foreign = self._read(y_true, y_pred, weight, mask, t)
-        return None if foreign else (self, (t, changes), 1)
-
-    def _read(
-        self, y_true: object, y_pred: object, weight: object, mask: object, t: object
-    ) -> tuple[list[Change], list[Target]]:
-        """Read one example for every evaluator, and list those that can only count it."""
+    ) -> Change:
+        """Read one example to be counted, for every evaluator."""
         if t is not None:
             check_order(self._status.value[1], t, "t")
-        changes, foreign = list[Change](), list[Target]()
-        for target in self._targets.values():
-            change = target.change and target.change(y_true, y_pred, **target.keywords(weight, mask, t))
-            if change and (not changes or apart(change, changes)):
-                changes.append(change)
-            else:
-                foreign.append(target)
-        return changes, foreign
+        changes = [
+            target.evaluator._change(y_true, y_pred, **target.keywords(weight, mask, t))
+            for target in self._targets.values()
+        ]
+        return self, (t, changes), 1
 
     def _prepare(self, reading: tuple[object, Sequence[Change]], sign: int = 1) -> list[Part]:  # noqa: ARG002
         """Prepare what `_change` read, and that there is one more example; the guards are held until the commit."""
@@ -167,36 +161,6 @@ class Trace(Holder):
         for one, what, times in changes:
             parts += one._prepare(what, times)
         return parts
-
-    def _count(
-        self, foreign: list[Target], changes: list[Change], pair: tuple[object, ...], how: tuple[object, object, object]
-    ) -> None:
-        """Count an example in evaluators that can only count it, then in the others.
-
-        Those that can take an example back come first, so that they do if a later one refuses it; of those that cannot,
-        all but the first have a shadow, a copy that refuses whatever they would refuse.
-        """
-        reversible = [target for target in foreign if target.revert is not None]
-        irreversible = [target for target in foreign if target.revert is None]
-        if self._shadows.keys() != set(irreversible[1:]):
-            self._shadows = {target: Target(copy.deepcopy(target.evaluator)) for target in irreversible[1:]}
-        rehearse(changes)
-        done: list[Target] = []
-        counted = (*reversible, *self._shadows.values(), *irreversible)
-        try:
-            for target in counted:
-                target.update(*pair, **target.keywords(*how))
-                done.append(target)
-            make([(self, (how[2], changes), 1)])
-        except BaseException as error:
-            if irreversible and irreversible[0] in done:  # for good, so ours count as well
-                if len(done) < len(counted):
-                    make([(self, (how[2], changes), 1)])
-            elif len(done) < len(counted) or isinstance(error, Exception):
-                for target in done[: len(reversible)]:
-                    target.evaluator.revert(*pair, **target.keywords(*how))  # type: ignore[attr-defined]
-                self._shadows = {}
-            raise
 
     def record(self) -> None:
         """Record a row now, in place of one recorded after the same number of examples."""
@@ -236,7 +200,7 @@ class Trace(Holder):
         return int(self._status.value[0])
 
     @property
-    def evaluators(self) -> dict[str, object]:
+    def evaluators(self) -> dict[str, Any]:
         """The evaluators by name; a single one has the name ``""``."""
         return {name: target.evaluator for name, target in self._targets.items()}
 
@@ -371,22 +335,6 @@ def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:
         names.put(part, columns)
         put_values(part, packed((*row.values(),)))
         yield b"".join(part.pieces())
-
-
-def _targets_of(evaluators: object) -> dict[str, Target]:
-    if not isinstance(evaluators, Mapping):
-        return {"": Target(evaluators, "evaluators")}
-    if not evaluators:
-        raise InputError("evaluators is empty; give an evaluator, or a mapping name -> evaluator")
-    targets: dict[str, Target] = {}
-    for name, evaluator in evaluators.items():
-        if not isinstance(name, str) or not name:
-            raise InputError(f"evaluators has the name {quoted(name)}; names are strings that are not empty")
-        for other in (other for other, target in targets.items() if target.evaluator is evaluator):
-            same = f"{quoted(other)} and {quoted(name)} are one object"
-            raise InputError(f"{same}, which would count each example twice")
-        targets[name] = Target(evaluator, f"evaluators[{name!r}]")
-    return targets
 
 
 def _names_of(metrics: Iterable[str | MetricSpec]) -> tuple[str, ...]:

@@ -198,14 +198,10 @@ def compacting(feed: Feed) -> se.Evaluator:
 
 
 def collection(feed: Feed) -> river.MetricCollection:
-    made = river.MicroF1() + river.MacroF1() + river.SubsetAccuracy() + river.RiverMetric(se.HammingLoss())
+    made = river.MicroF1() + river.MacroF1() + river.SubsetAccuracy() + river.HammingLoss(label_limit=100)
     for true, scores, _ in FIRST:
         made.update(dict.fromkeys(true, True), {label: score >= 0.5 for label, score in scores.items()}, feed.weight)
     return made
-
-
-def counts_of(member: Any) -> bytes:
-    return (member.metric if isinstance(member, river.RiverMetric) else member.snapshot()).to_bytes()
 
 
 def river_calls(feed: Feed) -> Calls:
@@ -412,7 +408,7 @@ HOLDERS = {
         lambda held: held.metric.to_bytes(),
     ),
     "River's collection": Holder(
-        collection, collection_calls, lambda held: [counts_of(member) for member in held.data]
+        collection, collection_calls, lambda held: [member.snapshot().to_bytes() for member in held.data]
     ),
     "Pending": Holder(pending, pending_calls, state_of_pending),
     "Pending for a time": Holder(lambda feed: pending(feed, max_age=10), pending_calls, state_of_pending),

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from river import metrics as river_metrics
 
 import streameval as se
 from tests.support.effort import cases
@@ -316,27 +315,15 @@ def test_an_interrupted_pair_is_counted_or_waits(call: str, holder: str):
             assert content_of(pending) == after
 
 
-def test_an_interrupted_pair_is_never_counted_twice_by_an_evaluator_that_cannot_tell():
-    for name, make in {"river": river_metrics.multioutput.ExactMatch, "ours": se.F1}.items():
-        waiting(make()).observe(1, {"c": True})
-        pending = waiting(make())
-        executed = interrupted(lambda pending=pending: pending.observe(1, {"c": True}), -1)
-        for hit in chosen(executed, 40 * SHARE, name):
-            seen: list[object] = []
-
-            class Reported(type(make())):
-                def update(self, *inputs, seen=seen, **named):
-                    super().update(*inputs, **named)
-                    seen.append(inputs)
-
-            pending = waiting(Reported())
-            with pytest.raises(Interrupted):
-                interrupted(lambda pending=pending: pending.observe(1, {"c": True}), hit)
-            assert len(seen) + (1 in pending) <= 1
-
-
 def traces(every: int) -> se.Trace:
-    trace = se.Trace({"micro": se.F1(average="micro"), "all": se.Evaluator(["f1_macro"]), "once": Once()}, every=every)
+    trace = se.Trace(
+        {
+            "micro": se.F1(average="micro"),
+            "all": se.Evaluator(["f1_macro"]),
+            "last": se.Rolling(se.Evaluator(["recall_micro"]), 2),
+        },
+        every=every,
+    )
     trace.update({"a"}, {"b"})
     return trace
 
@@ -371,28 +358,11 @@ def test_the_windows_of_an_interrupted_trace_stay_together(fails: bool):
             assert state(trace) == after
 
 
-class Once:
-    """An evaluator that takes nothing back."""
-
-    def __init__(self) -> None:
-        self.inner = se.Evaluator(["recall_micro"])
-
-    def update(self, y_true, y_pred, *, weight=1.0, mask=None):
-        self.inner.update(y_true, y_pred, weight=weight, mask=mask)
-
-    def get(self):
-        return self.inner.get()
-
-    def _change(self, *example, **how):
-        return self.inner._change(*example, **how)
-
-
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("every", [1, 2])
 def test_the_evaluators_of_an_interrupted_trace_stay_together(fails: bool, every: int):
     def state(trace: se.Trace) -> tuple[object, ...]:
-        micro, whole, once = trace.evaluators.values()
-        states = [one.to_bytes() for one in (micro, whole, once.inner)]
+        states = [one.to_bytes() for one in trace.evaluators.values()]
         return (trace.examples, repr(trace.columns()), len(trace), repr(trace.get()), *states)
 
     def run(trace: se.Trace) -> None:

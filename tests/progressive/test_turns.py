@@ -74,7 +74,7 @@ def test_examples_counted_while_another_is_read_have_their_rows(where):
 
 
 @pytest.mark.parametrize("where", [in_thread, in_place])
-@pytest.mark.parametrize("make", [se.F1, river.MicroF1, traced])
+@pytest.mark.parametrize("make", [se.F1, lambda: se.Rolling(se.F1(), 5), traced])
 def test_a_key_that_is_observed_while_its_truth_is_read_is_counted_once(where, make):
     pending = se.Pending(make())
     pending.predict(1, {"a": True})
@@ -83,41 +83,6 @@ def test_a_key_that_is_observed_while_its_truth_is_read_is_counted_once(where, m
     assert getattr(pending.evaluator, "examples", 1) == 1
     assert pending.evaluator.get() in (1.0, {"f1_micro [all]": 1.0, "f1_micro [last]": 1.0})
     assert pending.keys() == []
-
-
-class Foreign:
-    """An evaluator of somebody else, which runs something while it counts."""
-
-    def __init__(self, during: Callable[[], object], *, fails: bool = False) -> None:
-        self.during, self.fails, self.counted = during, fails, 0
-
-    def update(self, y_true, y_pred) -> None:
-        self.during()
-        if self.fails:
-            raise ValueError("refused")
-        self.counted += 1
-
-    def get(self) -> float:
-        return float(self.counted)
-
-
-@pytest.mark.parametrize("where", [in_thread, in_place])
-@pytest.mark.parametrize("fails", [False, True])
-def test_what_a_foreign_evaluator_counts_is_not_counted_by_another_thread(where, fails):
-    def during() -> None:
-        for verb in (lambda: pending.observe(1, {"a"}), lambda: pending.predict(1, {"b"})):
-            with pytest.raises(se.InputError, match="waits under key 1"):
-                verb()
-
-    pending = se.Pending(Foreign(where(during), fails=fails))
-    for key in (0, 1, 2):
-        pending.predict(key, {"a"})
-    if fails:
-        with pytest.raises(ValueError, match="refused"):
-            pending.observe(1, {"a"})
-    else:
-        pending.observe(1, {"a"})
-    assert (pending.keys(), pending.evaluator.counted) == (([0, 1, 2], 0) if fails else ([0, 2], 1))
 
 
 @pytest.mark.parametrize("verb", ["merge", "update"])
@@ -130,27 +95,6 @@ def test_a_member_that_leaves_while_an_example_is_read_counts_it_as_well(verb: s
     assert [member.snapshot().examples for member in both] == [2, 1]
     both.update({"a": True}, {"a": True})
     assert [member.snapshot().examples for member in both] == [3, 2]
-
-
-@pytest.mark.parametrize("weight", [1.0, 0.5])
-def test_an_object_that_is_in_a_collection_twice_counts_each_time(weight: float):
-    counts, twice = se.Evaluator(["f1_micro"]), se.Evaluator(["f1_micro"])
-    collected = river.MetricCollection([river.RiverMetric(counts), river.RiverMetric(counts)])
-    for y_true in ({"a": True}, {"b": True}):
-        collected.update(y_true, {"a": True}, weight)
-        for _ in range(2):
-            twice.update(y_true, {"a": True}, weight=weight)
-    assert counts == twice
-    collected.revert({"b": True}, {"a": True}, weight)
-    counts.revert({"a": True}, {"a": True}, weight=weight)
-    before = counts.to_bytes()
-    with pytest.raises(se.RevertError):  # of which there is only one
-        collected.revert({"a": True}, {"a": True}, weight)
-    assert counts.to_bytes() == before
-    trace = se.Trace({"counts": counts, "again": river.RiverMetric(counts)}, every=1)
-    examples, total = counts.examples, counts.weight
-    trace.update({"a": True}, {"a": True}, weight=weight)
-    assert (counts.examples, counts.weight) == (examples + 2, total + 2 * weight)
 
 
 @pytest.mark.parametrize("where", [in_thread, in_place])

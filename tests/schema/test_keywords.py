@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -54,17 +54,12 @@ def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], mes
 
 
 def test_an_error_within_a_call_stays_what_it_is():
-    class Odd:
-        def update(self, y_true: object, y_pred: object) -> None:
-            raise TypeError("no update today")
+    class Odd(set):
+        def __iter__(self) -> Iterator[str]:
+            raise TypeError("no labels today")
 
-        def get(self) -> float:
-            return 0.0
-
-    waiting = se.Pending(Odd())
-    waiting.predict(1, {"a"})
-    with pytest.raises(TypeError, match="no update today"):
-        waiting.observe(1, {"a"})
+    with pytest.raises(TypeError, match="no labels today"):
+        se.Pending(se.F1()).predict(1, Odd("a"))
 
 
 @pytest.mark.parametrize("verb", ["merge", "unmerge"])

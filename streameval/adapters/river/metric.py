@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 from river.base import Estimator, MultiLabelClassifier
 from river.compose import Pipeline
@@ -16,31 +16,19 @@ from river.metrics.multioutput.base import MultiOutputMetric
 from streameval.errors import InputError, MergeError, MetricError, silent
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.guarding import (
-    Change,
-    Declined,
-    apart,
-    changes,
-    check_notes,
-    forget_gone,
-    is_gone,
-    make,
-    merge_notes,
-    rehearse,
-)
+from streameval.evaluation.guarding import Change, Declined, make
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import MetricInfo, build_spec
 from streameval.metrics.spec import Average, MetricSpec
-from streameval.progressive.target import all_read_scores, changing
+from streameval.progressive.target import all_read_scores
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.base import Part
 
 Row: TypeAlias = Mapping[Label, Any]
 Answer = TypeVar("Answer")
-_Parts: TypeAlias = tuple[list[Evaluator], list[MultiOutputMetric], list[MultiOutputMetric]]
-"""What counts in a collection: counts that members share, members that count on their own; and all members."""
+_Parts: TypeAlias = tuple[list[Evaluator], list[MultiOutputMetric]]
+"""What counts in a collection, which its members share; and the members."""
 
 
 class MultiLabelMetric(MultiOutputMetric):
@@ -82,46 +70,15 @@ class MultiLabelMetric(MultiOutputMetric):
         """Take one example back, with the arguments that `update` received; a window takes none back."""
         call_update(self._own_counts(-1).revert, y_true, y_pred, w)
 
-    def _change(self, y_true: Row, y_pred: Row, w: float = 1.0, sign: int = 1) -> Change | None:
-        """Read one example to be counted, or taken back with sign -1."""
-        change = changing(self._own_counts(sign))
-        return None if change is None else call_update(_signed(change, sign), y_true, y_pred, w)
-
     def _own_counts(self, sign: int = 1) -> Any:
         """What this metric counts with, about to count an example or, with sign -1, to take one back."""
         raise NotImplementedError
 
-    def __add__(self, other: object) -> MetricCollection:
+    def __add__(self, other: object) -> Metrics:
         return _collected(self, other)
 
-    def __radd__(self, other: object) -> MetricCollection:
+    def __radd__(self, other: object) -> Metrics:
         return _collected(other, self)
-
-
-class Combinable(MultiLabelMetric):
-    """What can be merged."""
-
-    def merge(self, other: Self) -> None:
-        """Add all that another object of this class has counted. It stays as it is.
-
-        `MergeError` if it is of another class or configuration, or has a metric of River; nothing has changed then.
-        """
-        self._combine(other, "merge")
-
-    def unmerge(self, other: Self) -> None:
-        """Take out all that another object of this class has counted: the exact inverse of `merge`. It stays as it is.
-
-        `MergeError` as there, `RevertError` if the counts show that it was not merged; nothing has changed then.
-        """
-        self._combine(other, "unmerge")
-
-    def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
-        raise NotImplementedError
-
-    def __sub__(self, other: Self) -> Self:
-        less = copy.copy(self)
-        less.unmerge(other)
-        return less
 
 
 class Sharing:
@@ -134,7 +91,7 @@ class Sharing:
         return Sharing, ()  # with a guard of its own
 
 
-class CountedMetric(Combinable):
+class CountedMetric(MultiLabelMetric):
     """A metric of the catalogue with its average. Not used directly: see its subclasses, such as `MicroF1`."""
 
     _entry: ClassVar[MetricInfo]
@@ -180,9 +137,26 @@ class CountedMetric(Combinable):
         """The value so far; a fresh object answers too."""
         return cast("float", self._counts.get(self._spec))
 
-    def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
-        self._check_metric(other, verb)
-        getattr(self._own_counts(), verb)(other._counts)
+    def merge(self, other: Self) -> None:
+        """Add all that another object of this class has counted. It stays as it is.
+
+        `MergeError` if it is of another class or configuration; nothing has changed then.
+        """
+        self._check_metric(other, "merge")
+        self._own_counts().merge(other._counts)
+
+    def unmerge(self, other: Self) -> None:
+        """Take out all that another object of this class has counted: the exact inverse of `merge`. It stays as it is.
+
+        `MergeError` as there, `RevertError` if the counts show that it was not merged; nothing has changed then.
+        """
+        self._check_metric(other, "unmerge")
+        self._own_counts().unmerge(other._counts)
+
+    def __sub__(self, other: Self) -> Self:
+        less = copy.copy(self)
+        less.unmerge(other)
+        return less
 
     def _check_metric(self, other: object, verb: str) -> None:
         if not isinstance(other, CountedMetric) or other._spec != self._spec:
@@ -222,12 +196,12 @@ def _copied(value: object) -> object:
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes | AbstractSet) else value
 
 
-class MetricCollection(Combinable, Metrics):
-    """A collection of multi-label metrics, as River's ``metrics.base.Metrics``, in which ours share their counts.
+class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a sum may be a list of River's
+    """A collection of metrics of this package, as River's ``metrics.base.Metrics``, which share their counts.
 
-    Metrics of ours with equal labels, threshold and counts count together, so twenty cost about as much as one. The
-    members are copies: what was passed in stays as it is. A member that is updated by itself goes on by itself.
-    River's own metrics, and a `RiverMetric`, may be among them; these are not copied and count on their own.
+    Metrics with equal labels, threshold and counts count together, so twenty cost about as much as one. The members are
+    copies: what was passed in stays as it is. A member that is updated by itself goes on by itself. With metrics of
+    River, or a `RiverMetric`, use ``metrics.base.Metrics``, in which each counts by itself.
 
     Parameters
     ----------
@@ -247,26 +221,23 @@ class MetricCollection(Combinable, Metrics):
     SubsetAccuracy: 0.00%
     """
 
-    def __init__(self, metrics: Iterable[MultiOutputMetric], str_sep: str = "\n") -> None:
+    def __init__(self, metrics: Iterable[CountedMetric], str_sep: str = "\n") -> None:
         self._sharing = Sharing()
         shared: list[Evaluator] = []
-        members: list[MultiOutputMetric] = []
+        members: list[CountedMetric] = []
         for member in metrics:
-            if isinstance(member, type) or not callable(getattr(member, "update", None)):
-                raise MetricError(f"metrics holds {quoted(member)}, which is no metric object; write [MicroF1(), ...]")
-            if isinstance(member, CountedMetric):
-                counts = next((known for known in shared if known == member._counts), None)
-                if counts is None:
-                    counts = member.snapshot()
-                    shared.append(counts)
-                member = member._share_counts(counts, self._sharing)
-            members.append(member)
+            _check_member(member)
+            counts = next((known for known in shared if known == member._counts), None)
+            if counts is None:
+                counts = member.snapshot()
+                shared.append(counts)
+            members.append(member._share_counts(counts, self._sharing))
         Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]
-        self._parts: _Parts = [], [], []
+        self._parts: _Parts = [], []
         self._complete()
 
     @property
-    def metrics(self) -> list[MultiOutputMetric]:
+    def metrics(self) -> list[CountedMetric]:
         """The members, under the name of the parameter, as River reads it."""
         return self.data
 
@@ -276,62 +247,37 @@ class MetricCollection(Combinable, Metrics):
 
     def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Count one example of weight ``w`` in every metric, or in none if one of them raises."""
-        self._each("update", "revert", y_true, y_pred, w)
+        self._count(y_true, y_pred, w, 1)
 
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Take one example back from every metric, or from none if one of them raises."""
-        self._each("revert", "update", y_true, y_pred, w)
+        self._count(y_true, y_pred, w, -1)
 
-    def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
-        sign, parts = 1 if verb == "update" else -1, self._parts
-        if type(w) in NUMBERS and w == 1 and not parts[1]:
-            counts, sharing = parts[0], self._sharing
+    def _count(self, y_true: Row, y_pred: Row, w: float, sign: int) -> None:
+        if type(w) in NUMBERS and w == 1:
+            (counts, _), sharing = parts, _ = self._parts, self._sharing
             if len(counts) != 1:
                 if self._count_plain(parts, y_true, y_pred, sign):
-                    return
+                    return None
             else:  # as in `Accumulator.update`: the common case in as few steps as can be
                 with sharing.guard:
-                    counted = sharing.is_complete and parts is self._parts and parts[2] == self.data
-                    counted = counted and counts[0]._core.fast_count(y_true, y_pred, sign)
+                    counted = self._is_complete(parts) and counts[0]._core.fast_count(y_true, y_pred, sign)
                 if counted:
                     if sign < 0:
                         counts[0]._spend(1)
-                    return
+                    return None
         while True:
-            parts = counts, members, _ = self._complete()
+            counts, _ = parts = self._complete()
             changes: list[Change] = [call_update(_signed(one._change, sign), y_true, y_pred, w) for one in counts]
-            theirs: list[MultiOutputMetric] = []
-            for member in members:
-                change = changing(member)
-                read = None if change is None else change(y_true, y_pred, w, sign)
-                if read and apart(read, changes):
-                    changes.append(read)
-                else:
-                    theirs.append(member)
-            if theirs:
-                rehearse(changes)
-            done: list[MultiOutputMetric] = []
-            try:
-                for member in theirs:
-                    getattr(member, verb)(y_true, y_pred, w)
-                    done.append(member)
-                with self._guard:
-                    if self._is_complete(parts):
-                        make(changes)
-                        return
-            except BaseException as error:
-                if len(done) < len(theirs) or isinstance(error, Exception):
-                    for member in done:
-                        getattr(member, undo)(y_true, y_pred, w)
-                raise
-            for member in done:
-                getattr(member, undo)(y_true, y_pred, w)
+            with self._guard:
+                if self._is_complete(parts):
+                    return make(changes)
 
     def _count_plain(self, parts: _Parts, y_true: Row, y_pred: Row, sign: int) -> bool:
-        """Count, or take back, an example that runs no code of the user, where all members are ours; whether it is."""
-        counts = parts[0]
+        """Count, or take back, an example that runs no code of the user; whether it is."""
+        counts, _ = parts
         try:
-            with commit.Guards([self._sharing.guard, *[one._guard for one in counts]]):
+            with commit.Guards([self._guard, *[one._guard for one in counts]]):
                 done = self._is_complete(parts)
                 if done:
                     commit.Root.commit([one._prepare_plain(y_true, y_pred, sign)[0] for one in counts])
@@ -344,7 +290,7 @@ class MetricCollection(Combinable, Metrics):
 
     def _is_complete(self, parts: _Parts) -> bool:
         """Whether what counts is what was listed; the guard is held."""
-        return self._sharing.is_complete and parts is self._parts and parts[2] == self.data
+        return self._sharing.is_complete and parts is self._parts and parts[1] == self.data
 
     def _complete(self) -> _Parts:
         """List what counts, once; members that have left or came from another collection go on by themselves."""
@@ -353,72 +299,19 @@ class MetricCollection(Combinable, Metrics):
             return parts
         data = list(self.data)
         present = set(map(id, data))
-        for member in (*parts[2], *data):
-            if isinstance(member, CountedMetric) and (member._sharing is self._sharing) != (id(member) in present):
+        for member in (*parts[1], *data):
+            _check_member(member)
+            if (member._sharing is self._sharing) != (id(member) in present):
                 member._own_counts()
         with self._guard:
-            counted = [member._counts for member in data if isinstance(member, CountedMetric)]
-            foreign = [member for member in data if not isinstance(member, CountedMetric)]
-            counts, members = {id(one): one for one in counted}, {id(one): one for one in foreign}
-            self._parts, self._sharing.is_complete = (list(counts.values()), list(members.values()), data), True
+            counts = {id(member._counts): member._counts for member in data}
+            self._parts, self._sharing.is_complete = (list(counts.values()), data), True
             return self._parts
-
-    def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
-        if type(other) is not type(self) or len(other.data) != len(self.data):
-            differing = "the metrics of the two collections differ"
-            raise MergeError(f"cannot {verb}: {differing}; construct both with the same configuration")
-        theirs, combined = copy.deepcopy(other), None
-        while combined is None:
-            combined = self._combine_all(theirs, verb, self._complete())
-        if verb == "unmerge":
-            for counts in combined:
-                counts._spend(1 + len(counts.labels))
-
-    @changes
-    def _combine_all(self, other: Self, verb: Literal["merge", "unmerge"], parts: _Parts) -> list[Evaluator] | None:
-        """Combine each count with the other's, which nobody else has, unless what counts is not what was listed."""
-        if not self._is_complete(parts):
-            return None
-        combined: dict[tuple[int, int], Evaluator] = {}
-        pairs: list[tuple[CountedMetric, Evaluator]] = []
-        merges: list[tuple[Evaluator, Evaluator]] = []
-        for mine, theirs in zip(self.data, other.data, strict=True):
-            if not isinstance(mine, CountedMetric):
-                raise MergeError(f"cannot {verb}: {type(mine).__name__} has no {verb}; collect it elsewhere")
-            mine._check_metric(theirs, verb)
-            counts, key = mine._counts, (id(mine._counts), id(theirs._counts))
-            if key not in combined:
-                if any(known is counts for known in combined.values()):  # counted the same so far, and part now
-                    counts = counts.copy()
-                combined[key] = counts
-                counts._check_compatible(theirs._counts, verb)
-                merges.append((counts, theirs._counts))
-            pairs.append((mine, combined[key]))
-        for counts, _ in merges:
-            forget_gone(counts)
-        with commit.Guards([counts._guard for counts, _ in merges]):
-            joined = [
-                (counts._guard, added._guard) for counts, added in merges if verb == "merge" and not is_gone(added)
-            ]
-            for guards in joined:
-                check_notes(*guards)
-            prepared: list[Part] = []
-            for counts, added in merges:
-                prepare = counts._prepare_merge if verb == "merge" else counts._core.states.prepare_unmerge
-                prepared += prepare(added._core.states)
-            commit.Root.commit(prepared)
-            for guards in joined:
-                merge_notes(*guards)
-        for mine, counts in pairs:
-            if mine._counts is not counts:
-                self._sharing.is_complete, mine._counts = False, counts
-        return list(combined.values())
 
     def get(self) -> list[Any]:  # type: ignore[override]  # as that of River's
         """The values of all metrics, in their order."""
         for member in self.data:
-            if isinstance(member, CountedMetric):
-                member._counts._look()
+            member._counts._look()
         with self._guard.reading:
             return [member.get() for member in self.data]
 
@@ -428,11 +321,10 @@ class MetricCollection(Combinable, Metrics):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether the metrics were built to read scores, not asking River's; `InputError` if only some were."""
+        """Whether the metrics were built to read scores; `InputError` if only some were."""
         kinds: dict[bool, list[str]] = {}
         for member in self.data:
-            if isinstance(member, MultiLabelMetric):
-                kinds.setdefault(member.reads_scores, []).append(type(member).__name__)
+            kinds.setdefault(member.reads_scores, []).append(type(member).__name__)
         return all_read_scores({", ".join(dict.fromkeys(names)): reads for reads, names in kinds.items()})
 
     def clone(self, *_: object, **__: object) -> Self:
@@ -452,14 +344,21 @@ class MetricCollection(Combinable, Metrics):
         return copy.deepcopy(self).__dict__
 
 
-def _collected(*parts: object) -> MetricCollection:
-    members: list[MultiOutputMetric] = []
-    for part in parts:
-        for member in part if isinstance(part, Metrics) else [part]:
-            if not isinstance(member, MultiOutputMetric):
-                raise MetricError(f"{type(member).__name__} is no multi-label metric; evaluate it on its own")
-            members.append(member)
-    return MetricCollection(members)
+def _check_member(member: object) -> None:
+    if not isinstance(member, CountedMetric):
+        advice = "write [MicroF1(), ...], and collect other metrics in river.metrics.base.Metrics"
+        raise MetricError(f"metrics holds {quoted(member)}, which is no metric of this package; {advice}")
+
+
+def _collected(*parts: object) -> Metrics:
+    """All metrics in a collection, which is River's own if others than ours are among them."""
+    members: list[Any] = [member for part in parts for member in (part if isinstance(part, Metrics) else [part])]
+    for member in members:
+        if not isinstance(member, MultiOutputMetric):
+            raise MetricError(f"{type(member).__name__} is no multi-label metric; evaluate it on its own")
+    if all(isinstance(member, CountedMetric) for member in members):
+        return MetricCollection(members)
+    return Metrics([copy.copy(member) if isinstance(member, CountedMetric) else member for member in members])  # type: ignore[no-untyped-call]
 
 
 def _signed(prepare: Callable[..., Answer], sign: int) -> Callable[..., Answer]:
