@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from streameval.errors import InputError, MetricError
+from streameval.errors import InputError
 from streameval.evaluation.core import NUMBERS
-from streameval.evaluation.counting import Accumulator
-from streameval.evaluation.guarding import held
-from streameval.evaluation.metric import Metric
-from streameval.metrics.bounds import Bounds
-from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.report.model import Report
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
-Item: TypeAlias = tuple[str, Label | None, float, Bounds | None]
-"""The name of a metric, the label where it has a value for each, the value, and its bounds."""
 
 _INNER = ("evaluator", "_template", "metric")
 """Where the counting object lies within the object passed in."""
@@ -112,59 +103,18 @@ def all_read_scores(kinds: Mapping[str, bool]) -> bool:
     return any(kinds.values())
 
 
-def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
-    """What an evaluator answers now, by name, as a copy; of ``metrics`` only those that it can answer."""
-    spec, values = _spec_of(evaluator), dict[str, float | dict[Label, float]]()
-    if metrics is not None and spec is None and "metric" in inspect.signature(evaluator.get).parameters:
-        with held(*_guarded(evaluator)):
-            for metric in metrics:
-                with suppress(MetricError):  # another evaluator may know it
-                    values[metric] = evaluator.get(metric)
-        return _independent(values)
-    answer = evaluator.get()
-    if isinstance(answer, Mapping) and spec is None:
-        values = {str(name): value for name, value in answer.items()}
-    elif isinstance(answer, list | tuple):  # River's collection of metrics answers in their order
+def values_of(evaluator: Any) -> Values:
+    """What an evaluator answers now, by name, as a copy."""
+    spec, answer = _spec_of(evaluator), evaluator.get()
+    if isinstance(answer, list | tuple):  # River's collection of metrics answers in their order
         names = [type(metric).__name__ for metric in evaluator]
-        values = {
+        answer = {
             name if names.count(name) == 1 else f"{name} {place}": value
             for place, (name, value) in enumerate(zip(names, answer, strict=True))
         }
-    else:
-        values = {type(evaluator).__name__ if spec is None else spec.key: answer}
-    return _independent(values if metrics is None else {name: values[name] for name in metrics if name in values})
-
-
-def items_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Iterator[Item]:
-    """The same one by one, with bounds where binned scores leave some."""
-    with held(*_guarded(evaluator)):
-        current = evaluator._current() if isinstance(evaluator, Window) else evaluator
-        if not (_guarded(evaluator) and _guarded(current) and isinstance(current, Accumulator)):
-            for name, value in values_of(evaluator, metrics).items():
-                each = value.items() if isinstance(value, Mapping) else [(None, value)]
-                yield from ((name, label, float(one), None) for label, one in each)
-            return
-        report, specs = Report(current._views()), list(current._specs)
-        if metrics is not None:  # another evaluator may know those that this one cannot answer
-            answered = [spec.key for spec in specs] if isinstance(current, Metric) else metrics
-            specs = []
-            for name in metrics:
-                with suppress(MetricError):
-                    specs += [parse_spec(name)] if name in answered else []
-        for item in report.values(specs):
-            if item.error is not None and metrics is None:
-                raise item.error
-            for label, one in item.by_label.items() if item.error is None else ():
-                yield item.spec.key, label, float(one), item.bounds.get(label)
-
-
-def _guarded(evaluator: object) -> list[object]:
-    """The evaluator, if its methods are ours, so that it may be held where they are called."""
-    return [evaluator] * (type(evaluator).__module__.partition(".")[0] == "streameval")
-
-
-def _independent(values: Values) -> Values:
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+    elif spec is not None or not isinstance(answer, Mapping):
+        answer = {type(evaluator).__name__ if spec is None else spec.key: answer}
+    return {str(name): dict(value) if isinstance(value, Mapping) else value for name, value in answer.items()}
 
 
 def _spec_of(evaluator: object) -> MetricSpec | None:

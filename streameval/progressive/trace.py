@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, MetricError, public, silent
+from streameval.errors import InputError, MetricError, public
 from streameval.evaluation.core import NUMBERS
-from streameval.evaluation.guarding import Change, Declined, make, reads
+from streameval.evaluation.guarding import Change, Declined, held, make, reads
+from streameval.evaluation.metric import Metric
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -24,17 +24,16 @@ from streameval.progressive.target import (
     Values,
     all_read_scores,
     check_order,
-    items_of,
     reads_scores,
-    values_of,
 )
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.lines import Key, Line, column_of
-from streameval.report.model import Table
+from streameval.report.model import MetricValue, Report, Table
 from streameval.schema.keywords import explained
 from streameval.schema.labels import ascending
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
+from streameval.windows.base import Window
 from streameval.wire.envelope import TRACE
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import SPAN, TUPLE, Names, packed, put_value, put_values, take_value, take_values
@@ -180,13 +179,13 @@ class Trace(Holder):
 
     def _row(self) -> _Row:
         row: dict[tuple[Any, ...], float] = {}
-        for name, target in self._targets.items():
-            with silent():
-                items = list(items_of(target.evaluator, self._metrics))
-            for metric, label, value, bounds in items:
-                row[metric, name, label] = value
-                if bounds is not None and not bounds.exact:
-                    row |= {(metric, name, label, side): getattr(bounds, side) for side in _SIDES}
+        for name, evaluator in self.evaluators.items():
+            for item in _values_of(evaluator, self._metrics):
+                for label, value in item.by_label.items():
+                    key, bounds = (item.spec.key, name, label), item.bounds.get(label)
+                    row[key] = float(value)
+                    if bounds is not None and not bounds.exact:
+                        row |= {(*key, side): getattr(bounds, side) for side in _SIDES}
         return *self._status.value, row
 
     @property
@@ -213,9 +212,9 @@ class Trace(Holder):
     def get(self) -> Values:
         """The values now, by name, with the evaluator's name in brackets where it has one."""
         return {
-            column_of((metric, name, None)): value
-            for name, target in self._targets.items()
-            for metric, value in values_of(target.evaluator, self._metrics).items()
+            column_of((item.spec.key, name, None)): item.value
+            for name, evaluator in self.evaluators.items()
+            for item in _values_of(evaluator, self._metrics)
         }
 
     @reads
@@ -337,23 +336,28 @@ def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:
         yield b"".join(part.pieces())
 
 
+def _values_of(evaluator: Any, metrics: tuple[str, ...] | None) -> list[MetricValue]:
+    """What an evaluator answers now: all that it was constructed with, or those of ``metrics`` that it can answer."""
+    with held(evaluator):
+        current = evaluator._current() if isinstance(evaluator, Window) else evaluator
+        report, specs = Report(current._views()), list[MetricSpec](current._specs)
+        if metrics is None:
+            return report.values(specs, strict=True)
+        if not isinstance(current, Metric):
+            specs = [*map(parse_spec, metrics)]
+        return [item for item in report.values(specs) if item.error is None and item.spec.key in metrics]
+
+
 def _names_of(metrics: Iterable[str | MetricSpec]) -> tuple[str, ...]:
-    """The names under which values come. Those that are no metrics of ours may be another library's."""
     if isinstance(metrics, str | MetricSpec):
         raise MetricError(f"metrics must be a list, not {quoted(metrics)}; write [{quoted(metrics)}]")
-    names = list[str]()
-    for name in map(str, metrics):
-        with suppress(MetricError):
-            name = parse_spec(name).key
-        names.append(name)
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(parse_spec(str(metric)).key for metric in metrics))
 
 
 def _checked_metrics(metrics: Iterable[str | MetricSpec], targets: dict[str, Target]) -> tuple[str, ...]:
     names = _names_of(metrics)
-    answered = {name for target in targets.values() for name in values_of(target.evaluator, names)}
+    answered = {item.spec.key for target in targets.values() for item in _values_of(target.evaluator, names)}
     for name in names:
         if name not in answered:
-            parse_spec(name)  # names the nearest metric, if there is none of this name
             raise MetricError(f"{name} cannot be had from any of the evaluators; leave it out, or give an Evaluator")
     return names

@@ -255,6 +255,7 @@ CONTRADICTIONS = {
     "a column that is none": lambda: traced(lambda one: one._written[0][2].update({"f1": 1.0})),
     "a value that is none": lambda: traced(lambda one: one._written[0][2].update({("f1_macro", "one", None): True})),
     "metrics that are none": lambda: traced(lambda one: setattr(one, "_metrics", 5)),
+    "a metric of nobody": lambda: traced(lambda one: setattr(one, "_metrics", ("f9_micro",))),
     "metrics twice": lambda: traced(lambda one: setattr(one, "_metrics", ("f1_macro", "f1"))),
 }
 

@@ -9,7 +9,6 @@ import pickle
 import random
 import subprocess
 import sys
-import threading
 
 import matplotlib as mpl
 import numpy as np
@@ -432,18 +431,3 @@ def test_columns_need_no_other_library():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "{'examples': [1], 'f1_macro': [1.0]}\n"
-
-
-@pytest.mark.parametrize("chosen", [None, ["f1_micro"]])
-def test_an_evaluator_of_the_user_is_not_held_while_it_answers(chosen: list[str] | None):
-    class Own(se.Evaluator):
-        def get(self, metric: object = None) -> object:
-            other = threading.Thread(target=self.update, args=({"a"}, {"a"}), daemon=True)
-            other.start()
-            other.join(10)
-            assert not other.is_alive()
-            return 1.0 if chosen else {"f1_micro": 1.0}
-
-    trace = se.Trace(Own(["f1_micro"]), metrics=chosen)
-    trace.record()
-    assert trace.columns() == {"examples": [0], "f1_micro": [1.0]}
