@@ -13,7 +13,6 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import (
-    arrow_of_polars,
     bits_of_columns,
     booleans_of_arrow,
     lists_of_arrow,
@@ -331,7 +330,7 @@ def _polars(series: Any, argument: Argument) -> Source:
     if str(getattr(series, "dtype", "")) == "Object":  # of which Arrow knows addresses
         return examples_of(series.to_list(), argument)
     with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
-        return _arrow(arrow_of_polars(series), argument)
+        return _arrow(series.to_arrow(), argument)
     return examples_of(series.to_list(), argument)
 
 

@@ -6,7 +6,7 @@ import glob
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import SequenceMatcher
 from functools import partial
@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError
-from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table
 from streameval.tabular.columns import Columns
@@ -39,10 +38,9 @@ _NAMES = (".parquet", ".pq", ".arrow", ".feather")  # of files that are no text
 
 
 class Source(NamedTuple):
-    """Blocks of rows, how many rows they have if it is known beforehand, and what their columns are."""
+    """Blocks of rows, and what their columns are if it is known beforehand."""
 
     blocks: Iterator[Block]
-    rows: Callable[[], int | None] = lambda: None
     schema: Any = None
 
 
@@ -97,30 +95,30 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         files = _parquet_files(source)
         scans = (_blocks(_parquet_batches(file, schema, columns, size), file.path) for file in files)
         batches = chain.from_iterable(scans) if files else _blocks(source.to_batches(schema.names, batch_size=size))
-        return Source(batches, source.count_rows, schema)
+        return Source(batches, schema)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         chosen = source.select(columns.check_names(source.schema.names))
-        return Source(_blocks(chosen.to_batches(max_chunksize=size)), lambda: source.num_rows, chosen.schema)
+        return Source(_blocks(chosen.to_batches(max_chunksize=size)), chosen.schema)
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         columns.check_names(list(source.columns))
         starts = range(0, len(source), size) or (0,)
-        return Source(_blocks(source.iloc[start : start + size] for start in starts), lambda: len(source))
+        return Source(_blocks(source.iloc[start : start + size] for start in starts))
     if hasattr(source, "collect_schema") and hasattr(source, "collect"):
         return _polars(source, columns, size)
     if hasattr(source, "to_arrow_reader") or hasattr(source, "fetch_arrow_reader"):  # DuckDB
         names = columns.check_names(source.columns)
         chosen = source.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         reader = (chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader)(size)
-        return Source(_blocks(reader), schema=reader.schema)
+        return Source(_blocks(reader), reader.schema)
     if hasattr(source, "with_format") and hasattr(source, "iter") and hasattr(source, "column_names"):  # Hugging Face
         chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
         return Source(_blocks(chosen.iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
         source = pa.RecordBatchReader.from_stream(source)
     if isinstance(source, pa.RecordBatchReader):
-        return Source(_blocks(_cut(source, size)), schema=source.schema)
+        return Source(_blocks(_cut(source, size)), source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return Source(_blocks(blocks_of(source)))
     raise InputError(f"source must be a path, a table, a query or an iterable of rows or batches, not {quoted(source)}")
@@ -155,17 +153,17 @@ def _uncut(tables: Iterable[Any]) -> Iterator[Any]:
 
 def _polars(frame: Any, columns: Columns, size: int) -> Source:
     chosen = frame.select(columns.check_names(frame.collect_schema().names()))
-    schema = arrow_of_polars(chosen.head(0).collect()).schema
+    schema = chosen.head(0).collect().to_arrow().schema
     if not hasattr(chosen, "collect_batches"):
-        table = arrow_of_polars(chosen.collect(engine="streaming"))
-        return Source(_blocks(table.to_batches(max_chunksize=size)), lambda: table.num_rows, schema)
+        table = chosen.collect(engine="streaming").to_arrow()
+        return Source(_blocks(table.to_batches(max_chunksize=size)), schema)
     parts = chosen.collect_batches(chunk_size=size, maintain_order=False)
-    return Source(_blocks(_uncut(map(arrow_of_polars, parts))), schema=schema)
+    return Source(_blocks(_uncut(part.to_arrow() for part in parts)), schema)
 
 
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
     """The rows of files; where the types of columns differ among files, each is read with its own."""
-    datasets, blocks = list[Any](), list[Iterator[Block]]()
+    schemas, blocks = list[Any](), list[Iterator[Block]]()
     for path, place in [(each, match) for each in paths for match in matches_of(each)]:
         # Folders that a pattern or a folder stands for may say columns, such as region=eu.
         base = Path(_MAGIC.split(os.fspath(path), maxsplit=1)[0] + "?").parent if Path(path) != place else place
@@ -181,13 +179,13 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
             import pyarrow.dataset as ds  # imported late, since it imports pandas
 
             with _intact(files[0]):
-                datasets.append(ds.dataset(files, format=name, **hive))
-            blocks += [_scanned(*scan, columns, size) for scan in _scans(datasets[-1], columns)]
-    if not datasets:
+                dataset = ds.dataset(files, format=name, **hive)
+            schemas.append(dataset.schema)
+            blocks += [_scanned(*scan, columns, size) for scan in _scans(dataset, columns)]
+    if not schemas:
         return Source(chain.from_iterable(blocks))
-    known = datasets[0].schema
-    schema = pa.schema([known.field(name) for name in columns.check_names(known.names)])
-    return Source(chain.from_iterable(blocks), lambda: sum(dataset.count_rows() for dataset in datasets), schema)
+    schema = pa.schema([schemas[0].field(name) for name in columns.check_names(schemas[0].names)])
+    return Source(chain.from_iterable(blocks), schema)
 
 
 @contextmanager
