@@ -70,19 +70,15 @@ def alarms() -> se.Evaluator:
 
 def alarm_roc() -> Figure:
     ev, fig = alarms(), figure(4.6, 4.8)
-    note = f"area {ev.get('roc_auc_macro'):.2f}"
-    curve = plots.Curve.of("alarm", ev.roc_curve("alarm"), note)
-    plots.plot_roc_curve([curve], ax=fig.subplots(), title="ROC looks good")
+    curves = {f"alarm  area {ev.get('roc_auc_macro'):.2f}": ev.roc_curve("alarm")}
+    plots.plot_roc_curve(curves, ax=fig.subplots(), title="ROC looks good")
     return fig
 
 
 def alarm_precision() -> Figure:
     ev, fig = alarms(), figure(4.6, 4.8)
-    note = f"average precision {ev.get('average_precision_macro'):.2f}"
-    curve = plots.Curve.of("alarm", ev.precision_recall_curve("alarm"), note)
-    plots.plot_precision_recall_curve(
-        [curve], prevalence=0.01, ax=fig.subplots(), title="Precision tells what it costs"
-    )
+    curves = {f"alarm  average precision {ev.get('average_precision_macro'):.2f}": ev.precision_recall_curve("alarm")}
+    plots.plot_precision_recall_curve(curves, prevalence=0.01, ax=fig.subplots(), title="Precision tells what it costs")
     return fig
 
 

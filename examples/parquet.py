@@ -31,7 +31,7 @@ def write(folder: Path, files: int, rows: int) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         write(Path(name), files=4, rows=5_000)
-        counts = se.evaluate_table(f"{name}/*.parquet", actual="actual", predicted="predicted", progress=True)
+        counts = se.evaluate_table(f"{name}/*.parquet", actual="actual", predicted="predicted")
         print(counts.report(max_labels=5))
         print()
         print(

@@ -96,10 +96,9 @@ _PHRASES = {
     r"np\.asarray\(rows?\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
     r", or declare the labels.*": "",  # with an argument that is no option
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
-    r"\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=\.\.\.": r"--\1",
-    r"""\b(null|rows|sep|labels|unknown|threshold|label_limit|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
-    r"\b(?<!-)(label_limit|sep|zero_division) (?=is|must)": r"--\1 ",
-    "--label_limit": "--label-limit",
+    r"\b(null|rows|sep|labels|unknown|threshold|join)=\.\.\.": r"--\1",
+    r"""\b(null|rows|sep|labels|unknown|threshold|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
+    r"\b(?<!-)(sep|zero_division) (?=is|must)": r"--\1 ",
     "--zero_division": "--zero-division",
     r"^(.*) requires the '(curves|rankings)' state; construct with keep=.*": (
         r"\1 requires scores, which the state does not hold; evaluate with --scores, and save that state"

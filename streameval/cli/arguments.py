@@ -33,7 +33,6 @@ second STATE_B     The other state, such as that of a newer model.
 --rows KIND       Read lists such as [1, 0, 1] as labels, or as an indicator of each label.
 --labels LABEL    Declare a label, or a JSON list of labels in order. Repeatable.
 --unknown ACTION  What to do with labels that are not declared: error, ignore or add.
---label-limit N   Refuse rows that bring more than N labels.
 --limit N         Read only the first N rows.
 --null ACTION     Read a null list as an error, or as empty.
 --truth FILE      Read the true labels from this file; needs --join.
@@ -73,7 +72,6 @@ page --output -o FILE.html  The file that the page is written to.
 changes --fail-if CHANGE  Exit with status 1 if this holds, e.g. 'change(f1_micro) < -0.01'. Repeatable.
 --raw                Write labels to CSV unescaped, with every cell in quotes.
 --top N              Number of labels to show. [default: 20; compare: 10]
---sort BY            Order of labels: label, support, predicted, or a metric such as f1, the worst first.
 shown_by --by COLUMN  Show only the slices by this column. Repeatable.
 --every TIME         Least time between two results, e.g. 10s, 5m or 1h. [default: 1s]
 --save STATE         Save the state, for the commands merge, show and compare.
@@ -124,7 +122,7 @@ def column_names(ctx: Any, incomplete: str) -> list[str]:
 
 
 _CHECKED: dict[str, dict[str, Any]] = {
-    "label_limit": {"min": 1}, "limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0},
+    "limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0},
     "number": {"min": 1}, "digits": {"min": 0, "max": 17},
     "metrics": {"autocompletion": metric_names}, "words": {"autocompletion": metric_names},
 }  # fmt: skip
@@ -145,7 +143,6 @@ class Reading(TypedDict):
     rows: Rows | None
     labels: list[str] | None
     unknown: Unknown | None
-    label_limit: int | None
     null: Null | None
     truth: str | None
     skip_bad: bool
@@ -186,7 +183,6 @@ class Showing(Printing):
 
     raw: bool
     top: int
-    sort: str | None
     report: Path | None
     fail_if: list[str] | None
 

@@ -14,7 +14,6 @@ from typing import Any
 from streameval.cli.outputs import Format, check_outputs, write_output
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError
-from streameval.cli.render import console_of
 from streameval.cli.results import Output, Result
 from streameval.cli.settings import note
 from streameval.evaluation.evaluator import Evaluator
@@ -84,4 +83,4 @@ def demonstrate(number: int, options: Mapping[str, Any]) -> None:
         note(f"the last {_WINDOW} rows are left out, as there are no more than {number_of(number, 'row')}")
     output.write(result.document({"files": []}), result, trace)
     if output.format is Format.table and options["output"] is None:
-        console_of(sys.stdout).print("\nNext:\n  streameval demo --write demo", markup=False)
+        sys.stdout.write("\nNext:\n  streameval demo --write demo\n")

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import partial
 from itertools import groupby
 from typing import Any, TypeAlias
 
-import orjson
 from rich import box
 from rich.bar import Bar
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.segment import Segment
+from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
-from streameval.cli.reading import UserError
 from streameval.cli.settings import COLOR, DIGITS, Color, note
-from streameval.errors import MetricError
-from streameval.metrics.catalogue import build_spec, entry_of, parse_spec
 from streameval.report.model import (
     PER_LABEL,
     Column,
@@ -36,16 +32,14 @@ from streameval.report.model import (
     outwards,
     parts_table,
     rows_of,
-    worst_first,
 )
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
 from streameval.schema.labels import Label
-from streameval.schema.text import VERSION, csv_cell, label_text, markdown_cell, printable, visible_json
+from streameval.schema.text import VERSION, csv_cell, json_content, label_text, markdown_cell, printable, visible_json
 from streameval.slices.values import OTHER
 
 _FIRST = ("f1_micro", "f1_macro")  # metrics of slices that come first where nobody chose any
 _TOP = 3
-_ORDERS = ("label", "support", "predicted")  # of labels, beside their metrics
 _BAR = 12
 _PIPED = 1_000_000  # a pipe has no width, and cutting or breaking lines there would lose what they hold
 _NAMES = 48
@@ -60,7 +54,7 @@ class Document:
     """All that a command says: the parts, of which the first has all rows, and where they come from.
 
     ``names`` are those of two results whose difference it is. Tables have all metrics of slices where ``chosen``.
-    ``notes`` are for standard error. Labels are in the order to show where ``ordered``.
+    ``notes`` are for standard error.
     """
 
     parts: Sequence[Part]
@@ -70,27 +64,19 @@ class Document:
     names: Sequence[str] = ()
     chosen: bool = False
     notes: Sequence[str] = ()
-    ordered: bool = False
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError  # not the end with code 1 that rich makes of it
 
 
 def console_of(stream: Any) -> Console:
     """A console that cuts nothing of what is no terminal's, and colors it only with ``--color always``."""
     system: Any = {Color.always: "standard", Color.never: None}.get(COLOR.get(), "auto")
-    return _Console(
+    return Console(
         file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False,
         color_system=system, force_terminal=COLOR.get() is Color.always or None,
     )  # fmt: skip
 
 
-def show(document: Document, how: Format, *, top: int = 20, raw: bool = False, sort: str | None = None) -> None:
+def show(document: Document, how: Format, *, top: int = 20, raw: bool = False) -> None:
     """Write what a command says to standard output."""
-    if sort is not None:
-        document = _ordered(document, sort)
     parts, names = document.parts, CHANGES if document.names else NUMBERS
     for text in document.notes:
         note(text)
@@ -101,7 +87,7 @@ def show(document: Document, how: Format, *, top: int = 20, raw: bool = False, s
     elif how is Format.csv:
         _write_csv(names, _cells_of(_rows(parts), raw=raw), raw)
     else:
-        labels = set(_first(parts[0], top, document.ordered))
+        labels = set(_first(parts[0], top))
         rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
         sys.stdout.write(_markdown([(names, 3, _markdown_rows(rows), _omitted_labels(parts[0], top))]))
     for metric, reasons in numbers_of(parts[0])["undefined"].items() if how in (Format.csv, Format.markdown) else ():
@@ -114,7 +100,9 @@ def show_tables(tables: list[Table], headline: str, how: Format) -> None:
         sys.stdout.write(_markdown(map(_markdown_table, tables)))
     else:
         console = console_of(sys.stdout)
-        console.print(drawn(tables, headline, console))
+        with console.capture() as lines:
+            console.print(drawn(tables, headline, console))
+        sys.stdout.write(re.sub(" +$", "", lines.get(), flags=re.MULTILINE))
 
 
 def write_rows(
@@ -150,7 +138,7 @@ def tables_of(document: Document, *, top: int) -> list[Table]:
     slices = [part for part in rest if part.where is not None]
     for axis, group in groupby(slices, lambda part: tuple(part.where or ())):
         tables.append(_slices(axis, list(group), chosen=document.chosen))
-    return tables + (_changed(every, top, document.names) if document.names else _labels(every, top, document.ordered))
+    return tables + (_changed(every, top, document.names) if document.names else _labels(every, top))
 
 
 def _arrow(metric: str) -> str:
@@ -207,41 +195,10 @@ def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
     return Table("slices", "; ".join(notes), columns)
 
 
-def check_order(by: str) -> None:
-    """Whether labels can be sorted by this."""
-    try:
-        known = by in _ORDERS or None in entry_of(parse_spec(by).name).averages
-    except MetricError:
-        known = False
-    if not known:
-        raise UserError(f"--sort must be {', '.join(_ORDERS)} or a metric of labels, not {by!r}")
-
-
-def _ordered(document: Document, by: str) -> Document:
-    """The same with labels by name, the most frequent first, or the worst first."""
-    every, *rest = document.parts
-    labels = list(every.labels)
-    if by == "label":
-        labels.sort(key=lambda label: (isinstance(label, str), label))
-    else:
-        asked = None if by in _ORDERS else parse_spec(by)
-        spec = asked and build_spec(asked.name, average=None, parameters=dict(asked.parameters))
-        name = by if spec is None else spec.key
-        short = name.replace("_per_label", "", 1)
-        numbers = every.metrics.get(name) or {label: row[short] for label, row in every.labels.items() if short in row}
-        if not numbers:
-            left = f"--sort {by} is left out: these results have no {short} of each label"
-            return replace(document, notes=[*document.notes, left])
-        values = [numbers[label].value for label in labels]
-        labels = [labels[at] for at in (largest_first(values) if spec is None else worst_first(values, spec))]
-    every = replace(every, labels={label: every.labels[label] for label in labels})
-    return replace(document, parts=[every, *rest], ordered=True)
-
-
-def _first(part: Part, top: int, ordered: bool) -> list[Any]:
+def _first(part: Part, top: int) -> list[Any]:
     """The labels of a part: of more than ``top`` those with the largest support, or the first."""
     labels = list(part.labels)
-    if not ordered and len(labels) > top and "support" in part.labels[labels[0]]:
+    if len(labels) > top and "support" in part.labels[labels[0]]:
         labels = [labels[at] for at in largest_first([part.labels[label]["support"].value for label in labels])]
     return labels[:top]
 
@@ -251,8 +208,8 @@ def _omitted_labels(part: Part, top: int) -> str:
     return f"{omitted:,} more labels; --top {len(part.labels)} shows all" if omitted > 0 else ""
 
 
-def _labels(part: Part, top: int, ordered: bool) -> list[Table]:
-    chosen, columns = _first(part, top, ordered), _by_label(part)
+def _labels(part: Part, top: int) -> list[Table]:
+    chosen, columns = _first(part, top), _by_label(part)
     counts = [name for name in ("support", "predicted") if chosen and name in part.labels[chosen[0]]]
     if counts and not columns:
         columns = {name: {label: part.labels[label][name] for label in chosen} for name in PER_LABEL}
@@ -283,28 +240,12 @@ def _changed(part: Part, top: int, names: Sequence[str]) -> list[Table]:
     return tables
 
 
-class _Trimmed:
-    """What is drawn, without blanks at the ends of lines."""
-
-    def __init__(self, drawing: RenderableType) -> None:
-        self._drawing = drawing
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in console.render_lines(self._drawing, options, pad=False):
-            while line and not line[-1].text.strip(" "):
-                line.pop()
-            if line:
-                text, style, control = line.pop()
-                line.append(Segment(text.rstrip(" "), style, control))
-            yield from (*line, Segment.line())
-
-
 def drawn(tables: Iterable[Table], headline: str, console: Console) -> Group:
     """All tables below each other."""
     parts: list[RenderableType] = [Text(headline, style="bold")] if headline else []
     for table in tables:
         for drawing in _drawn(table, console):
-            parts += [*([Text()] if parts else []), _Trimmed(drawing)]
+            parts += [*([Text()] if parts else []), drawing]
         if table.caption:
             parts.append(Text(f"  {table.caption}", style="dim"))
     return Group(*parts)
@@ -436,22 +377,11 @@ def _where(where: Mapping[str, object]) -> dict[str, object]:
 
 def write_line(document: Document) -> None:
     """Write it as one line of JSON, at once."""
-    sys.stdout.write(json_bytes(_content(document), indent=0).decode())
+    sys.stdout.write(json_bytes(_content(document), indent=None).decode())
     sys.stdout.flush()
 
 
-def json_bytes(content: dict[str, object], indent: int = orjson.OPT_INDENT_2) -> bytes:
-    """A file of JSON, in which what is no number is null, as orjson writes it."""
-    content = {"schema": 1, "streameval": VERSION, **content}
-    text = orjson.dumps(_plain(content), option=indent | orjson.OPT_APPEND_NEWLINE).decode()
-    return visible_json(text).encode()
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, int) and abs(value) >= 2**63:  # integers of any size, which orjson does not write
-        return orjson.Fragment(format(Decimal(value), "f"))
-    return value
+def json_bytes(content: dict[str, object], indent: int | None = 2) -> bytes:
+    """A file of JSON, in which what is no number is null."""
+    content = json_content({"schema": 1, "streameval": VERSION, **content})
+    return visible_json(json.dumps(content, ensure_ascii=False, indent=indent) + "\n").encode()

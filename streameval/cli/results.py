@@ -16,7 +16,7 @@ import numpy as np
 
 from streameval.cli.outputs import check_outputs, format_of, write_output, written_to
 from streameval.cli.reading import UserError
-from streameval.cli.render import Document, check_order, show
+from streameval.cli.render import Document, show
 from streameval.cli.settings import note
 from streameval.errors import MetricError, StreamevalError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
@@ -277,8 +277,6 @@ class Output:
     def __init__(self, options: Mapping[str, Any], inputs: Iterable[str | Path] = (), *, change: bool = False) -> None:
         self.options, self.format = options, format_of(options["output"], options["format"])
         self.checks = checks_of(options.get("fail_if"), change=change)
-        if (sort := options.get("sort")) is not None:
-            check_order(sort)
         paths = {f"--{name}": options.get(name) for name in ("save", "report", "output")}
         check_outputs(paths, inputs, options["force"])
 
@@ -298,7 +296,7 @@ class Output:
                 show(
                     document,
                     self.format,
-                    **{name: self.options[name] for name in ("top", "raw", "sort") if name in self.options},
+                    **{name: self.options[name] for name in ("top", "raw") if name in self.options},
                 )
         if stopped:
             sys.stderr.write("interrupted: this is what was counted until then\n")

@@ -13,7 +13,7 @@ from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import Argument
 from streameval.inputs.lists import check_codes
 from streameval.kernel.backend import BACKEND, strings
-from streameval.kernel.types import BitRows, Flags, IntArray, Lists, Places, UInt8Array
+from streameval.kernel.types import BitRows, IntArray, Lists, Places, UInt8Array
 from streameval.schema.text import type_text
 
 
@@ -22,27 +22,6 @@ def table_of_structs(array: Any) -> Any:
     import pyarrow as pa
 
     return pa.table(array.flatten(), [field.name for field in array.type])
-
-
-def booleans_of_arrow(chunk: Any) -> Flags:
-    """An array of booleans, none of them null."""
-    if not len(chunk):
-        return np.zeros(0, np.bool_)
-    start, stop = chunk.offset, chunk.offset + len(chunk)
-    data = np.frombuffer(chunk.buffers()[1], np.uint8)[start // 8 : (stop + 7) // 8]
-    return np.unpackbits(data, bitorder="little")[start % 8 :][: len(chunk)].view(np.bool_)
-
-
-def bits_of_columns(parts: list[Flags]) -> BitRows:
-    """Columns of booleans as rows of bits."""
-    rows, width = len(parts[0]), (len(parts) + 7) // 8
-    data = np.empty((rows, width), np.uint8)
-    for byte in range(width):
-        bits = np.zeros(rows, np.uint8)
-        for shift, part in enumerate(parts[8 * byte : 8 * byte + 8]):
-            bits |= part.view(np.uint8) << np.uint8(shift)
-        data[:, byte] = bits
-    return BitRows(data.reshape(-1), 0, 8 * width, rows, len(parts), falls=False)
 
 
 def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | BitRows | None:

@@ -13,8 +13,6 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import (
-    bits_of_columns,
-    booleans_of_arrow,
     lists_of_arrow,
     rows_of_arrow,
     table_of_structs,
@@ -132,8 +130,6 @@ def _frame(frame: Any, argument: Argument) -> Source:
             values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
     else:
         parts = [_plain(frame.column(position)) for position in range(len(names))]
-        if {part.dtype.kind for part in parts} == {"b"}:
-            return _bits(bits_of_columns(parts), columns, argument)
         if len({part.dtype for part in parts}) > 1:
             parts = [part.astype(object) for part in parts]
         values = np.stack(parts, axis=1) if parts else np.zeros((frame.num_rows, 0), np.uint8)
@@ -142,9 +138,8 @@ def _frame(frame: Any, argument: Argument) -> Source:
 
 def _plain(column: Any) -> np.ndarray[Any, Any]:
     plain = not column.null_count and str(column.type).startswith(("bool", "int", "uint", "float", "double"))
-    if plain and column.type == "bool":  # several times as fast as Arrow itself
-        chunks = column.chunks if hasattr(column, "chunks") else [column]
-        return np.concatenate([np.zeros(0, np.bool_), *map(booleans_of_arrow, chunks)])
+    if plain and column.type == "bool":  # twice as fast as without the cast
+        return np.asarray(column.cast("uint8").to_numpy().view(np.bool_))
     return column.to_numpy() if plain else np.asarray(column.to_pylist(), object)
 
 

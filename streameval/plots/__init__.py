@@ -11,7 +11,6 @@ from streameval.errors import InputError
 from streameval.plots.bars import plot_compare, plot_labels, plot_metric, plot_slices
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
 from streameval.plots.curves import (
-    Curve,
     plot_calibration_curve,
     plot_precision_recall_curve,
     plot_roc_curve,
@@ -20,7 +19,7 @@ from streameval.plots.curves import (
 from streameval.schema.text import quoted, suggestion
 
 __all__ = [
-    "Curve", "plot_calibration_curve", "plot_compare", "plot_confusion_matrix", "plot_cooccurrence", "plot_labels",
+    "plot_calibration_curve", "plot_compare", "plot_confusion_matrix", "plot_cooccurrence", "plot_labels",
     "plot_metric", "plot_multilabel_confusion", "plot_precision_recall_curve", "plot_roc_curve", "plot_slices",
     "plot_thresholds",
 ]  # fmt: skip

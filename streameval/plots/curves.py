@@ -5,15 +5,13 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
-
-import numpy as np
+from itertools import product
+from typing import TYPE_CHECKING, Any, cast
 
 import streameval.plots.style as style
 from streameval.errors import InputError
-from streameval.kernel.types import FloatArray
 from streameval.metrics.calibration import CalibrationCurve
+from streameval.metrics.curves import Line as CurveLine
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
 from streameval.plots.style import COLOURS, DASHES, INK, MUTED, line_style, named, quiet, run_of, titled
 from streameval.report.lines import Line, column_of
@@ -21,9 +19,6 @@ from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
-
-Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"  # x, and the least and the most that a curve can be there
 
 _FAINT = "#b3bcc6"
 _BEHIND = 40  # labels of an evaluator that are drawn behind all of them
@@ -31,53 +26,11 @@ _WITHIN = 4  # entries of a legend that stands among the lines; a larger one wou
 _GUIDE: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 3)), "zorder": 1}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Curve:
-    """One line of a picture.
-
-    Attributes
-    ----------
-    name
-        A label, "micro", "macro" ...
-    x, y
-        For ROC the false and true positive rates; for precision-recall the recalls and precisions.
-    band
-        What the curve can be at most and at least, as ``RocCurve.band()`` and ``PrecisionRecallCurve.band()`` give it;
-        None where it is exact.
-    note
-        Written after the name, for example the area.
-    """
-
-    name: Label
-    x: ArrayLike
-    y: ArrayLike
-    band: Band | None = None
-    note: str = ""
-
-    @classmethod
-    def of(cls, name: Label, curve: Curve | RocCurve | PrecisionRecallCurve, note: str = "") -> Curve:
-        """The line of a curve that was read, with its band where scores were binned; a `Curve` as it is."""
-        if isinstance(curve, Curve):
-            return curve
-        line = curve_line(curve)
-        return cls(name, line.x, line.y, line.band, note)
-
-    def points(self) -> tuple[FloatArray, FloatArray]:
-        """The points that are numbers."""
-        x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)
-        if x.shape != y.shape or x.ndim != 1:
-            shapes = f"{x.shape} and {y.shape}"
-            raise InputError(f"x and y of curve {self.name!r} must be 1-D and of one length, not {shapes}")
-        defined = np.isfinite(x) & np.isfinite(y)
-        return x[defined], y[defined]
-
-
 def plot_roc_curve(
     source: object,
     y_score: object = None,
     *,
     labels: Iterable[Label] | None = None,
-    background: Iterable[Curve | RocCurve] = (),
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
@@ -86,17 +39,14 @@ def plot_roc_curve(
     Parameters
     ----------
     source, y_score
-        An evaluator, or several by name; or arrays; or at most eight curves: what ``roc_curve()`` of an evaluator
-        returned, by name, or `Curve`s.
+        An evaluator, or several by name; or arrays; or what ``roc_curve()`` of an evaluator returned. At most eight.
     labels
         Of an evaluator: the labels to draw; None draws all labels pooled, and each of at most 40 behind them.
-    background
-        Any number of further curves, drawn faintly: one per label behind their average, for example.
     """
-    lines, behind = _lines(source, y_score, "roc_curve", labels)
+    lines = _lines(source, y_score, "roc_curve", labels)
     ax = _unit_axes(ax, "false positive rate", "true positive rate", title, "ROC curve")
     ax.plot([0, 1], [0, 1], **_GUIDE)
-    return _draw(ax, lines, [*background, *behind], "default", "lower right")
+    return _draw(ax, *lines, steps="default", where="lower right")
 
 
 def plot_precision_recall_curve(
@@ -104,7 +54,6 @@ def plot_precision_recall_curve(
     y_score: object = None,
     *,
     labels: Iterable[Label] | None = None,
-    background: Iterable[Curve | PrecisionRecallCurve] = (),
     prevalence: float | None = None,
     ax: Axes | None = None,
     title: str | None = None,
@@ -113,16 +62,16 @@ def plot_precision_recall_curve(
 
     Parameters
     ----------
-    source, y_score, labels, background
+    source, y_score, labels
         As in `plot_roc_curve`.
     prevalence
         The fraction of positives, which guessing has as its precision; drawn as a dotted line.
     """
-    lines, behind = _lines(source, y_score, "precision_recall_curve", labels)
+    lines = _lines(source, y_score, "precision_recall_curve", labels)
     ax = _unit_axes(ax, "recall", "precision", title, "Precision and recall")
     if prevalence is not None:
         ax.axhline(prevalence, **_GUIDE)
-    return _draw(ax, lines, [*background, *behind], "steps-post", "best")
+    return _draw(ax, *lines, steps="steps-post", where="best")
 
 
 def plot_calibration_curve(
@@ -131,7 +80,6 @@ def plot_calibration_curve(
     *,
     label: Label | None = None,
     ax: Axes | None = None,
-    name: str | int = "",
     title: str | None = None,
 ) -> Axes:
     """Draw a reliability diagram: how often labels were true over their score, and below it how many scores there were.
@@ -142,8 +90,6 @@ def plot_calibration_curve(
         An evaluator; or arrays; or what ``calibration_curve()`` of an evaluator returned.
     label
         Of an evaluator: which label; None takes all labels pooled.
-    name
-        What the points are, for the legend.
     """
     what, curve = "Calibration", cast("CalibrationCurve", source)
     if not isinstance(source, CalibrationCurve):
@@ -151,9 +97,7 @@ def plot_calibration_curve(
         curve = _read(run_of(source, y_score, ["curves"]), "calibration_curve", label)
     ax = _unit_axes(ax, "", "fraction that is true", title, what)
     ax.plot([0, 1], [0, 1], **_GUIDE)
-    text = named([name])[0] if name != "" else "_"  # which has no place in the legend
-    ax.plot(curve.mean_score, curve.frequency, **line_style(0), marker="o", markersize=4.5, linewidth=1.6, label=text)
-    style.legend(ax, "upper left")
+    ax.plot(curve.mean_score, curve.frequency, **line_style(0), marker="o", markersize=4.5, linewidth=1.6)
     strip, sizes = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax), curve.weight
     ax.tick_params(labelbottom=False)
     strip.bar(curve.low, sizes, curve.high - curve.low, align="edge", color=COLOURS[0], alpha=0.75, edgecolor="white")
@@ -228,44 +172,38 @@ def _of(what: str, label: Label | None) -> str:
 
 def _lines(
     source: object, y_score: object, method: str, labels: Iterable[Label] | None
-) -> tuple[list[Curve], list[Curve]]:
-    """The curves in colour, and of one evaluator those of its labels, which stand behind that of all."""
-    every = source if isinstance(source, list | tuple) else [source]
-    parts = source if isinstance(source, Mapping) else dict(enumerate(every))
-    if y_score is None and all(isinstance(part, Curve | RocCurve | PrecisionRecallCurve) for part in parts.values()):
+) -> tuple[dict[Label, CurveLine], list[CurveLine], str]:
+    """The curves in colour by name, and of one evaluator those of its labels, which stand behind that of all."""
+    parts: Mapping[Any, Any] = source if isinstance(source, Mapping) else {"": source}
+    lines, behind, note = dict[Label, CurveLine](), list[CurveLine](), ""
+    if y_score is None and all(isinstance(part, RocCurve | PrecisionRecallCurve) for part in parts.values()):
         if labels is not None:
             raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
-        lines = [Curve.of(name, part) for name, part in parts.items()]
+        lines = {name: curve_line(part) for name, part in parts.items()}
     else:
-        runs, lines = style.runs_of(source, y_score, ["curves"]), []
-        each = [None] if labels is None else [*labels]
-        for name, run in runs.items():
-            for label in each:
-                text = (name or "all labels") if label is None else f"{label} {name}" if name else label
-                lines.append(Curve.of(text, _read(run, method, label)))
+        runs, chosen = style.runs_of(source, y_score, ["curves"]), [None] if labels is None else [*labels]
+        for (name, run), label in product(runs.items(), chosen):
+            text = (name or "all labels") if label is None else f"{label} {name}" if name else label
+            lines[text] = curve_line(_read(run, method, label))
         if len(lines) == 1 and labels is None:
-            some, size = run.labels[:_BEHIND], len(run.labels)
-            note = f"{len(some)} of {size:,} labels" if len(some) < size else "each label"  # once, for the legend
-            return lines, [Curve.of("", _read(run, method, label), note * (label == some[0])) for label in some]
+            behind, size = [curve_line(_read(run, method, label)) for label in run.labels[:_BEHIND]], len(run.labels)
+            note = f"{len(behind)} of {size:,} labels" if len(behind) < size else "each label"
     if len(lines) > len(COLOURS):
-        raise InputError(
-            f"{len(lines)} curves are too many to distinguish; give at most {len(COLOURS)} and the rest as background"
-        )
-    return lines, []
+        raise InputError(f"{len(lines)} curves are too many to distinguish; give at most {len(COLOURS)}")
+    return lines, behind, note
 
 
-def _draw(ax: Axes, lines: list[Curve], background: list[Any], steps: Any, where: str) -> Axes:
-    for curve in background:
-        faint = Curve.of("", curve)
-        text = faint.note or "_"
-        ax.plot(*faint.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=steps, label=text, zorder=1.5)
-    for number, (curve, name) in enumerate(zip(lines, named(line.name for line in lines), strict=True)):
+def _draw(
+    ax: Axes, lines: dict[Label, CurveLine], behind: list[CurveLine], note: str, *, steps: Any, where: str
+) -> Axes:
+    for number, faint in enumerate(behind):
+        text = "_" if number else note  # once, for the legend
+        ax.plot(faint.x, faint.y, color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=steps, label=text, zorder=1.5)
+    for number, (line, name) in enumerate(zip(lines.values(), named(lines), strict=True)):
         look = line_style(number, marked=len(lines) > 1)
-        if curve.band is not None:
-            x, low, high = (np.asarray(part, np.float64) for part in curve.band)
-            ax.fill_between(x, low, high, color=look["color"], alpha=0.25, linewidth=0, zorder=2)
-        text = name + (f"  {curve.note}" if curve.note else "")
-        ax.plot(*curve.points(), **look, linewidth=1.8, drawstyle=steps, label=text, zorder=3)
+        if line.band is not None:
+            ax.fill_between(*line.band, color=look["color"], alpha=0.25, linewidth=0, zorder=2)
+        ax.plot(line.x, line.y, **look, linewidth=1.8, drawstyle=steps, label=name or "_", zorder=3)
     style.legend(ax, where)
     return ax
 

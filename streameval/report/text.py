@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TypeVar
 
@@ -88,16 +88,14 @@ def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: in
     return "\n".join([f"{'':>{width}} {head}", "", *lines[:labels], "", *lines[labels:], ""])
 
 
-def with_bar(
-    items: Iterable[T], total: int | None, unit: str, *, size: Callable[[T], int] | None = None
-) -> Iterator[T]:
-    """Items as they come, with a bar on stderr that counts them, or their sizes."""
+def with_bar(items: Iterable[T], total: int | None, unit: str) -> Iterator[T]:
+    """Items as they come, with a bar on stderr that counts them."""
     tqdm = imported("tqdm", "progress=True").tqdm
 
     def counted() -> Iterator[T]:
-        with tqdm(total=total, unit=unit, unit_scale=size is not None, file=sys.stderr) as bar:
+        with tqdm(total=total, unit=unit, file=sys.stderr) as bar:
             for item in items:
                 yield item
-                bar.update(1 if size is None else size(item))
+                bar.update()
 
     return counted()

@@ -166,6 +166,11 @@ def markdown_cell(text: str) -> str:
     return re.sub("^ | $", "&#32;", text)
 
 
+def json_content(value: object) -> Any:
+    """What JSON holds of a value: infinities, and what is no number, are null."""
+    return json.loads(json.dumps(value), parse_constant=lambda _: None)
+
+
 def visible_json(text: str) -> str:
     """JSON with the same content, whose strings show every character, so that none is a command to a terminal."""
     return re.sub(r"[^ -~\n]", lambda mark: mark[0] if mark[0].isprintable() else json.dumps(mark[0])[1:-1], text)

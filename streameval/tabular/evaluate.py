@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Never, Unpack
 
 from streameval.errors import DependencyError, InputError, StreamevalError, silent
-from streameval.report.text import with_bar
 from streameval.schema.text import check_number, quoted
 from streameval.tabular.columns import Names
 from streameval.tabular.job import Job, JobOptions, Metrics, State
@@ -91,7 +90,6 @@ def evaluate_table(
     predicted: Names | None = None,
     metrics: Metrics = None,
     batch_size: int | None = None,
-    progress: bool = False,
     truth: object = None,
     join: str | None = None,
     **options: Unpack[JobOptions],
@@ -118,15 +116,13 @@ def evaluate_table(
     truth, join
         Another source, which has the columns ``actual`` and ``mask``, and the column of the keys by which its rows are
         joined with those of ``source``. Rows without a partner are left out, and a `DataWarning` says how many.
-    progress
-        Whether to show a progress bar on stderr; it needs tqdm.
 
     Raises
     ------
     InputError, LabelError, MetricError
         If a file or a column is missing or cannot be read, or an argument cannot be understood.
     DependencyError
-        If pyarrow is not installed; or tqdm, with ``progress=True``.
+        If pyarrow is not installed.
 
     Examples
     --------
@@ -144,7 +140,7 @@ def evaluate_table(
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     if truth is not None or join is not None:
         job = with_truth(job, truth, join)
-    return count_rows(job, source, batch_size=batch_size, progress=progress)
+    return count_rows(job, source, batch_size=batch_size)
 
 
 def with_truth(job: Job, truth: object, join: str | None) -> Job:
@@ -158,20 +154,15 @@ def with_truth(job: Job, truth: object, join: str | None) -> Job:
     return replace(job, columns=Joined.of(job.columns, truth, join))
 
 
-def count_rows(job: Job, source: object, *, batch_size: int | None = None, progress: bool = False) -> State:
+def count_rows(job: Job, source: object, *, batch_size: int | None = None) -> State:
     """What a job counts of a source; arguments and errors are those of `evaluate_table`."""
     if batch_size is not None:
         check_number("batch_size", batch_size, 1)
-    if not isinstance(progress, bool):
-        raise InputError(f"progress must be True or False, not {quoted(progress)}")
     from streameval.tabular.arrow import ArrowError  # imported late, since pyarrow is optional
     from streameval.tabular.sources import open_source
 
-    table = open_source(source, job.columns, batch_size or _ROWS)
     counting = Counting(job)
-    blocks = table.blocks
-    if progress:
-        blocks = with_bar(blocks, table.rows(), " rows", size=lambda block: len(block.rows))
+    blocks = open_source(source, job.columns, batch_size or _ROWS).blocks
     try:
         for block in blocks:
             counting.add(block)

@@ -29,7 +29,6 @@ PathLike: TypeAlias = str | os.PathLike[str]
 
 _VALUES = 2**21  # of all columns together in a batch of a Parquet file
 _UNCODED = 2**12  # rows of a batch where strings are not read as codes, so that nobody knows how long they get
-_PART = 2**12  # A part of a table with at least as many rows is a batch of its own
 STDIN = "standard input"
 _STREAM = b"\xff\xff\xff\xff"
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc", _STREAM: "stream"}
@@ -144,13 +143,6 @@ def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
             yield batch.slice(start, size)
 
 
-def _uncut(tables: Iterable[Any]) -> Iterator[Any]:
-    """The parts that tables consist of, which need not be joined then; but tables of small parts as they are."""
-    for table in tables:
-        parts = table.to_batches()
-        yield from parts if table.num_rows >= _PART * len(parts) else [table]
-
-
 def _polars(frame: Any, columns: Columns, size: int) -> Source:
     chosen = frame.select(columns.check_names(frame.collect_schema().names()))
     schema = chosen.head(0).collect().to_arrow().schema
@@ -158,7 +150,7 @@ def _polars(frame: Any, columns: Columns, size: int) -> Source:
         table = chosen.collect(engine="streaming").to_arrow()
         return Source(_blocks(table.to_batches(max_chunksize=size)), schema)
     parts = chosen.collect_batches(chunk_size=size, maintain_order=False)
-    return Source(_blocks(_uncut(part.to_arrow() for part in parts)), schema)
+    return Source(_blocks(part.to_arrow() for part in parts), schema)
 
 
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:

@@ -128,14 +128,6 @@ def test_best_thresholds_are_accepted_by_evaluate(run, tmp_path):
     assert json.loads(ran.out)["metrics"]["f1_macro"] == pytest.approx((1.0 + 0.8) / 2)
 
 
-def test_label_limit_refuses_rows_that_bring_more_labels(run, tmp_path):
-    write(tmp_path)
-    assert run("evaluate", "r.jsonl", *COLUMNS, "--label-limit", "100").code == 0
-    ran = run("evaluate", "r.jsonl", *COLUMNS, "--label-limit", "1")
-    assert ran.code
-    assert "is one too many: --label-limit is 1" in ran.err
-
-
 def test_beta_and_zero_division_are_for_metrics_that_do_not_say_it_themselves(run, tmp_path):
     write(tmp_path)
     names = "fbeta_micro,fbeta_micro(beta=3),precision_per_label"

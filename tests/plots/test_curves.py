@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +11,7 @@ from matplotlib.axes import Axes
 import streameval as se
 from streameval import plots
 from streameval.errors import InputError
-from streameval.plots import Curve
+from streameval.metrics.curves import RocCurve
 
 RNG = np.random.default_rng(5)
 SCORES = RNG.random((300, 3))
@@ -39,17 +38,12 @@ def points(*columns: object) -> list:
 
 
 def test_roc_curves_are_named_and_their_bands_filled():
-    x, y = np.array([0, 0.2, 1]), np.array([0, 0.7, 1])
-    band = (np.array([0, 0.2, 0.2, 1]), np.array([0, 0, 0.7, 0.7]), np.array([0.7, 0.7, 1, 1]))
-    curves = [Curve("micro", x, y, band, "AUC 0.75"), Curve(7, x, y)]
-    ax = drawn(plots.plot_roc_curve(curves, background=[Curve("c", x, y)] * 30))
-    assert legend(ax) == ["micro  AUC 0.75", "7"]
-    assert len(ax.lines) == 1 + 30 + 2  # guessing, behind, in front
-    assert ax.lines[0].get_xydata().tolist() == [[0, 0], [1, 1]]
-    assert ax.lines[-1].get_xydata().tolist() == [[0, 0], [0.2, 0.7], [1, 1]]
-    assert len(ax.collections) == 1
+    open_ = RocCurve(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.array([True]))
+    ax = drawn(plots.plot_roc_curve({"micro": open_, 7: scored().roc_curve(1)}))
+    assert legend(ax) == ["micro", "7"]
     extent = ax.collections[0].get_datalim(ax.transData)
     assert [extent.x0, extent.y0, extent.x1, extent.y1] == [0, 0, 1, 1]
+    assert ax.lines[0].get_xydata().tolist() == [[0, 0], [1, 1]]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("false positive rate", "true positive rate")
     assert ax.get_aspect() == 1
 
@@ -107,27 +101,17 @@ def test_runs_are_drawn_side_by_side_by_name():
 
 
 def test_precision_recall_is_drawn_in_steps():
-    recall, precision = [1.0, 0.5, 0.0], [0.25, 0.5, 1.0]
-    ax = drawn(plots.plot_precision_recall_curve(Curve("a", recall, precision), prevalence=0.25, title=""))
+    ax = drawn(plots.plot_precision_recall_curve(scored().precision_recall_curve(0), prevalence=0.25, title=""))
     assert ax.lines[-1].get_drawstyle() == "steps-post"
     assert set(ax.lines[0].get_ydata()) == {0.25}
-    assert ax.lines[-1].get_xydata().tolist() == [[1, 0.25], [0.5, 0.5], [0, 1]]
     assert ax.get_title(loc="left") == ""
-
-
-def test_points_that_are_no_numbers_are_left_out():
-    ax = drawn(plots.plot_roc_curve(Curve("a", [0, math.nan, 1], [0, 0.5, 1])))
-    assert ax.lines[-1].get_xydata().tolist() == [[0, 0], [1, 1]]
-    assert len(drawn(plots.plot_roc_curve(Curve("a", [math.nan], [math.nan]))).lines[-1].get_xydata()) == 0
 
 
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: plots.plot_roc_curve([Curve(str(i), [0, 1], [0, 1]) for i in range(9)]), "too many to distinguish"),
-        (lambda: plots.plot_roc_curve(scored(range(3)), labels=[0, 1, 2] * 3), "too many to distinguish"),
-        (lambda: plots.plot_roc_curve(Curve("a", [0, 1], [0])), "one length"),
-        (lambda: plots.plot_roc_curve(Curve("a", [0, 1], [0, 1]), labels=["a"]), "labels belongs to an evaluator"),
+        (lambda: plots.plot_roc_curve(dict.fromkeys(range(9), scored())), "too many to distinguish"),
+        (lambda: plots.plot_roc_curve(scored().roc_curve(), labels=[0]), "labels belongs to an evaluator"),
         (lambda: plots.plot_roc_curve(scored(), SCORES), "go with y_true"),
         (lambda: plots.plot_roc_curve(3), "drawn of an Evaluator"),
         (

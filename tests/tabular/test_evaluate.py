@@ -183,13 +183,6 @@ def test_the_metrics_may_be_an_object_which_stays_as_it_is():
     assert result["eu"] == evaluated(value, by="region")["eu"]
 
 
-def test_progress_shows_how_many_rows_were_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    evaluated(written(table(), tmp_path / "a"), progress=True)
-    assert "500/500" in capsys.readouterr().err
-    evaluated(iter(table().to_batches()), progress=True)
-    assert "500" in capsys.readouterr().err
-
-
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
@@ -251,7 +244,6 @@ def test_columns_are_looked_at_even_if_there_are_no_rows(tmp_path: Path):
     ("options", "message"),
     [
         ({"batch_size": 0}, "batch_size must be an integer of at least 1, not 0"),
-        ({"progress": 1}, "progress must be True or False, not 1"),
         ({"null": "drop"}, "null must be one of 'error', 'empty', not 'drop'"),
         ({"by": 3}, "by must be a name of a column, or several, not"),
         ({"threshold": 0.5, "scores": "scores", "weight": 4}, "weight must be the name of a column, not 4"),

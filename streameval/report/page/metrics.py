@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -36,7 +35,7 @@ from streameval.report.page.markup import (
     table_section,
 )
 from streameval.report.parts import numbers_of, part_of
-from streameval.schema.text import VERSION, cut, cut_distinct, number_of, printable
+from streameval.schema.text import VERSION, cut, cut_distinct, json_content, number_of, printable
 
 _NAMED, _WORST = 24, 8  # labels that have their names in the picture, and that most errors fall on
 _LEGEND = '<ul class="legend"><li class="b">false negatives (FN)</li><li class="a">false positives (FP)</li></ul>'
@@ -74,8 +73,7 @@ def about(runs: Sequence[tuple[str, Report]], title: str, meta: Mapping[str, obj
     values = {name: numbers_of(part_of(report, items=report.single())) for name, report in runs}
     meta_of = {printable(name): printable(value) for name, value in meta.items()}
     head = {"schema": 1, "streameval": VERSION, "title": printable(title), "meta": meta_of}
-    content = json.dumps(head | (next(iter(values.values())) if len(runs) == 1 else {"runs": values}))
-    return dict(json.loads(content, parse_constant=lambda _: None))
+    return dict(json_content(head | (next(iter(values.values())) if len(runs) == 1 else {"runs": values})))
 
 
 def _pairs(kind: str, pairs: Iterable[tuple[str, str]]) -> str:
