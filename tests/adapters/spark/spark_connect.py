@@ -38,7 +38,6 @@ def main(folder: Path) -> None:
     single.update_many([row[0] for row in rows], [row[1] for row in rows])
 
     assert evaluate(df, "actual", "predicted").to_bytes() == single.to_bytes()
-    assert evaluate(df, "actual", "predicted", tasks=2).to_bytes() == single.to_bytes()
     assert evaluate(df, "actual", "predicted", by="region").total() == single
     merged = se.Evaluator()
     for row in evaluate_by_key(df, "actual", "predicted", keys="region").collect():
@@ -74,7 +73,7 @@ def main(folder: Path) -> None:
     with pytest.raises(Exception, match="foreachBatch") as caught:
         run(StreamEvaluation(job))
     assert "give path=" in str(caught.value.__context__)  # Spark prints it above an error of its own
-    evaluation = StreamEvaluation(job, folder / "states")
+    evaluation = StreamEvaluation(job, folder / "state")
     run(evaluation)
     assert evaluation.total() == single
     spark.stop()
