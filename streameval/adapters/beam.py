@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Unpack, cast
+from typing import Any, Literal, NamedTuple, Unpack
 
 from streameval.adapters.engine import check_job, require
-from streameval.delivery.ledger import digest
-from streameval.errors import InputError, MergeError
+from streameval.delivery.ledger import Ledger
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric, class_of
 from streameval.metrics.catalogue import catalogue
 from streameval.progressive.states import restored
-from streameval.schema.text import quoted
+from streameval.schema.text import check_choice
 from streameval.slices import Sliced
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 with require("beam"):
     import apache_beam as beam
     from apache_beam.coders import Coder, registry
-    from apache_beam.transforms.trigger import AccumulationMode
     from apache_beam.transforms.window import GlobalWindow, GlobalWindows, TimestampCombiner
     from apache_beam.typehints import KV
     from apache_beam.typehints import Any as AnyType
@@ -242,8 +241,6 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     actual, predicted, metrics, **options
         As for `evaluate_table`. With ``by``, the state is a `Sliced`. An element is a row, that is a mapping, a
         ``beam.Row`` or anything with the columns as attributes; or a table of many rows: of Arrow, or a data frame.
-    job
-        A `Job`, in place of all these.
 
     Examples
     --------
@@ -256,15 +253,12 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
         self,
         metrics: Metrics = None,
         *,
-        job: Job | None = None,
-        actual: str | None = None,
+        actual: str,
         predicted: str | None = None,
         **options: Unpack[JobOptions],
     ) -> None:
         super().__init__()
-        if job is not None and (options or any(value is not None for value in (metrics, actual, predicted))):
-            raise InputError("job says all that there is to say; leave the other arguments out")
-        self._job = job or Job.of(metrics, actual=cast("str", actual), predicted=predicted, **options)
+        self._job = Job.of(metrics, actual=actual, predicted=predicted, **options)
 
     def expand(self, pcoll: Any) -> Any:
         merge, kind = MergeFn(self._job), type(self._job.fresh())
@@ -352,16 +346,6 @@ class Place(NamedTuple):
         return bool(other.start <= self.start and self.end <= other.end)  # type: ignore[operator]
 
 
-@dataclass(slots=True)
-class _Window:
-    """What is known of one window: its state, the latest pane, and a digest of each pane's state."""
-
-    place: Place
-    state: Any
-    latest: int = -1
-    digests: dict[int, bytes] = field(default_factory=dict)
-
-
 class Panes:
     """Puts the panes of windows together, in whatever order and however often they come.
 
@@ -371,7 +355,7 @@ class Panes:
     Parameters
     ----------
     mode
-        ``"accumulating"`` or ``"discarding"``, as the collection was windowed; Beam's ``AccumulationMode`` too.
+        ``"accumulating"`` or ``"discarding"``, as the collection was windowed.
     sessions
         Whether windows are sessions, which grow: a window within another of its key is then an earlier stage of it.
 
@@ -387,47 +371,33 @@ class Panes:
     2
     """
 
-    def __init__(
-        self, mode: Literal["accumulating", "discarding"] | AccumulationMode, *, sessions: bool = False
-    ) -> None:
-        accumulating = ("accumulating", AccumulationMode.ACCUMULATING)
-        if isinstance(mode, bool) or mode not in (*accumulating, "discarding", AccumulationMode.DISCARDING):
-            raise InputError(f"mode must be 'accumulating' or 'discarding', not {quoted(mode)}")
-        self._replaces, self._sessions = mode in accumulating, bool(sessions)
-        self._windows: dict[Hashable, _Window] = {}
+    def __init__(self, mode: Literal["accumulating", "discarding"], *, sessions: bool = False) -> None:
+        check_choice("mode", mode, ("accumulating", "discarding"))
+        self._replaces, self._sessions = mode == "accumulating", bool(sessions)
+        self._windows: dict[Hashable, tuple[Place, Ledger[Any]]] = {}
 
     def put(self, firing: Firing) -> None:
         """Take a pane.
 
-        `MergeError` if it was taken before with another state, or is of another job, and `FormatError` if its state is
-        damaged; nothing has changed then.
+        `ConflictError` if it was taken before with another state, `MergeError` if it is of another job, and
+        `FormatError` if its state is damaged; nothing has changed then.
         """
         place = Place(firing.key, firing.start, firing.end)
         name = (type(firing.key), *place)  # to Python, 1 and True are the same key
-        window, tag = self._windows.get(name), digest(firing.state)
-        if window is not None and firing.pane in window.digests:
-            if window.digests[firing.pane] == tag:
-                return
-            before = f"pane {firing.pane} of {place} came before with another state"
-            raise MergeError(f"{before}; collect the panes of one run of one pipeline")
-        state: Any = restored(firing.state)
-        if self._windows:  # what is of another job is refused
-            whole = state + (window or next(iter(self._windows.values()))).state
-        if window is None:
-            window = self._windows[name] = _Window(place, state)
-        elif not self._replaces:
-            window.state = whole
-        elif firing.pane > window.latest:
-            window.state = state
-        window.latest = max(window.latest, firing.pane)
-        window.digests[firing.pane] = tag
+        _, ledger = self._windows.get(name) or next(iter(self._windows.values()), (place, Ledger[Any]()))
+        if name not in self._windows:
+            ledger = ledger.copy()
+            ledger.reset()  # of the job of all others
+        shard = str(place) if self._replaces else f"pane {firing.pane} of {place}"
+        ledger.put(shard, firing.pane, firing.state)
+        self._windows[name] = place, ledger
 
     def states(self) -> dict[Place, State]:
         """The state of each window, as independent objects; of sessions, only of those that are within no other."""
         windows = list(self._windows.values())
         if self._sessions and self._replaces:
-            windows = [w for w in windows if not any(w.place.within(other.place) for other in windows)]
-        return {window.place: window.state.copy() for window in windows}
+            windows = [(place, it) for place, it in windows if not any(place.within(other) for other, _ in windows)]
+        return {place: ledger.total() for place, ledger in windows}
 
     def total(self) -> State:
         """All windows merged, as a new object. Where windows overlap, a row counts once for each."""
