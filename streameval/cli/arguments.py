@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from streameval.cli.outputs import Format
 from streameval.cli.reading import columns_of, sources_of
+from streameval.cli.results import load_state
 from streameval.cli.settings import COLOR, DIGITS, QUIET, Color
 from streameval.errors import StreamevalError
 from streameval.metrics.catalogue import catalogue
@@ -112,19 +113,24 @@ def metric_names(incomplete: str) -> list[str]:
 
 
 def column_names(ctx: Any, incomplete: str) -> list[str]:
-    """The columns of the first file on the command line."""
+    """The columns of the first file on the command line and of that of --truth, or of the slices of a state."""
+    # As the option to complete has no value yet, the parser stops and leaves all arguments in ctx.args.
     try:
-        files = next(value for name, value in ctx.params.items() if name.startswith("file"))
-        names = columns_of(sources_of([files] if isinstance(files, str) else files[:1])[0])
-    except (StreamevalError, OSError, LookupError, TypeError, StopIteration):
+        if ctx.command.name == "show":
+            names = load_state(Path(ctx.args[0])).by
+        else:
+            files = [*ctx.args[:1], *filter(None, [ctx.params.get("truth")])]
+            names = [name for source in sources_of(files) for name in columns_of(source)]
+    except (StreamevalError, OSError, LookupError, AttributeError):
         return []  # a shell shows no errors
-    return [name for name in names if name.startswith(incomplete)]
+    return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
 
 _CHECKED: dict[str, dict[str, Any]] = {
     "limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0},
     "number": {"min": 1}, "digits": {"min": 0, "max": 17},
     "metrics": {"autocompletion": metric_names}, "words": {"autocompletion": metric_names},
+    "shown_by": {"autocompletion": column_names},
 }  # fmt: skip
 
 
@@ -155,7 +161,6 @@ class Reading(TypedDict):
     scores: list[str] | None
     weight: str | None
     mask: list[str] | None
-    by: list[str] | None
     example: str | None
     label: str | None
     join: str | None
@@ -190,6 +195,7 @@ class Showing(Printing):
 class Evaluating(Reading, Asking):
     """How rows are read, and which metrics are computed of them."""
 
+    by: list[str] | None
     window: int | None
 
 

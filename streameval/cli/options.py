@@ -148,7 +148,7 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
     """What counts rows as options say, whose columns are known, and the last of them, for the metrics of checks too."""
     names = ("actual", "predicted", *JobOptions.__annotations__)
     read = {name: value for name in names if (value := options.get(name)) not in (None, [])}
-    read |= {"by": names_of(options["by"]), "labels": labels_of(options["labels"])}
+    read |= {"by": names_of(options.get("by")), "labels": labels_of(options["labels"])}
     beta, threshold, size = options.get("beta"), read.get("threshold"), options.get("window")
     scored, decided = "scores" in read, "scores" not in read or threshold is not None
     if not scored and threshold is not None:

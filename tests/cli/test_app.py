@@ -166,11 +166,37 @@ def test_every_command_is_named_in_a_test():
     assert {each.name or each.callback.__name__ for each in app.registered_commands} == set(COMMANDS)
 
 
-def test_the_shell_completes_commands(run, monkeypatch):
-    monkeypatch.setenv("_STREAMEVAL_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "streameval ev")
-    monkeypatch.setenv("COMP_CWORD", "1")
-    assert run().out.split() == ["evaluate"]
+@pytest.mark.parametrize(("words", "completions"), [
+    ("ev", "evaluate"), ("evaluate d/photos.csv -a true_c", "true_cat"),
+    ("evaluate d/photos.jsonl --pr", "--predicted"),
+    ("evaluate d/photos.jsonl --actual ", "id region true predicted scores"),
+    ("evaluate d/photos.jsonl -a true -p predicted --by re", "region"), ("watch d/photos.jsonl --mask t", "true"),
+    ("thresholds d/photos.jsonl --scores s", "scores"),
+    ("evaluate d/photos.jsonl --truth d/photos.csv -a tr", "true true_cat true_dog true_bird true_fish"),
+    ("show d/state --by ", "region"), ("show d/photos.csv --by ", ""), ("evaluate --by ", ""),
+    ("evaluate none.csv --by ", ""), ("show d/state -m f1_mi", "f1_micro"),
+])  # fmt: skip
+def test_the_shell_completes_commands_options_metrics_and_columns(run, monkeypatch, words, completions):
+    run("demo", "--write", "d")
+    run("evaluate", "d/photos.jsonl", "-a", "true", "-p", "predicted", "--by", "region", "--save", "d/state")
+    for shell in ("bash", "zsh", "fish"):
+        monkeypatch.setenv("_STREAMEVAL_COMPLETE", f"complete_{shell}")
+        monkeypatch.setenv("COMP_WORDS", f"streameval {words}")
+        monkeypatch.setenv("COMP_CWORD", str(len(f"streameval {words}".split(" ")) - 1))
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"streameval {words}")
+        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+        line = r"^([\w-]+)" if shell != "zsh" else r'^(?:_arguments.*\(\()?"([\w-]+)"'
+        names = re.findall(line, run().out, re.MULTILINE)
+        assert [name for name in names if name != "are"] == completions.split()  # in fish help has lines of its own
+
+
+def test_thresholds_are_of_all_rows_and_also_of_a_state_with_slices(run):
+    run("demo", "--write", "d")
+    columns = "d/photos.jsonl", "-a", "true", "-s", "scores"
+    assert run("evaluate", *columns, "-m", "roc_auc", "--by", "region", "--save", "sliced.state").code == 0
+    assert run("thresholds", "sliced.state", "-f", "json").out == run("thresholds", *columns, "-f", "json").out
+    refused = run("thresholds", *columns, "--by", "region")
+    assert (refused.code, "there is no option --by" in refused.err) == (2, True)
 
 
 def test_without_its_libraries_one_line_says_how_to_get_them(monkeypatch, capsys):
