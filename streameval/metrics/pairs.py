@@ -14,22 +14,19 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.metrics import decisions
-from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
+from streameval.metrics.averaging import Ratios, Value, each, mean
 from streameval.metrics.catalogue import Formula, Reading, metric
 from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
 from streameval.states.pairs import Counted, PairTables, content_of
-from streameval.states.views import Counts, Integers, total
+from streameval.states.views import Integers, total
 
-__all__ = ["Matrix", "Normalize", "Score", "Side", "Values", "confusion_score", "one_vs_rest"]
+__all__ = ["Matrix", "Normalize", "Score", "Side", "Values", "confusion_score"]
 
 Normalize: TypeAlias = Literal["true", "pred", "all"] | None
 Side: TypeAlias = Literal["true", "both", "pred"]
 Values: TypeAlias = Literal["counts", "shares", "contributions"]
 Score: TypeAlias = Literal["precision", "recall", "f1"]
-
-_ONE_BILLIONTH = 1e-9
 
 of_pairs = partial(metric, state="pairs")
 """Enters a formula of pairs into the catalogue."""
@@ -120,25 +117,6 @@ def cooccurrence(pairs: Counted, *, side: Side = "true") -> Matrix:
     return Matrix(content.labels, row[order], column[order], num[order], 1 << (content.scale or 0))
 
 
-def one_vs_rest(matrix: Matrix) -> Counts:
-    """The 2x2 table of each label, and of no label, against the rest of a confusion matrix, in units of ``1 / den``.
-
-    tp is the diagonal, fn the rest of the row, fp the rest of the column, and tn the rest of the diagonal (as
-    Heydarian, Doyle & Samavi 2022 define them; these are not the outcomes of cells that `Decisions` counts).
-    """
-    hits = [0] * len(matrix.labels)
-    diagonal = np.flatnonzero(matrix.row == matrix.column)
-    for place, value in zip(matrix.row[diagonal].tolist(), matrix.num[diagonal].tolist(), strict=True):
-        hits[place] = value
-    tp, rows, columns = (np.array(part, object) for part in (hits, matrix.sums(1), matrix.sums(0)))
-    return Counts(tp, columns - tp, rows - tp, rows + columns - tp + sum(hits) - tp)
-
-
-_FORMULAS: dict[Score, Callable[[Counts], Ratios]] = {
-    "precision": decisions.precision, "recall": decisions.recall, "f1": decisions.f1,
-}  # fmt: skip
-
-
 def _of_matrix(score: Score) -> Callable[..., Reading]:
     """Reads one score off the matrix that the parameter names, which is made once for all of them."""
 
@@ -180,17 +158,19 @@ def confusion_score(
     macro averages, and what was missed by predicting nothing counts against recall only. Micro precision, recall and
     F1 are all the fraction on the diagonal; "weighted" weighs by the sum of the row.
     """
-    if score not in _FORMULAS:
-        raise MetricError(f"score must be one of {', '.join(_FORMULAS)}, not {score!r}")
-    counts = one_vs_rest(matrix)
-    support = counts.tp + counts.fn
-    parts, labels = (counts.tp, counts.fp, counts.fn, counts.known), matrix.labels
+    if score not in ("precision", "recall", "f1"):
+        raise MetricError(f"score must be one of precision, recall, f1, not {score!r}")
+    hits, diagonal, labels = np.zeros(len(matrix.labels), object), matrix.row == matrix.column, matrix.labels
+    hits[matrix.row[diagonal]] = matrix.num[diagonal]
+    support, predicted = (np.array(matrix.sums(axis), object) for axis in (1, 0))
+    num = 2 * hits if score == "f1" else hits
+    den = {"precision": predicted, "recall": support, "f1": support + predicted}[score]
     if average == "micro":
-        pooled = Counts(*(np.array([total(part)], object) for part in parts))
-        return mean(_FORMULAS[score](pooled), None, zero_division)
-    ratios = _FORMULAS[score](counts)
+        pooled = Ratios(np.array([total(num)], object), np.array([total(den)], object))
+        return mean(pooled, None, zero_division)
     if not support[-1]:
-        labels, support, ratios = labels[:-1], support[:-1], Ratios(ratios.num[:-1], ratios.den[:-1])
+        labels, support, num, den = labels[:-1], support[:-1], num[:-1], den[:-1]
+    ratios = Ratios(num, den)
     if average is None:
         return dict(zip(labels, each(ratios, zero_division), strict=True))
     if average not in ("macro", "weighted"):
@@ -228,34 +208,14 @@ def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)
     """
     content = content_of(pairs, "cooccurrence")
     keys, weights = content.of_kind(pairing.TRUE_TRUE)
-    size, n = len(content.labels), content.weight
-    own = content.counts["true"].astype(object)
-    together = dict(zip(map(tuple, keys[:, 1:3].tolist()), weights.tolist(), strict=True))
-    if size < 2 or not n:
-        return Fraction(0) if size >= 2 else None
-    shares = np.array([as_float(Fraction(value, n)) for value in own.tolist()])
-    weight, dependent = as_float(Fraction(n, 1 << (content.scale or 0))), 0
+    size, n, own = len(content.labels), content.weight, content.counts["true"].astype(object)
+    if size < 2:
+        return None
+    limit, dependent = critical * (1 << (content.scale or 0)), 0
     for row in range(size - 1):
-        expected = shares[row] * shares[row + 1 :]
-        joint = np.zeros(size - row - 1)
+        n_i, n_j, n_ij = own[row], own[row + 1 :], np.zeros(size - row - 1, object)
         start, stop = np.searchsorted(keys[:, 1], [row, row + 1])
-        for column in keys[start:stop, 2].tolist():
-            joint[column - row - 1] = as_float(Fraction(together[row, column], n))
-        spread = expected * (1 - shares[row]) * (1 - shares[row + 1 :])
-        # Floats settle what is not close; the rest is settled in integers.
-        with np.errstate(over="ignore", invalid="ignore"):
-            ahead = weight * (joint - expected) ** 2 - float(critical) * spread
-            margin = _ONE_BILLIONTH * (float(critical) * spread + weight * (joint + expected) ** 2)
-            sure = ahead > margin
-            near = np.flatnonzero(~sure & ~(ahead < -margin))
-        dependent += int(np.count_nonzero(sure))
-        dependent += sum(
-            _dependent(together.get((row, row + 1 + at), 0), own[row], own[row + 1 + at], n, content, critical)
-            for at in near.tolist()
-        )
+        n_ij[keys[start:stop, 2] - row - 1] = weights[start:stop]
+        far, spread = n * (n * n_ij - n_i * n_j) ** 2, n_i * (n - n_i) * n_j * (n - n_j)
+        dependent += int(np.count_nonzero(far * limit.denominator > limit.numerator * spread))
     return Fraction(2 * dependent, size * (size - 1))
-
-
-def _dependent(n_ij: int, n_i: int, n_j: int, n: int, content: PairTables, critical: Fraction) -> bool:
-    spread = n_i * (n - n_i) * n_j * (n - n_j)
-    return bool(spread) and Fraction(n * (n * n_ij - n_i * n_j) ** 2, spread << (content.scale or 0)) > critical
