@@ -318,14 +318,12 @@ def test_a_sound_state_of_somebody_else_passes():
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
-def test_a_broken_law_is_named_with_few_examples(kind: type):
+def test_a_broken_law_is_named(kind: type):
     with pytest.raises(BrokenLawError) as caught:
         check_mergeable(kind, WORDS, refused=[("good", "bad")])
     assert caught.value.law == BROKEN[kind]
     assert str(caught.value).startswith(f"{BROKEN[kind]}: ")
     assert LAWS[BROKEN[kind]] in str(caught.value)
-    assert len(caught.value.examples) <= 3
-    assert all(example in WORDS for example in caught.value.examples)
     assert isinstance(caught.value, AssertionError)
     assert isinstance(caught.value, se.StreamevalError)
 
@@ -365,7 +363,7 @@ def test_states_without_methods_of_their_own_are_checked_through_functions():
         return sorted(state.items())
 
     check_mergeable(dict, ["x", "y", "x"], update=update, merge=merge, key=key)
-    with pytest.raises(BrokenLawError, match=r"commutative: .*\['x', 'x'\]|split"):
+    with pytest.raises(BrokenLawError, match=r"commutative|split"):
         check_mergeable(dict, ["x", "y", "x"], update=update, merge=lambda a, b: {**a, **b}, key=key)
 
 
