@@ -29,7 +29,7 @@ FEW = 512  # labels, up to which it is quicker to take all of them over than to 
 _COLUMNS = np.arange(FEW)
 _COLUMNS.flags.writeable = False
 _PIECE = 2**20  # cells, from which on examples are read piece by piece
-_FIRST = 500  # examples whose labels are registered before it is tried whether there are more
+_AT_ONCE = 500  # examples whose labels are registered if one of them is new
 
 Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]
 """An example, and the labels in whose columns it was read."""
@@ -119,10 +119,7 @@ class Core:
             arrays = array_within(y_true), array_within(y_pred)
             code = self.table.count_arrays(labels.known, labels.fixed, *arrays, self.threshold)
         elif type(y_pred) in _SEQUENCES and not self.scored:
-            true, pred = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred))
-            if len(true) != len(pred):
-                return False
-            code = self.table.count_examples(labels.known, labels.fixed, true, pred, self.threshold)
+            code = self.table.count_examples(labels.known, labels.fixed, y_true, y_pred, self.threshold)
         else:
             return False
         if code > OTHER:
@@ -172,20 +169,23 @@ class Core:
         return None if read is None else [Dense(self._columns_of(read[2]), *read)]
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
-        """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""
-        if self.scored or not isinstance(y_true, list | tuple) or not isinstance(y_pred, list | tuple):
+        """Count lists of examples of a common form, some at a time; False, having counted some, if they are anything else.
+
+        Their labels get columns where one has none: to look at all of them takes longer than to count them.
+        """
+        if self.scored or type(y_true) not in _SEQUENCES or type(y_pred) not in _SEQUENCES:
             return False
-        known = -1
-        for most in (_FIRST, 2 * _FIRST, None) if len(y_true) > 4 * _FIRST else (None,):
-            self.reader.register(y_true, most)
-            self.reader.register(y_pred, most)
-            before, known = known, len(self.labels)
-            # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
-            if (most is None or known == before) and self.fast_count_many(y_true, y_pred):
-                self.reader.note(0)
-                self._note(y_true, y_pred)
-                return True
-        return False
+        true, pred = cast("list[object]", y_true), cast("list[object]", y_pred)
+        for start in range(0, max(len(true), len(pred)), _AT_ONCE):
+            sides = true[start : start + _AT_ONCE], pred[start : start + _AT_ONCE]
+            if not self.fast_count_many(*sides):
+                for side in sides:
+                    self.reader.register(side)
+                if not self.fast_count_many(*sides):
+                    return False
+        self.reader.note(0)
+        self._note(true, pred)
+        return True
 
     def _note(self, *sides: list[object] | tuple[object, ...]) -> None:
         record, labels = self.reader.record, self.labels

@@ -248,6 +248,8 @@ class Accumulator(Details, Mergeable):
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
+            if gathered.states.examples:  # the first of them
+                gathered = core.scratch()
             plain = mask is None and weights is None and not is_due
             batches = core.read_scores(y_true, y_pred) if plain else None
             for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads, null):

@@ -100,17 +100,13 @@ class Reader:
         except TypeError:
             raise LabelError(f"{name} holds a label that cannot be hashed: {quoted(labels)}") from None
 
-    def register(self, examples: object, most: int | None = None) -> None:
-        """Register the labels of a list of dicts, sets and lists, or of so many at its beginning; refuses nothing."""
-        if type(examples) not in (list, tuple):
-            return
-        some = cast("list[list[object]]", examples)[:most]
-        if not set(map(type, some)) <= _COLLECTIONS:
-            return
-        flat = list(chain.from_iterable(some))
-        if self._all_plain(flat):
-            with suppress(LabelError):
-                self._register(flat)
+    def register(self, examples: list[Any]) -> None:
+        """Register the labels of dicts, sets and lists; refuses nothing."""
+        if set(map(type, examples)) <= _COLLECTIONS:
+            flat = list(chain.from_iterable(examples))
+            if self._all_plain(flat):
+                with suppress(LabelError):
+                    self._register(flat)
 
     def _all_plain(self, labels: list[Any]) -> bool:
         kinds = set(map(type, labels))

@@ -281,3 +281,22 @@ def test_ascending_ids_are_never_refused(labels: int):
     ]
     expected = counted([*map(set, stream[0])], [*map(set, stream[1])])
     assert counted(*stream) == counted(*map(pa.array, stream)) == counted(*map(pd.Series, stream)) == expected
+
+
+@pytest.mark.parametrize("last", [[True, False, True], {"late": 1}, [0, 0]], ids=["row", "mapping", "refused"])
+def test_a_long_list_is_counted_once_whatever_comes_late(last: Any):
+    true = [{number % 3, number // 100} for number in range(2_000)]
+    pred = [*true[1:], last]
+    ev, single = se.Evaluator(), se.Evaluator()
+    ev.update({0}, {1})
+    before = ev.to_bytes()
+    if last == [0, 0]:
+        with pytest.raises(se.InputError, match=r"^y_pred\[1999\]"):
+            ev.update_many(true, pred)
+        assert ev.to_bytes() == before
+        return
+    ev.update_many(true, pred)
+    single.update({0}, {1})
+    for example in zip(true, pred, strict=True):
+        single.update(*example)
+    assert ev == single

@@ -24,6 +24,10 @@ import numpy as np
 from streameval.kernel.decisions.rows import limbs, list_cells  # which need no loops of their own
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, Weighed
 
+cdef extern from "Python.h":
+    Py_ssize_t PySequence_Fast_GET_SIZE(object)
+    PyObject* PySequence_Fast_GET_ITEM(object, Py_ssize_t)
+
 cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_rows:
         const uint8_t* true_
@@ -271,13 +275,16 @@ cdef class Counts(Placing):
         self.landed = slots
         return 0
 
-    def count_examples(self, dict columns, Py_ssize_t fixed, list y_true, list y_pred, object threshold):
-        cdef Py_ssize_t position, slots, used = 0, examples = len(y_true)
+    def count_examples(self, dict columns, Py_ssize_t fixed, y_true, y_pred, object threshold):
+        cdef Py_ssize_t position, at, slots, used = 0, examples = PySequence_Fast_GET_SIZE(y_true)
+        cdef int32_t* slot
         cdef uint64_t totals[3]
+        cdef PyObject* true
+        cdef PyObject* pred
         cdef bytearray held = bytearray()  # the slots of all examples
         cdef se_sums keys
         cdef bint done = False
-        if self.following or not self.start():
+        if self.following or examples != PySequence_Fast_GET_SIZE(y_pred) or len(columns) > MANY // 5 or not self.start():
             return OTHER
         keys.places = NULL
         try:
@@ -285,11 +292,14 @@ cdef class Counts(Placing):
                 raise MemoryError
             self.begin(columns, threshold)
             for position in range(examples):
-                slots = self.placed(columns, fixed, y_true[position], y_pred[position], totals)
+                true, pred = PySequence_Fast_GET_ITEM(y_true, position), PySequence_Fast_GET_ITEM(y_pred, position)
+                slots = self.placed(columns, fixed, <object>true, <object>pred, totals)
                 if slots < 0:
                     return OTHER
-                PyByteArray_Resize(held, (used + slots) * sizeof(int64_t))
-                memcpy(<int64_t*>PyByteArray_AS_STRING(held) + used, self.touched, slots * sizeof(int64_t))
+                PyByteArray_Resize(held, (used + slots) * sizeof(int32_t))
+                slot = <int32_t*>PyByteArray_AS_STRING(held) + used
+                for at in range(slots):
+                    slot[at] = <int32_t>self.touched[at]
                 used += slots
                 if not se_sums_reserve(&keys, 1):
                     raise MemoryError
@@ -298,8 +308,9 @@ cdef class Counts(Placing):
                 return FULL
             if not se_sums_reserve(&self.counted.rows, keys.used):
                 raise MemoryError
-            for position in range(used):
-                self.counted.cell[(<int64_t*>PyByteArray_AS_STRING(held))[position]] += 1
+            slot = <int32_t*>PyByteArray_AS_STRING(held)
+            for at in range(used):
+                self.counted.cell[slot[at]] += 1
             se_add_rows(&self.counted, &keys, 1)
             self.counted.examples += examples
             done = True

@@ -197,6 +197,8 @@ class Counts(Table):
     ) -> int:
         """Count examples, as many on either side, if all are as `prepare_plain` demands."""
         counted = Counts(Root(), len(columns))
+        if len(y_true) != len(y_pred):
+            return OTHER
         for true, pred in zip(y_true, y_pred, strict=True):
             code = counted.count_example(columns, fixed, true, pred, threshold, 1)
             if code != DONE:

@@ -5,7 +5,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY
@@ -29,8 +29,12 @@ cdef extern from "Python.h":
     PyObject* Py_False
     int PySet_CheckExact(object)
     int PyFrozenSet_CheckExact(object)
-    object PyObject_GetIter(object)
-    PyObject* PyIter_Next(object) except? NULL
+    ctypedef struct setentry:
+        PyObject* key
+        Py_hash_t hash
+    ctypedef struct PySetObject:
+        Py_ssize_t mask
+        setentry* table
     long PyLong_AsLong(object) except? -1
     long PyLong_AsLongAndOverflow(object, int*) except? -1
     Py_ssize_t PyUnicode_GET_LENGTH(object)
@@ -41,7 +45,8 @@ cdef extern from "Python.h":
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
 cdef object EXACT = 2**53  # integers up to here are float64
-cdef Py_ssize_t REMEMBERED = 4096
+cdef enum:
+    KNOWN = 8192  # keys that are remembered
 
 
 cdef class Placing:
@@ -52,7 +57,7 @@ cdef class Placing:
 
     def __dealloc__(self):
         cdef Py_ssize_t at
-        for at in range(2 * REMEMBERED if self.known != NULL else 0):
+        for at in range(KNOWN if self.known != NULL else 0):
             Py_XDECREF(self.known[at].key)
         free(self.known)
         free(self.mark)
@@ -67,11 +72,11 @@ cdef class Placing:
     cdef int begin(self, dict columns, object threshold) except -1:
         self.reserve(len(columns))
         if self.mark == NULL:
-            self.mark = <int64_t*>calloc(3 * self.width, sizeof(int64_t))
+            self.mark = <int64_t*>calloc(3 * self.width + 1, sizeof(int64_t))
             self.touched, self.turn = self.mark + self.width, 0
-            self.bytes = <uint8_t*>(self.touched + self.width)
+            self.bytes = <uint8_t*>(self.touched + self.width + 1)  # `note` writes one ahead
         if self.known == NULL:
-            self.known = <Known*>calloc(2 * REMEMBERED, sizeof(Known))
+            self.known = <Known*>calloc(KNOWN, sizeof(Known))
         if self.mark == NULL or self.known == NULL:
             raise MemoryError
         self.scored = threshold is not None
@@ -203,7 +208,7 @@ cdef class Placing:
                 return None
             if score - score != 0:
                 return None
-            column = remembered(self, columns, key, 1, position)
+            column = remembered(self, columns, key, KNOWN // 2 + position)
             if column < 0:
                 return None
             to[position], cell[4 + position] = score, column
@@ -238,13 +243,11 @@ cdef Py_ssize_t column_of(Placing self, dict columns, PyObject* label) except -2
 
 
 cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
-    """Note what a side says of a column."""
-    if self.mark[column] < 4 * self.turn:
-        self.mark[column] = 4 * self.turn + bit
-        self.touched[count[0]] = column
-        count[0] += 1
-    else:
-        self.mark[column] |= bit
+    """Note what a side says of a column. Whether the other side has it cannot be foreseen, so nothing branches on it."""
+    cdef int64_t start = 4 * self.turn, said = self.mark[column]
+    self.mark[column] = (said if said > start else start) | bit
+    self.touched[count[0]] = column
+    count[0] += said < start
 
 
 cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
@@ -267,12 +270,11 @@ cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
     return -1
 
 
-cdef inline Py_ssize_t remembered(Placing self, dict columns, PyObject* key, int which, Py_ssize_t position) except -2:
-    """The column of a key of a mapping, which tends to stand where it did in the last example."""
+cdef inline Py_ssize_t remembered(Placing self, dict columns, PyObject* key, size_t place) except -2:
+    """The column of a key. Mappings tend to have the same object at the same place; those of sets and lists tend to be
+    few, so that their place is their address."""
     cdef Py_ssize_t column
-    cdef Known* known = &self.known[which * REMEMBERED + position]
-    if position >= REMEMBERED:
-        return column_of(self, columns, key)
+    cdef Known* known = &self.known[place % KNOWN]
     if known.key == key:
         return known.column
     column = column_of(self, columns, key)
@@ -299,7 +301,7 @@ cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_tru
         true, pred = binary_of(self, actual, False), binary_of(self, guess, self.scored)
         if true < 0 or pred < 0:
             return -1
-        column = remembered(self, columns, key, 0, position)
+        column = remembered(self, columns, key, position)
         if column < 0:
             return -1
         position += 1
@@ -318,33 +320,35 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
     cdef PyObject* value
     cdef Py_ssize_t at = 0, position = 0, column
     cdef int says
+    cdef PySetObject* entries
     if PyDict_CheckExact(argument):
         while PyDict_Next(argument, &at, &key, &value):
             says = binary_of(self, value, self.scored and bit == 2)
             if says < 0:
                 return 0
-            column = remembered(self, columns, key, bit - 1, position)
+            column = remembered(self, columns, key, (bit - 1) * (KNOWN // 2) + position)
             if column < 0:
                 return 0
             position += 1
             note(self, column, bit * says, count)
         return 1
     if PySet_CheckExact(argument) or PyFrozenSet_CheckExact(argument):
-        entries = PyObject_GetIter(argument)
-        while True:
-            key = PyIter_Next(entries)
-            if key == NULL:
-                return 1
-            column = column_of(self, columns, key)
-            Py_DECREF(<object>key)
+        entries = <PySetObject*>argument  # an iterator takes twice as long, and may start a collection of garbage
+        for position in range(entries.mask + 1):
+            key = entries.table[position].key
+            if key == NULL or entries.table[position].hash == -1:  # never taken, or left
+                continue
+            column = remembered(self, columns, key, <size_t>key // 32)
             if column < 0:
                 return 0
             note(self, column, bit, count)
+        return 1
     if PyList_CheckExact(argument) or PyTuple_CheckExact(argument):
         if may_be_row(argument):
             return 0
         for position in range(PySequence_Fast_GET_SIZE(argument)):
-            column = column_of(self, columns, PySequence_Fast_GET_ITEM(argument, position))
+            key = PySequence_Fast_GET_ITEM(argument, position)
+            column = remembered(self, columns, key, <size_t>key // 32)
             if column < 0:
                 return 0
             note(self, column, bit, count)

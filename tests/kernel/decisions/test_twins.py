@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -387,6 +389,32 @@ def test_twins_count_lists_of_examples_all_or_none(data: st.DataObject):
         else:
             assert code == DONE
             assert everything(counts, 5) == everything(single, 5)
+
+
+@needs_compiled
+@pytest.mark.parametrize("name", [int, "label {}".format], ids=["integers", "strings"])
+def test_twins_count_sets_from_which_labels_were_taken(name: Callable[[int], Any]):
+    rng, number = random.Random(5), 20_000  # more labels than the kernel remembers
+    labels = [name(place - 10) for place in range(number)]
+    columns = {label: column for column, label in enumerate(labels)}
+
+    def drawn(size: int) -> Any:
+        # Half of the labels are other objects than those counted before.
+        members = {name(rng.randrange(number) - 10) if rng.random() < 0.5 else rng.choice(labels) for _ in range(size)}
+        for member in rng.sample([*members], size // 3):
+            members.discard(member)
+        return rng.choice([set, frozenset, list, tuple, lambda same: same])(members)
+
+    true, pred = ([drawn(rng.choice([0, 1, 4, 5, 30, 900])) for _ in range(200)] for _ in "01")
+    for at in range(0, 200, 3):
+        pred[at] = {*pred[at], *(member for member in true[at] if rng.random() < 0.5)}
+    compiled, twin = both(0)
+    assert compiled.count_examples(columns, 0, true, tuple(pred), None) == DONE
+    assert compiled.count_examples(columns, 0, true, pred[:-1], None) == OTHER
+    named = {str(label): column for label, column in columns.items()}  # the twin reads sets of strings
+    sides = [[{*map(str, example)} for example in side] for side in (true, pred)]
+    assert twin.count_examples(named, 0, *sides, None) == DONE
+    assert everything(compiled, number) == everything(twin, number)
 
 
 @needs_compiled
