@@ -9,17 +9,9 @@
 #define SE_STEPS 4    /* places of a list that are read at once */
 #define SE_SMALL 16   /* rows with fewer labels on each side are counted in a table */
 
-#if defined(__GNUC__)
-typedef uint64_t se_lanes __attribute__((vector_size(32), aligned(8), may_alias));
-#else
-typedef uint64_t se_lanes;
-#endif
-#define SE_LANES (sizeof(se_lanes) / sizeof(uint64_t))
-#define SE_TREE 15 /* vectors that are added up to four: ones, twos, fours and eights */
-
-/* Rows of a group that are not counted yet. */
+/* Rows of a group that are not counted yet; behind SE_LOAD of them are zeros, for vectors of any kind. */
 typedef struct {
-    uint64_t true_[SE_LOAD], pred[SE_LOAD];
+    uint64_t true_[256], pred[256];
     int64_t rows;
 } se_load;
 
@@ -92,54 +84,20 @@ SE_INLINE uint64_t se_ones(uint64_t word, int counts) {
     return ((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Full) * 0x0101010101010101ull >> 56;
 }
 
-/* Of each column in how many rows of a load it is; for so few rows it takes less time than what counts rows of bits.
-   As bytes: byte b of number j is of column 8 * b + j. */
-SE_INLINE void se_sum_words(const uint64_t *words, const uint64_t *second, int64_t rows, uint64_t *bytes) {
-    se_lanes sums[8], many[4], in[SE_TREE], twos[7], fours[3];
-    memset(sums, 0, sizeof sums);
-    /* The sum of three bits: which of them is left, and which is carried. */
-#define SE_ADD(carried, left, a, b, c)                                                                                 \
-    do {                                                                                                               \
-        const se_lanes x_ = (a), y_ = (b), z_ = (c), either_ = x_ ^ y_;                                                \
-        (carried) = (x_ & y_) | (either_ & z_);                                                                        \
-        (left) = either_ ^ z_;                                                                                         \
-    } while (0)
-    for (int64_t row = 0; row < rows; row += SE_TREE * (int64_t)SE_LANES) {
-        const se_lanes *from = (const se_lanes *)(words + row), *other = (const se_lanes *)(second + row);
-        for (int i = 0; i < SE_TREE; i++) in[i] = from[i] & other[i];
-        many[0] = in[0];
-        for (int i = 0; i < 7; i++) SE_ADD(twos[i], many[0], many[0], in[2 * i + 1], in[2 * i + 2]);
-        many[1] = twos[0];
-        for (int i = 0; i < 3; i++) SE_ADD(fours[i], many[1], many[1], twos[2 * i + 1], twos[2 * i + 2]);
-        SE_ADD(many[3], many[2], fours[0], fours[1], fours[2]);
-        for (int k = 0; k < 4; k++) {
-            for (int j = 0; j < 8; j++) sums[j] += (many[k] >> j & 0x0101010101010101ull) << k;
-        }
-    }
-#undef SE_ADD
-    for (int j = 0; j < 8; j++) {
-        const uint64_t *lane = (const uint64_t *)&sums[j];
-        bytes[j] = lane[0];
-        for (size_t i = 1; i < SE_LANES; i++) bytes[j] += lane[i];
-    }
-}
-
 /* Count the rows of a load, and empty it. 0 if memory ran out. */
 SE_INLINE int se_unload(
-    se_load *load, int counts, const se_pairs *pairs, uint64_t group, uint32_t *small, se_sums *h) {
-    uint32_t *trues = pairs->true_ + group * (uint64_t)pairs->width;
-    uint64_t *preds = pairs->pred + group * (uint64_t)pairs->width, bytes[3][8];
+    se_load *load, int counts, int vector, const se_pairs *pairs, uint64_t group, uint32_t *small, se_sums *h) {
+    uint32_t *trues = pairs->true_ + group * (uint64_t)pairs->width, sums[3][SE_FEW] = {{0}};
+    uint64_t *preds = pairs->pred + group * (uint64_t)pairs->width;
     const size_t left = (size_t)(SE_LOAD - load->rows) * sizeof(uint64_t);
     memset(load->true_ + load->rows, 0, left);
     memset(load->pred + load->rows, 0, left);
-    se_sum_words(load->true_, load->true_, load->rows, bytes[0]);
-    se_sum_words(load->pred, load->pred, load->rows, bytes[1]);
-    se_sum_words(load->true_, load->pred, load->rows, bytes[2]);
+    SE_USED(vector, sum_words, load->true_, load->true_, load->rows, sums[0]);
+    SE_USED(vector, sum_words, load->pred, load->pred, load->rows, sums[1]);
+    SE_USED(vector, sum_words, load->true_, load->pred, load->rows, sums[2]);
     for (ptrdiff_t column = 0; column < pairs->width && column < SE_FEW; column++) {
-        const int number = (int)(column % 8), shift = (int)(column / 8 * 8);
-        trues[column] += (uint8_t)(bytes[0][number] >> shift);
-        preds[column] += (uint64_t)(uint8_t)(bytes[1][number] >> shift) |
-                         (uint64_t)(uint8_t)(bytes[2][number] >> shift) << 32;
+        trues[column] += sums[0][column];
+        preds[column] += sums[1][column] | (uint64_t)sums[2][column] << 32;
     }
     if (!se_sums_reserve(h, SE_LOAD)) return 0;
     for (int64_t row = 0; row < load->rows; row++) {
@@ -153,8 +111,8 @@ SE_INLINE int se_unload(
 }
 
 SE_INLINE int se_count_words_of(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int counts, const se_pairs *pairs,
-    se_bits t_bits, se_bits p_bits, se_load *loads, uint32_t *small, se_sums *h) {
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int counts, int vector,
+    const se_pairs *pairs, se_bits t_bits, se_bits p_bits, se_load *loads, uint32_t *small, se_sums *h) {
     const se_lists t = *in_true, p = *in_pred;
     const int64_t *codes = pairs->codes;
     uint64_t group = 0;
@@ -168,22 +126,22 @@ SE_INLINE int se_count_words_of(
         se_load *load = loads + group;
         load->true_[load->rows] = se_word_of(&t, wide, t_start, t_end - t_start, t_bits);
         load->pred[load->rows] = se_word_of(&p, wide, p_start, p_end - p_start, p_bits);
-        if (++load->rows == SE_LOAD && !se_unload(load, counts, pairs, group, small, h)) return -1;
+        if (++load->rows == SE_LOAD && !se_unload(load, counts, vector, pairs, group, small, h)) return -1;
         t_start = t_end;
         p_start = p_end;
     }
     for (group = 0; group < (uint64_t)pairs->groups; group++) {
-        if (!se_unload(loads + group, counts, pairs, group, small, h)) return -1;
+        if (!se_unload(loads + group, counts, vector, pairs, group, small, h)) return -1;
     }
     return 0;
 }
 
 #define SE_WORDS(NAME, TARGET, COUNTS)                                                                                 \
     TARGET static int NAME(                                                                                            \
-        ptrdiff_t rows, const se_lists *t, const se_lists *p, int wide, const se_pairs *pairs, se_bits t_bits,         \
-        se_bits p_bits, se_load *loads, uint32_t *small, se_sums *h) {                                            \
-        if (wide) return se_count_words_of(rows, t, p, 1, COUNTS, pairs, t_bits, p_bits, loads, small, h);             \
-        return se_count_words_of(rows, t, p, 0, COUNTS, pairs, t_bits, p_bits, loads, small, h);                       \
+        ptrdiff_t rows, const se_lists *t, const se_lists *p, int wide, int vector, const se_pairs *pairs,             \
+        se_bits t_bits, se_bits p_bits, se_load *loads, uint32_t *small, se_sums *h) {                                 \
+        if (wide) return se_count_words_of(rows, t, p, 1, COUNTS, vector, pairs, t_bits, p_bits, loads, small, h);     \
+        return se_count_words_of(rows, t, p, 0, COUNTS, vector, pairs, t_bits, p_bits, loads, small, h);               \
     }
 
 SE_WORDS(se_words_portable, , 0)
@@ -208,12 +166,11 @@ static int se_count_words(
     if (se_fill(in_true, &t_bits) && se_fill(in_pred, &p_bits)) {
 #ifdef SE_X86
         if (vector > SE_WORD)
-            done = se_words_avx2(rows, in_true, in_pred, wide, pairs, t_bits, p_bits, loads, counts, h);
+            done = se_words_avx2(rows, in_true, in_pred, wide, vector, pairs, t_bits, p_bits, loads, counts, h);
         else
 #endif
-            done = se_words_portable(rows, in_true, in_pred, wide, pairs, t_bits, p_bits, loads, counts, h);
+            done = se_words_portable(rows, in_true, in_pred, wide, SE_WORD, pairs, t_bits, p_bits, loads, counts, h);
     }
-    (void)vector;
     for (uint64_t key = 0; key < 2 * small && done == 0; key++) {
         if (!counts[key]) continue;
         if (!se_sums_reserve(h, 1)) done = -1;
