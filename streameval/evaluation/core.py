@@ -169,7 +169,7 @@ class Core:
         return None if read is None else [Dense(self._columns_of(read[2]), *read)]
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
-        """Count lists of examples of a common form, some at a time; False, having counted some, if they are anything else.
+        """Count lists of examples of a common form; False, having counted some of them, if they are anything else.
 
         Their labels get columns where one has none: to look at all of them takes longer than to count them.
         """
