@@ -7,7 +7,6 @@ import json
 import re
 from collections import Counter
 from contextlib import suppress
-from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -149,7 +148,8 @@ def _scores(table: Any, columns: Columns) -> Any:
     name = str(columns.scores)
     column = table.column(name)
     if is_string(column.type) and columns.sep is not None:
-        column = scores_of(column, columns.sep, name, labelled=columns.predicted is None)
+        labelled, cells = columns.predicted is None, column.fill_null("").to_pylist()
+        column = [scores_of(cell, columns.sep, name, labelled=labelled) for cell in cells]
     if columns.predicted is not None:
         parts = _labels(table, "predicted", columns), column
         lists = [part if isinstance(part, list) else part.to_pylist() for part in parts]
@@ -245,20 +245,6 @@ def _value(word: str, *, braces: bool) -> Any:
     raise ValueError(f"{word} is no label")  # such as the dots with which numpy shortens
 
 
-def _parts(column: Any, sep: str) -> tuple[Any, Any] | None:
-    """Where the parts of each cell begin and end, and all parts; None if some cell writes a list out."""
-    text = pc.utf8_trim_whitespace(column)
-    first = pc.is_in(pc.utf8_slice_codeunits(text, 0, 1), pa.array(["[", "{"], text.type))
-    if pc.any(pc.or_(first, pc.ends_with(text, ")"))).as_py():
-        return None
-    lists = pc.split_pattern(text, sep)
-    ends, parts = lists.offsets.to_numpy(), pc.utf8_trim_whitespace(lists.flatten())
-    some = pc.not_equal(parts, "").to_numpy(zero_copy_only=False)
-    if not some.all():
-        ends, parts = np.concatenate([[0], np.cumsum(some)])[ends], parts.filter(pa.array(some))
-    return pa.array(ends, pa.int64()), parts
-
-
 def _joined(column: Any) -> Any:
     """A chunked array of strings in one piece, without codes and nulls."""
     return column.cast(pa.large_string()).fill_null("").combine_chunks()
@@ -266,12 +252,17 @@ def _joined(column: Any) -> Any:
 
 def lists_of(column: Any, sep: str) -> Any:
     """What the cells of a column hold, as an array of lists if none of them writes a list out."""
-    cells, nulls = _joined(column), column.is_null().combine_chunks()
-    parts = _parts(cells, sep)
-    if parts is not None:
-        return pa.LargeListArray.from_arrays(*parts, mask=nulls if column.null_count else None)
-    values = {cell: list_of(cell, sep) for cell in pc.unique(cells).to_pylist()}
-    return [None if cell is None else values[cell] for cell in column.to_pylist()]
+    cells, nulls = pc.utf8_trim_whitespace(_joined(column)), column.is_null().combine_chunks()
+    first = pc.is_in(pc.utf8_slice_codeunits(cells, 0, 1), pa.array(["[", "{"], cells.type))
+    if pc.any(pc.or_(first, pc.ends_with(cells, ")"))).as_py():
+        values = {cell: list_of(cell, sep) for cell in pc.unique(column).to_pylist() if cell is not None}
+        return [None if cell is None else values[cell] for cell in column.to_pylist()]
+    lists = pc.split_pattern(cells, sep)
+    ends, parts = lists.offsets.to_numpy(), pc.utf8_trim_whitespace(lists.flatten())
+    some = pc.not_equal(parts, "").to_numpy(zero_copy_only=False)
+    if not some.all():
+        ends, parts = np.concatenate([[0], np.cumsum(some)])[ends], parts.filter(pa.array(some))
+    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), parts, mask=nulls if column.null_count else None)
 
 
 def numbers_of(column: Any, name: str) -> Any:
@@ -286,26 +277,19 @@ def numbers_of(column: Any, name: str) -> Any:
     raise InputError(f"column {name!r} must hold numbers, not {quoted(column[0].as_py())}")
 
 
-def scores_of(column: Any, sep: str, name: str, *, labelled: bool) -> list[Any]:
-    """The scores in cells such as ``cat:0.9|dog:0.2``; without labels, where these are in another column."""
-    column = _joined(column)
-    parts = _parts(column, sep)
-    if parts is None:
-        return [list_of(cell, sep) for cell in column.to_pylist()]
-    bounds, values = parts[0].to_pylist(), parts[1]
-    rows = list(starmap(slice, pairwise(bounds)))
+def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
+    """The scores in a cell such as ``cat:0.9|dog:0.2``; without labels, where these are in another column."""
+    parts = list_of(cell, sep)
+    if is_written(cell.strip()):
+        return parts
     try:
         if not labelled:
-            numbers = values.cast(pa.float64()).to_pylist()
-            return [numbers[row] for row in rows]
-        pairs = pc.split_pattern(values, ":", max_splits=1, reverse=True)
-        labels, numbers = (pc.utf8_trim_whitespace(pc.list_element(pairs, place)) for place in (0, 1))
-        encoded, numbers = labels.dictionary_encode(), numbers.cast(pa.float64()).to_pylist()
-    except pa.ArrowInvalid:
+            return [float(part) for part in parts]
+        pairs = [part.rsplit(":", 1) for part in parts]
+        return mapping_of(((label.strip(), float(score)) for label, score in pairs), f"column {name!r}")
+    except ValueError:
         like = f"cat:0.9{sep}dog:0.2" if labelled else f"0.9{sep}0.2"
-        raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(column[0].as_py())}") from None
-    labels = [*map(encoded.dictionary.to_pylist().__getitem__, encoded.indices.to_pylist())]
-    return [mapping_of(zip(labels[row], numbers[row], strict=True), f"column {name!r}") for row in rows]
+        raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(cell)}") from None
 
 
 def check_cells(table: Any, columns: Columns, sep: str | None) -> None:

@@ -68,8 +68,7 @@ def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
         labels = arguments.get("y_pred", scores)
         arguments["y_pred"] = [_scores(*row, columns) for row in zip(labels, scores, strict=True)]
     if columns.weight is not None:
-        weights = column_of(rows, columns.weight, "weight")
-        arguments["weights"] = [float(w) if isinstance(w, str) and columns.sep else w for w in weights]
+        arguments["weights"] = _numbers(rows, columns.weight, "weight", columns)
         if nulls := sum(value is None for value in arguments["weights"]):
             raise InputError(f"column {columns.weight!r} holds {number_of(nulls, 'null')}; every row needs a weight")
     where = {name: column_of(rows, name, "by") for name in columns.by}
@@ -97,6 +96,19 @@ def _value(row: Any, name: str, role: str) -> Any:
     return row[name] if keyed else getattr(row, name)
 
 
+def _numbers(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]:
+    """What each row has in a column; the numbers in cells of strings."""
+    values = column_of(rows, name, role)
+    if columns.sep is None or not set(map(type, values)) <= {str}:
+        return values
+    import pyarrow as pa
+
+    from streameval.tabular.arrow import numbers_of
+
+    cells: list[Any] = numbers_of(pa.chunked_array([pa.array(values)]), name).to_pylist()
+    return cells
+
+
 def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]:
     """What each row has in a column of lists; nothing for a null, where that is allowed."""
     wide = columns.wide(role, rows[0]) if isinstance(rows[0], Mapping) else None
@@ -106,7 +118,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
                 raise InputError(
                     f"{name!r} names other columns in some rows: {quoted([*row], 300)}; give all rows the same"
                 )
-        parts = [(label, column_of(rows, column, role)) for column, label in wide.items()]
+        parts = [(label, _numbers(rows, column, role, columns)) for column, label in wide.items()]
         return [{label: values[row] for label, values in parts} for row in range(len(rows))]
     values = column_of(rows, name, role)
     kinds = set(map(type, values))
@@ -123,6 +135,10 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
 
 def _scores(labels: Any, value: Any, columns: Columns) -> Any:
     """The scores of a row as ``update_many`` reads them: of the labels in another column, if it has one for them."""
+    if isinstance(value, str) and columns.sep is not None:
+        from streameval.tabular.arrow import scores_of
+
+        value = scores_of(value, columns.sep, str(columns.scores), labelled=columns.predicted is None)
     if columns.predicted is not None:
         return columns.pair(labels, value)
     if isinstance(value, list | tuple) and any(isinstance(part, str) for part in value):

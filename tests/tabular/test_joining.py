@@ -96,6 +96,16 @@ def test_mappings_of_different_labels_are_not_taken_for_columns():
         assert se.evaluate_table(source, actual="tags", predicted="guess", truth=truth, join="id") == made
 
 
+@pytest.mark.parametrize("name", ["scores", "s_*"])
+def test_cells_are_read_beside_rows_as_beside_tables(name: str, tmp_path: Path):
+    file, truth = tmp_path / "guess.csv", [{"id": "1", "tags": {"cat": True}}, {"id": "2", "tags": {"dog": True}}]
+    file.write_text("id,scores,s_cat,s_dog,w\n1,cat:0.9|dog:0.2,0.9,0.2,2\n2,cat:0.6|dog:0.7,0.6,0.7,0.5\n")
+    options = {"actual": "tags", "scores": name, "weight": "w", "threshold": 0.5, "truth": truth, "join": "id"}
+    made = se.Evaluator(threshold=0.5)
+    made.update_many([{"cat"}, {"dog"}], [{"cat": 0.9, "dog": 0.2}, {"cat": 0.6, "dog": 0.7}], weights=[2.0, 0.5])
+    assert se.evaluate_table(file, **options) == made
+
+
 def test_wide_columns_are_joined_too():
     truth = pa.table({"id": [1, 2], "y_a": [1, 0], "y_b": [0, 1]})
     guess = pa.table({"id": [2, 1], "y_a": [1, 1], "y_b": [1, 0]})
