@@ -345,16 +345,14 @@ def thresholds(
 
 
 @command(app)
-def demo(
-    number: int = 3000, write: Path | None = None, report: Path | None = None, **options: Unpack[arg.Printing]
-) -> None:
+def demo(write: Path | None = None, report: Path | None = None, **options: Unpack[arg.Printing]) -> None:
     """Evaluate a synthetic stream of tagged posts, by region and over the last rows.
 
     streameval demo
-    streameval demo --rows 1000
+    streameval demo --format json
     streameval demo --write demo
     streameval demo --report demo.html
     """
     if write is not None:
         return write_sample(write, options["force"])
-    return demonstrate(number, {**options, "report": report})
+    return demonstrate({**options, "report": report})

@@ -79,7 +79,6 @@ shown_by --by COLUMN  Show only the slices by this column. Repeatable.
 thresholds_file --save FILE.json  Write the thresholds as JSON, for 'evaluate --threshold FILE.json'.
 --report FILE.html   Write a report page.
 --force              Replace files that streameval did not write.
-number --rows N      Number of rows. [default: 3000]
 --write DIR          Write a small data set to DIR instead.
 --quiet -q           Write only results, warnings and errors.
 --color WHEN         auto, always or never. [default: auto]
@@ -128,7 +127,7 @@ def column_names(ctx: Any, incomplete: str) -> list[str]:
 
 _CHECKED: dict[str, dict[str, Any]] = {
     "limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0},
-    "number": {"min": 1}, "digits": {"min": 0, "max": 17},
+    "digits": {"min": 0, "max": 17},
     "metrics": {"autocompletion": metric_names}, "words": {"autocompletion": metric_names},
     "shown_by": {"autocompletion": column_names},
 }  # fmt: skip

@@ -15,24 +15,21 @@ from streameval.cli.outputs import Format, check_outputs, write_output
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source, UserError
 from streameval.cli.results import Output, Result
-from streameval.cli.settings import note
 from streameval.evaluation.evaluator import Evaluator
 from streameval.progressive.trace import Trace
-from streameval.schema.text import number_of
 from streameval.slices import Sliced
 from streameval.windows.sliding import Rolling
 
 _TAGS = {"travel": 0.4, "food": 0.35, "music": 0.3, "sports": 0.25, "politics": 0.15, "science": 0.1, "chess": 0.04}
 _METRICS = ("f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ranking_loss")
-_STEP = 100
-_WINDOW = 500
+_ROWS, _STEP, _WINDOW = 3000, 100, 500
 _SECONDS = 3.0
 _SAMPLE = files("streameval.cli") / "sample"
 
 
-def _rows(number: int) -> Iterator[dict[str, Any]]:
+def _rows() -> Iterator[dict[str, Any]]:
     rng = random.Random(7)  # noqa: S311  # nothing secret
-    for _ in range(number):
+    for _ in range(_ROWS):
         region = rng.choice(("eu", "us"))
         sure = 0.32 if region == "eu" else 0.2
         tags = [tag for tag, fraction in _TAGS.items() if rng.random() < fraction]
@@ -62,9 +59,9 @@ def write_sample(folder: Path, force: bool) -> None:
     )
 
 
-def demonstrate(number: int, options: Mapping[str, Any]) -> None:
+def demonstrate(options: Mapping[str, Any]) -> None:
     """Count the stream, slowly on a terminal, then print the result and what to try next."""
-    output, rows = Output(options), list(_rows(number))
+    output, rows = Output(options), list(_rows())
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=_WINDOW)
     trace = Trace({"all": empty.copy(), f"last {_WINDOW}": window}, every=_STEP)
@@ -79,8 +76,6 @@ def demonstrate(number: int, options: Mapping[str, Any]) -> None:
             advance(0)
             time.sleep(min(pause, 0.2))
     result = Result.of(state, window)
-    if result.window is None:
-        note(f"the last {_WINDOW} rows are left out, as there are no more than {number_of(number, 'row')}")
     output.write(result.document({"files": []}), result, trace)
     if output.format is Format.table and options["output"] is None:
         sys.stdout.write("\nNext:\n  streameval demo --write demo\n")

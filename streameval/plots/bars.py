@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import InputError, MetricError
@@ -35,23 +35,20 @@ def plot_labels(
     Parameters
     ----------
     source, y_pred
-        An evaluator, which comes without ``y_pred``; or arrays; or numbers by label, as ``ev.get("f1_per_label")``.
+        An evaluator, which comes without ``y_pred``; or arrays.
     metric
-        A metric that has a value per label, F1 by default; with numbers, what they are.
+        A metric that has a value per label, F1 by default.
     """
     check_number("limit", limit, 1)
     y_pred, metric = _moved(source, y_pred, metric)
     support: dict[Label, float] = {}
-    if y_pred is None and isinstance(source, Mapping):
-        values, spec, name = dict(source), None, str(metric or "value")
-    else:
-        run = run_of(source, y_pred)
-        own = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
-        spec = of_each_label(specs_of([metric or own])[0])
-        values, name = _value(run, spec), MetricValue(spec, None).column
-        if run._decides():
-            table = run.per_label()
-            support = dict(zip(table.labels, table.support.tolist(), strict=True))
+    run = run_of(source, y_pred)
+    own = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
+    spec = of_each_label(specs_of([metric or own])[0])
+    values, name = _value(run, spec), MetricValue(spec, None).column
+    if run._decides():
+        table = run.per_label()
+        support = dict(zip(table.labels, table.support.tolist(), strict=True))
     labels = [label for label, value in values.items() if math.isfinite(value)]
     order = worst_first([values[label] for label in labels], spec, [support.get(label, 0) for label in labels])
     ranked = [labels[place] for place in order[:limit]]

@@ -117,12 +117,13 @@ def plot_thresholds(
     y_score: object = None,
     *,
     label: Label | None = None,
-    chosen: float | None = None,
     beta: float = 1.0,
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
     """Draw precision, recall and F of one label over the threshold, at or above which a score is a prediction.
+
+    The best threshold of an evaluator is marked.
 
     Parameters
     ----------
@@ -130,18 +131,15 @@ def plot_thresholds(
         An evaluator; or arrays; or what ``precision_recall_curve()`` of an evaluator returned.
     label
         Of an evaluator: which label; None takes all labels pooled.
-    chosen
-        A threshold to mark; of an evaluator the best one, if None.
     beta
         Which F it is.
     """
-    what, curve = "Thresholds", cast("PrecisionRecallCurve", source)
+    what, curve, best = "Thresholds", cast("PrecisionRecallCurve", source), math.nan
     if not isinstance(source, PrecisionRecallCurve):
         run, average = run_of(source, y_score, ["curves"]), "micro" if label is None else "macro"
         what, curve = _of(what, label), _read(run, "precision_recall_curve", label)
         goal = f"fbeta_{average}(beta={beta!r})"
-        best = run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]
-        chosen = best.threshold if chosen is None and math.isfinite(best.threshold) else chosen
+        best = (run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]).threshold
     at, sides = threshold_lines(curve, beta)
     ax = _unit_axes(ax, "threshold", "value at the threshold", title, what, square=False)
     names = ("precision", "recall", f"F{style.short(beta) or '0'}")
@@ -151,11 +149,11 @@ def plot_thresholds(
     if len(at):
         margin = 0.02 * float(at[-1] - at[0]) or 0.5
         ax.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
-    if chosen is not None:
-        ax.axvline(chosen, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        left = chosen > sum(ax.get_xlim()) / 2
+    if math.isfinite(best):
+        ax.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        left = best > sum(ax.get_xlim()) / 2
         ax.annotate(
-            f"{chosen:.3g}", (chosen, 1.0), (-4 if left else 4, 3), textcoords="offset points",
+            f"{best:.3g}", (best, 1.0), (-4 if left else 4, 3), textcoords="offset points",
             ha="right" if left else "left", va="bottom", fontsize=9, color=INK, annotation_clip=False,
         )  # fmt: skip
     style.legend(ax)

@@ -76,7 +76,7 @@ def test_two_results_need_two_files(run, folder, args, names):
 @pytest.mark.parametrize("args", [
     ("evaluate", "d.jsonl", *COLUMNS, "--save"), ("evaluate", "d.jsonl", *COLUMNS, "--report"),
     ("merge", "one", "two", "--save"), ("show", "one", "--report"),
-    ("demo", "--rows", "9", "--report"), ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save"),
+    ("demo", "--report"), ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save"),
     ("show", "one", "-o"), ("metrics", "-o"),
 ])  # fmt: skip
 def test_a_file_of_somebody_else_is_replaced_by_force_and_ours_without(run, folder, args):

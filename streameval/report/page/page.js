@@ -37,14 +37,8 @@
     try {
       await navigator.clipboard.writeText(text);
       return "copied";
-    } catch {  // there is none where a page is served without encryption
-      const area = make("textarea", { value: text, className: "copied", readOnly: true }), focused = document.activeElement;
-      document.body.append(area);
-      area.select();
-      const done = document.execCommand("copy");
-      area.remove();
-      focused?.focus();
-      return done ? "copied" : "not copied: the browser does not allow it";
+    } catch {  // as where a page is served without encryption
+      return "not copied: the browser does not allow it";
     }
   };
   const tables = {};

@@ -14,7 +14,7 @@ from streameval.metrics.catalogue import build_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.report.lines import HasLines, Line
 from streameval.report.model import Column, Report, Table, largest_first, rows_of, table_of_reports
-from streameval.report.page.charts import TONES, Chart, fraction_axis, nice_axis
+from streameval.report.page.charts import TONES, Chart, nice_axis
 from streameval.report.page.markup import LONGEST, Section, label_strings, number_text, table_section
 from streameval.report.page.metrics import facts
 from streameval.schema.labels import Label
@@ -24,9 +24,7 @@ Runs = Sequence[tuple[str, Report]]
 
 _FEW = 30  # examples below which the metrics of a slice say little
 _F1 = build_spec("f1", average=None)
-_NAME = 40
-_NAMED = 12  # labels with their names in the picture
-_FIRST = 25  # labels that stand next to the picture at first
+_FIRST = 25  # labels of slices that stand there at first
 _CELLS = 20_000  # labels of slices that the page has at most
 _POINTS, _CHARTS = 600, 24  # along the stream at most
 _TOGETHER = 4  # metrics in one picture
@@ -125,24 +123,7 @@ def _labels(runs: Runs, max_labels: int) -> Section | None:
         columns.append(Column("support", "count", [support.get(label, 0) for label in labels], f"in {runs[0][0]}"))
     columns = rows_of([Column("label", "label", label_strings(labels)), *columns], rows[:max_labels])
     caption = f"{word} of each label, the largest change first{left}"
-    table = Table("labels", caption, columns, first=_FIRST if len(runs) == 2 else 100)
-    above = f'<div class="side-by-side even">{_scatter(runs, columns, word)}<div>' if len(runs) == 2 else ""
-    return table_section("Labels", table, above, "</div></div>" if above else "", row="label")
-
-
-def _scatter(runs: Runs, columns: Sequence[Column], word: str) -> str:
-    """The labels of the table, by their values in both runs; those that changed most have their names."""
-    names, old, new = (column.values for column in columns[:3])
-    rows = [row for row in range(len(names)) if math.isfinite(old[row]) and math.isfinite(new[row])]
-    across, up = [old[row] for row in rows], [new[row] for row in rows]
-    first, second = (fraction_axis(cut(name, _NAME), [*across, *up]) for name, _ in runs)
-    chart = Chart(f"{word} of each label", f"{word} of {number_of(len(rows), 'label')} in both runs.", first, second)
-    chart.note = f"Each dot is a label. Above the line {second.title} is greater."
-    chart.guide([0, 1], [0, 1])
-    chart.dots(across, up, "labels", rows)
-    shortened = cut_distinct([str(names[row]) for row in rows[:_NAMED]], 20)
-    chart.names(across[:_NAMED], up[:_NAMED], shortened, 0.018)
-    return chart.html()
+    return table_section("Labels", Table("labels", caption, columns), row="label")
 
 
 def part_section(name: str, caption: str, parts: Sequence[tuple[str, Report]]) -> Section | None:
