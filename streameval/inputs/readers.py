@@ -13,6 +13,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import (
+    arrow_of_polars,
     lists_of_arrow,
     rows_of_arrow,
     table_of_structs,
@@ -325,7 +326,7 @@ def _polars(series: Any, argument: Argument) -> Source:
     if str(getattr(series, "dtype", "")) == "Object":  # of which Arrow knows addresses
         return examples_of(series.to_list(), argument)
     with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
-        return _arrow(series.to_arrow(), argument)
+        return _arrow(arrow_of_polars(series), argument)
     return examples_of(series.to_list(), argument)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -59,9 +58,6 @@ def test_labels_of_one_value_begin_with_those_most_often_true():
     ev = se.Evaluator()
     ev.update_many([["b"], ["b", "c"], ["a"]], [[], [], ["a"]])
     assert names(ev.plot()) == ["b", "c", "a"]
-    values = {"a": 0.5, "b": math.nan, 7: 0.25}
-    ax = plots.plot_labels(values, "mine")
-    assert (names(ax), lengths(ax), ax.get_xlabel()) == (["7", "a"], [0.25, 0.5], "mine")
 
 
 def test_metrics_are_drawn_as_bars():
