@@ -104,24 +104,16 @@ def number_of(count: int, noun: str) -> str:
 
 
 _TYPES = {
-    "bool": "booleans", "halffloat": "16-bit floats", "float": "32-bit floats", "double": "64-bit floats",
-    "null": "nulls", **dict.fromkeys(("string", "large_string", "string_view"), "strings"),
-    **dict.fromkeys(("binary", "large_binary", "binary_view", "fixed_size_binary"), "bytes"),
+    "bool": "booleans", "int64": "64-bit integers", "float": "32-bit floats", "double": "64-bit floats",
+    "binary": "bytes", "null": "nulls", **dict.fromkeys(("string", "large_string", "string_view"), "strings"),
 }  # fmt: skip
 
 
 def type_text(kind: Any) -> str:
     """What a column of a type of Arrow holds, such as "lists of strings"; of a rare type its name."""
-    name = re.split(r"[<\[]", str(kind), maxsplit=1)[0]
-    if number := re.fullmatch(r"(u?)int(\d+)", name):
-        return f"{number[2]}-bit {'unsigned ' * bool(number[1])}integers"
-    if name == "map":
-        return f"maps of {type_text(kind.key_type)} to {type_text(kind.item_type)}"
-    if name == "struct":
-        return f"structs of {', '.join(printable(field.name) for field in kind)}"
-    if name in ("dictionary", "run_end_encoded"):
-        return f"{name.removesuffix('_encoded').replace('_', '-')}-encoded {type_text(kind.value_type)}"
-    return f"lists of {type_text(kind.value_type)}" if "list" in name else _TYPES.get(name, str(kind))
+    if "list" in str(kind).partition("<")[0]:
+        return f"lists of {type_text(kind.value_type)}"
+    return _TYPES.get(str(kind), printable(kind))
 
 
 # -- values as text of other formats ----------------------------------------------------------------------------------
