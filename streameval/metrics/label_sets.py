@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
+from typing import Literal
 
 from streameval.kernel.pairs import pairing
 from streameval.metrics.averaging import Value, as_float, root_of
@@ -98,16 +99,16 @@ def _scumble_of(counts: tuple[int, ...]) -> Fraction:
         return Fraction(0)
     digits = 40 + 2 * len(str(max(counts)))  # of counts that differ by one the means share twice as many as these have
     with localcontext(prec=digits):
-        logs = sum((_ln(count, digits) for count in counts), Decimal(0))
+        logs = sum((_rounded("ln", Decimal(count), digits) for count in counts), Decimal(0))
         harmonic = len(counts) / sum((1 / Decimal(count) for count in counts), Decimal(0))
-        return Fraction(1 - harmonic / (logs / len(counts)).exp())
+        return Fraction(1 - harmonic / _rounded("exp", logs / len(counts), digits))
 
 
 @lru_cache(maxsize=4096)
-def _ln(count: int, digits: int) -> Decimal:
-    """The natural logarithm, correctly rounded to some digits, so the same on every machine."""
+def _rounded(function: Literal["ln", "exp"], number: Decimal, digits: int) -> Decimal:
+    """A function of a number, correctly rounded to some digits, so the same on every machine."""
     with localcontext(prec=digits):
-        return Decimal(count).ln()
+        return number.ln() if function == "ln" else number.exp()
 
 
 def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:

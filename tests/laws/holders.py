@@ -156,6 +156,11 @@ def placed(row: Row) -> dict[str, Any]:
     return {"where": {"region": row.region, "half": row.time > 1}}
 
 
+def apart(row: Row) -> dict[str, Any]:
+    """As `placed`, but in so many slices that several are displaced at once."""
+    return {"where": {"region": f"{row.region} {row.time}", "half": row.time > 1}}
+
+
 def wait(pending: Any, row: Row) -> None:
     """The truth of the oldest prediction, once three wait; then another prediction."""
     if len(pending) > 2:
@@ -167,14 +172,14 @@ REACHES = (("unmerge", "the time so far"),)
 VALUES = ("fresh", "same", "reading", "round trip", "copy", "atomic")  # of what does not merge
 HOLDERS = {
     "Evaluator": Holder(Kind.evaluator),
-    "Evaluator, in two threads": Holder(Kind.evaluator, many=(("threads", 2),)),
+    "Evaluator, in two threads": Holder(Kind.evaluator, many=(("threads", 2),), laws=("zero", "batch")),
     "Metric": Holder(Kind.single),
     "Sliced": Holder(
         lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], cross=[["region", "half"]]), placed
     ),
     "Sliced, overflowing": Holder(
         lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], max_slices=1),
-        placed,
+        apart,
         without=(
             ("inverse", "cannot revert"),
             ("unmerge", "of several values were counted together"),

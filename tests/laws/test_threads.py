@@ -354,7 +354,7 @@ def test_the_child_of_a_fork_can_read_what_another_thread_was_reading(file: str)
     assert places
 
 
-@pytest.mark.parametrize("name", FEEDS)
+@pytest.mark.parametrize("name", FEEDS if FULL else FRACTIONS)  # the last of which has all kinds
 @pytest.mark.parametrize("title", ["Evaluator", "Metric", "TimeRolling", "Fading in time", "Sliced by two", "Ledger"])
 def test_two_objects_that_are_merged_into_each_other_never_wait_for_each_other(title: str, name: str):
     feed, holder = FEEDS[name], HOLDERS[title]
@@ -379,8 +379,7 @@ def test_two_objects_that_are_merged_into_each_other_never_wait_for_each_other(t
     outcome(lambda: one.merge(other))
     one, other = made()
     passed = points(lambda: one.merge(other))
-    tried = cases(150 if FULL or name in FRACTIONS else 50)  # of a kind that the last one has too
-    for point in random.Random(f"{title} {name}").sample(passed, min(tried, len(passed))):
+    for point in random.Random(f"{title} {name}").sample(passed, min(cases(150), len(passed))):
         one, other = made()
         results = in_another_thread(lambda: one.merge(other), point._replace(visits=1), lambda: other.merge(one))  # noqa: B023
         assert results == (None, None), f"at {point}"

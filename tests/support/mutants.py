@@ -54,7 +54,7 @@ CALLED = {"min": "max", "max": "min", "sum": "max", "any": "all", "all": "any", 
 SYMMETRIC = {"min", "max", "minimum", "maximum", "lcm", "gcd", "partial", "replace", "zip", "range"}
 """Functions whose first two arguments may change places, or name what is called."""
 
-SHARED = {"_mean", "_minus_log", "_minus_log_rest", "_twice_atanh", "_ln", "_at", "_mlcm", "_needs", "_hit_cutoff",
+SHARED = {"_mean", "_minus_log", "_minus_log_rest", "_twice_atanh", "_rounded", "_at", "_mlcm", "_needs", "_hit_cutoff",
           "greatest", "rough_ratios"}  # fmt: skip
 """What is no formula of an entry: means of bounds, arithmetic and entering, which have tests of their own."""
 
