@@ -93,7 +93,8 @@ class Accumulator(Details, Mergeable):
         weight
             How much the example counts: finite, not negative.
         mask
-            The masked labels, whose truth is unknown, in any of these forms; their cells are not counted.
+            The masked labels, whose truth is unknown, in any of these forms: their cells, where an array is true, are
+            not counted. For the known ones, as the mask of a loss has them, give ``~mask``.
 
         Raises
         ------
@@ -220,7 +221,7 @@ class Accumulator(Details, Mergeable):
         weights
             One weight per example, finite and not negative.
         mask
-            The masked labels of each example, in any of these forms.
+            The masked labels of each example, in any of these forms; true where the truth is unknown, as for `update`.
         null
             What a missing example means, such as a null of Arrow or polars, None, or NaN in a Series: ``"error"``, or
             ``"empty"``, one without labels.

@@ -138,14 +138,14 @@ def describe(y_true: object, y_pred: object, **options: Any) -> InputSummary:
 @overload
 def classification_report(
     y_true: object, y_pred: object, *, weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-    labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2,
-    output_dict: Literal[False] = False,
+    mask: object = None, labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0,
+    digits: int = 2, output_dict: Literal[False] = False,
 ) -> str: ...  # fmt: skip
 @overload
 def classification_report(
     y_true: object, y_pred: object, *, weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-    labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2,
-    output_dict: Literal[True],
+    mask: object = None, labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0,
+    digits: int = 2, output_dict: Literal[True],
 ) -> dict[str, dict[str, float]]: ...  # fmt: skip
 @forgiving
 def classification_report(
@@ -154,6 +154,7 @@ def classification_report(
     *,
     weights: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    mask: object = None,
     labels: Iterable[Label] | None = None,
     threshold: Threshold = None,
     zero_division: float = 0.0,
@@ -165,7 +166,7 @@ def classification_report(
 
     Parameters
     ----------
-    y_true, y_pred, weights, sample_weight
+    y_true, y_pred, weights, sample_weight, mask
         As for `score`.
     labels
         The names of the columns, in order (scikit-learn's ``target_names``).
@@ -204,7 +205,8 @@ def classification_report(
         raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
     counts = Evaluator([], labels=labels, threshold=threshold)
     with meant_weights(classification_report, weights, {"sample_weight": sample_weight, **mistaken}) as weights:
-        _count(counts, y_true, y_pred, weights=weights)
+        _count(counts, y_true, y_pred, weights=weights, mask=mask)
+    counts._look()
     report = report_of(counts)
     columns = [*report.label_values(zero_division).values(), report.support]
     rows = list(zip(map(printable, report.labels), map(list, zip(*columns, strict=True)), strict=True))

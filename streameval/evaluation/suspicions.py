@@ -11,13 +11,18 @@ import numpy as np
 
 from streameval.errors import is_silent
 from streameval.evaluation.core import Core
+from streameval.evaluation.kinds import KINDS
 from streameval.inputs.samples import Sample
 from streameval.kernel.backend import commit
+from streameval.metrics.areas import unordered
+from streameval.metrics.views import Views
 from streameval.schema.labels import Label
 from streameval.schema.record import FEW, FIRST, Record, record_of
 from streameval.schema.text import quoted
+from streameval.states.views import Tables
 
 _LABELS = 10_000  # up to which their names are compared
+_UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
 
 
@@ -84,6 +89,12 @@ def _suspicions(core: Core, record: Record) -> _Warnings:
         elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
             binary = "all scores in y_pred are 0 or 1, as binary predictions are"
             yield "binary", f"{binary}; give probabilities or other scores"
+    views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
+    if views.keeps("curves") and core.states.examples >= FIRST:
+        hidden = unordered(views.named("curves", "curves"))
+        if hidden > _UNORDERED:
+            close = f"scores in y_pred are so close together that bins hide the order of {hidden:.0%} of pairs of a"
+            yield "bins", f"{close} positive and a negative: give scores minus their mean, or logits; see bounds()"
 
 
 def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:

@@ -213,7 +213,9 @@ class Reader:
         if value is None:
             if self.config.unknown == "ignore":
                 return 0.0  # the label is dropped, whatever its score
-            raise LabelError(f"no threshold for label {quoted(label)}; give one per label")
+            unnamed = isinstance(label, int) and not any(isinstance(key, int) for key in self._thresholds)
+            advice = "construct with labels=[...], which name columns" if unnamed else "give one per label"
+            raise LabelError(f"no threshold for label {quoted(label)}; {advice}")
         return value
 
     def threshold_row(self, columns: IntArray) -> float | FloatArray:

@@ -82,9 +82,15 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
     if array.dtype.names is not None:
         kind, advice = "record", f"give pd.DataFrame({name})"
     elif array.ndim == 1:
-        advice += f", for one class an example [[c] for c in {name}]"
+        advice += f", for one class an example [[c] for c in {name}]" * (name != "mask")
+    elif array.ndim == 3 and array.shape[2] == 2:
+        advice = f"for pairs of no and yes give {name}[..., 1]"
     elif array.ndim == 3:
-        advice = f"give {name}.squeeze(1)" if array.shape[1] == 1 else f"for pairs of no and yes give {name}[..., 1]"
+        advice = (
+            f"give {name}.squeeze({2 if array.shape[2] == 1 else 1})"
+            if 1 in array.shape[1:]
+            else (f"give {name}.reshape(-1, {array.shape[2]})")
+        )
     shape = f"{name} has shape {array.shape} and type {kind}"
     return InputError(f"{shape}; update_many takes 2-D arrays, examples x labels: {advice}")
 

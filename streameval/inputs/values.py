@@ -114,14 +114,14 @@ def _advice_about(value: Any, role: int) -> str:
     if isinstance(value, str):
         if value.lower() in ("0", "1", "0.0", "1.0", "true", "false"):
             return ": convert strings, with value == '1' or .astype(int)"
-        return ": for labels give lists"
+        return ": for labels give lists, and leave out columns that are no labels"
     number = number_or_none(value)
     if number == -1:
         return ": where -1 is false give y > 0, where it is masked give numpy.where(y == -1, numpy.nan, y)"
     if number == -100:
         return ": where -100 is masked give numpy.where(y == -100, numpy.nan, y)"
     if number is not None and isinstance(value, int | np.integer):
-        return ": if the integers are labels give y.tolist()"
+        return ": if the integers are labels give y.tolist(), and leave out columns that are no labels"
     return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
 
 

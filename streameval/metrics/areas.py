@@ -146,6 +146,14 @@ def _area(neg: int, pos: int, least: int, tied: int, most: int) -> Unrounded | N
     return Unrounded(Fraction(least, den), Fraction(tied, den), Fraction(most, den), least == most)
 
 
+def unordered(tables: CurveTables) -> float:
+    """Fraction of the pairs of a positive and a negative of one label that may be in either order within a bin."""
+    steps = tables.steps
+    within = steps.over(np.where(steps.mixed, steps.pos * steps.neg, 0))
+    pairs = steps.over(steps.pos) * steps.over(steps.neg)
+    return float(within.sum() / pairs.sum()) if pairs.any() else 0.0
+
+
 def _pairs(steps: Steps) -> list[tuple[int, int, int, int, int]]:
     """Negatives, positives, and twice the pairs in order: at least, with mixed bins as ties, at most."""
     below = 2 * steps.before(steps.neg)

@@ -337,6 +337,8 @@ def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo
                         return _BY_NAME[known], average
         if any(stem in entry.unclear for entry in catalogue()):
             raise _unclear(text, stem)
+    if "_score" in name:  # as scikit-learn calls its functions
+        return _entry_in(name.replace("_score", ""), text, choices)
     return entry_of(name if name in _names() else text), UNSET
 
 

@@ -232,7 +232,8 @@ def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Val
 
 _of_examples(
     "subset_accuracy", "Fraction of examples whose label set is predicted exactly.",
-    "[fp + fn = 0], mean over examples", _ZHANG, aliases=("exact_match", "exact_match_ratio", "emr"),
+    "[fp + fn = 0], mean over examples", _ZHANG,
+    aliases=("exact_match", "exact_match_ratio", "emr", "accuracy_score"),
     unclear=("accuracy",),
 )(lambda c: _yes(c.fp + c.fn == 0))  # fmt: skip
 _of_examples(

@@ -333,6 +333,15 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
     return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}.{digits}f}"
 
 
+def bounds_text(bounds: Bounds, digits: int = 4) -> str:
+    """The guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
+    if math.isnan(bounds.value):
+        return "not defined"
+    if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.{digits}f}" == f"{bounds.high:.{digits}f}":
+        return ""
+    return "between {} and {} (guaranteed)".format(*outwards(bounds.low, bounds.high, digits))
+
+
 def outwards(low: float, high: float, digits: int = 5) -> tuple[str, str]:
     """Bounds with so many decimals, rounded outwards."""
     scale = 10.0**digits

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TypeVar
 
 from streameval.errors import imported
-from streameval.report.model import PER_LABEL, Report, Table, cell_text, count_text, largest_first
+from streameval.report.model import (
+    PER_LABEL,
+    MetricValue,
+    Report,
+    Table,
+    bounds_text,
+    cell_text,
+    count_text,
+    largest_first,
+)
 from streameval.schema.text import cut, number_of, printable
 
 T = TypeVar("T")
@@ -46,7 +56,8 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *rest],
         lines[len(labels) :],
         [
-            f"{item.spec.key:<{left}}{cell_text(item.value, digits=digits):>{_WIDTH}}  {item.direction}".rstrip()
+            _line(item.spec.key, left, [cell_text(item.value, digits=digits)])
+            + "".join(f"  {note}" for note in (item.direction, *_bounds(item, digits)) if note)
             for item in single
         ],
         [f"warning: {text}" for text in report.warnings],
@@ -54,6 +65,10 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     if not report.has_decisions:
         del blocks[1:3]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _bounds(item: MetricValue, digits: int) -> Iterator[str]:
+    return (bounds_text(bounds, digits) for bounds in item.bounds.values() if not math.isnan(bounds.value))
 
 
 def slices_report(tables: Sequence[Table], digits: int) -> str:

@@ -165,6 +165,8 @@ def _threshold(
         raise InputError(f"threshold must be a number, a mapping, or numbers in order, not the set {quoted(threshold)}")
     elif not isinstance(threshold, Iterable) or isinstance(threshold, str | bytes) or not getattr(threshold, "ndim", 1):
         return _number(threshold)
+    elif isinstance(threshold, np.ndarray) and threshold.ndim > 1:
+        raise InputError(f"threshold has shape {threshold.shape}; give a number, or a 1-D array of one per label")
     else:
         values = [_number(value) for value in threshold]
         if labels is None:
@@ -184,6 +186,7 @@ def _threshold(
 
 
 def _number(value: object) -> float:
+    value = getattr(value, "threshold", value)  # of a `Choice`, as `best_thresholds` returns
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     number = number_or_none(value)

@@ -98,8 +98,22 @@ def test_of_no_examples_it_is_warned_that_values_are_not_measured():
         )
 
 
+def test_the_report_looks_for_suspicious_input_and_takes_a_mask():
+    with pytest.warns(se.DataWarning, match="differ in case"):
+        se.classification_report([["Cat"]] * 20, [["cat"]] * 20)
+    true = np.eye(3)
+    text = se.classification_report(true, 1 - true, mask=1 - true)
+    assert text == se.classification_report(np.where(true == 0, np.nan, true), 1 - true)
+
+
 def test_what_cannot_be_scored_is_reported():
     true = np.eye(3)
+    with pytest.raises(se.LabelError, match="label 0; construct with labels="):
+        se.score(true, true, threshold={"a": 0.5, "b": 0.5, "c": 0.5})
+    with pytest.raises(se.InputError, match=r"threshold has shape \(1, 3\)"):
+        se.score(true, true, threshold=np.full((1, 3), 0.5))
+    with pytest.raises(se.InputError, match=r"give y_true.reshape\(-1, 3\)"):
+        se.score(true.reshape(3, 1, 3)[[[0, 1]]][0].repeat(2, 1), true)
     with pytest.raises(se.MetricError, match="did you mean 'f1_macro'"):
         se.score(true, true, "f1_marco")
     with pytest.raises(se.MetricError, match="threshold="):

@@ -81,6 +81,8 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "decisions as scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), bits())), 20, "scores in y_pred are 0 or 1"),
     "argsort": ({"metrics": ["mrr"]}, draw(lambda _: (np.array([1, 0, 1]), DRAW.permutation(3))), 20, "permutation"),
+    "close scores": (
+        {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 0.5 + 1e-6 * DRAW.random(4))), 101, "bins hide the or"),
     "no truth": ({}, repeat(({"a": None, "b": float("nan")}, {"a": 1})), 20, "every truth in y_true is unknown"),
     "no truth, declared": (
         {"labels": [0, 1]}, repeat((np.array([np.nan, np.nan]), np.array([0, 1]))), 20, "every truth"),
@@ -103,6 +105,8 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "logits under 0": ({"threshold": 0.0}, draw(row(-9, 9))),
     "tuned thresholds": (
         {"threshold": {0: 0.5, 1: 2, 2: -1, 3: 9}, "labels": [*range(4)]}, draw(row(-6, 6))),
+    "centred scores": (
+        {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 1e-6 * (DRAW.random(4) - 0.5)))),
     "rankings": ({"metrics": ["mrr"]}, draw(lambda _: (some(IDS), [*some(IDS, 9)]))),
     "sparse rows": ({"labels": IDS}, draw(sparse_rows)),
     "some unknown": ({}, draw(lambda n: ({"a": None, "b": n % 2}, {"a": 1, "b": 1}))),

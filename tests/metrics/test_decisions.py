@@ -619,6 +619,8 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(wrong: str, nearest: st
         ("ndcg@10", "ndcg(k=10)"), ("mAP@10", "map_at(k=10)"), ("emr", "subset_accuracy"),
         ("exact match", "subset_accuracy"), ("recall at precision", "recall_at_precision_macro"),
         ("accuracy_per_label", "accuracy_per_label"), ("macro accuracy", "accuracy_macro"),
+        ("f1_score", "f1_macro"), ("macro F1-score", "f1_macro"), ("jaccard_score_samples", "jaccard_samples"),
+        ("accuracy_score", "subset_accuracy"),
     ],
 )  # fmt: skip
 def test_names_are_read_as_people_write_them(name: str, key: str):

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import streameval as se
 from streameval.errors import InputError, MetricError
 from streameval.metrics.thresholds import (
     Choice,
@@ -170,6 +171,17 @@ def test_nothing_counted_leaves_nothing_to_choose():
     assert best_threshold(tables, average="macro").threshold == math.inf
     assert pcut(tables) == Choice(math.inf, 0.0, 0.0)
     assert decisions_at(tables, 0.5).least.tp.tolist() == [0, 0]
+
+
+def test_what_was_chosen_is_a_threshold():
+    rng = np.random.default_rng(3)
+    ev = se.Evaluator(labels=["a", "b"], keep=["curves"], threshold=0.5)
+    ev.update_many(rng.integers(0, 2, (50, 2)), rng.random((50, 2)))
+    best = ev.best_thresholds("f1")
+    chosen = se.Evaluator(labels=["a", "b"], threshold={label: choice.threshold for label, choice in best.items()})
+    assert se.Evaluator(labels=["a", "b"], threshold=best) == chosen
+    one = ev.best_threshold("f1_micro")
+    assert se.Evaluator(threshold=one) == se.Evaluator(threshold=one.threshold)
 
 
 def test_decisions_are_returned():

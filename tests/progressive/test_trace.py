@@ -145,6 +145,7 @@ def test_labels_that_come_late_do_not_tear_metrics_apart():
     assert list(trace.columns()) == ["examples", "recall_per_label: a", "recall_per_label: b", "f1_micro"]
 
 
+@pytest.mark.filterwarnings("ignore:scores in y_pred are so close:streameval.DataWarning")
 def test_bounds_of_binned_scores_are_written_down_with_their_values():
     trace, reference, bounds = binned_trace(), [], []
     ev = se.Evaluator(["roc_auc_macro", "hamming_loss"], threshold=0.5)
@@ -171,6 +172,7 @@ def test_bounds_of_binned_scores_are_written_down_with_their_values():
     assert max(area.high - area.low) > 0.05
 
 
+@pytest.mark.filterwarnings("ignore:scores in y_pred are so close:streameval.DataWarning")
 def test_a_plot_fills_the_bounds_of_binned_scores():
     trace = binned_trace()
     ax = trace.plot()

@@ -45,6 +45,14 @@ def test_a_metric_that_cannot_be_read_is_refused_in_a_report_and_left_out_of_a_n
     assert "log_loss_micro" not in ev._repr_html_()
 
 
+def test_bounds_are_written_where_they_can_be_seen():
+    ev = se.Evaluator(["roc_auc_macro", "brier_score_micro"])
+    ev.update_many([["a"], [], ["a"]], [{"a": 0.300001}, {"a": 0.300002}, {"a": 0.300003}])
+    lines = ev.report().splitlines()
+    assert lines[-2] == "roc_auc_macro         0.5000  higher is better  between 0.0000 and 1.0000 (guaranteed)"
+    assert "between" not in lines[-1]
+
+
 def test_labels_stay_on_their_line_and_are_no_html():
     ev = hostile(["f1_micro"])
     assert len(ev.report().splitlines()) == len(HOSTILE) + 10

@@ -430,6 +430,14 @@ INDICATOR_FORMS = [
         repair=ints,
     ),
     Form(
+        "(n, q, 1) array",
+        lambda rows: ints(rows)[:, :, None],
+        many=True,
+        refused=r"squeeze\(2\)|reshape|pairs",
+        instead="`.squeeze(2)`",
+        repair=ints,
+    ),
+    Form(
         "data frame of strings",
         lambda rows: frame(rows).astype(str),
         many=True,

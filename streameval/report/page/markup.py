@@ -11,8 +11,7 @@ from html import escape
 from typing import Any
 
 from streameval.metrics.averaging import as_float
-from streameval.metrics.bounds import Bounds
-from streameval.report.model import Column, Kind, Table, cell_text, outwards
+from streameval.report.model import Column, Kind, Table, cell_text
 from streameval.schema.labels import Label
 from streameval.schema.text import cut, cut_distinct, label_text, number_of
 
@@ -67,15 +66,6 @@ def number_text(value: float, kind: Kind = "number") -> str:
 
 
 count_text = partial(number_text, kind="count")  # how many, or a sum of weights
-
-
-def bounds_text(bounds: Bounds) -> str:
-    """The guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
-    if math.isnan(bounds.value):
-        return "not defined"
-    if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.4f}" == f"{bounds.high:.4f}":
-        return ""
-    return "between {} and {} (guaranteed)".format(*outwards(bounds.low, bounds.high, 4))
 
 
 def safe_json(value: object) -> str:

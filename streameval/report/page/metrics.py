@@ -20,6 +20,7 @@ from streameval.report.model import (
     MetricValue,
     Report,
     Table,
+    bounds_text,
     largest_first,
     rows_of,
 )
@@ -27,7 +28,6 @@ from streameval.report.page.charts import Chart, fraction_axis, log_axis
 from streameval.report.page.markup import (
     LONGEST,
     Section,
-    bounds_text,
     count_text,
     escaped,
     label_strings,

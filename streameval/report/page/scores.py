@@ -20,9 +20,9 @@ from streameval.metrics.curves import (
     threshold_lines,
 )
 from streameval.metrics.thresholds import best_threshold
-from streameval.report.model import Report, largest_first
+from streameval.report.model import Report, bounds_text, largest_first
 from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_axis
-from streameval.report.page.markup import Section, bounds_text, escaped, label_strings, number_text
+from streameval.report.page.markup import Section, escaped, label_strings, number_text
 from streameval.report.page.metrics import metric_list
 
 _Run: TypeAlias = tuple[str, Any]  # its name and the view of its curves

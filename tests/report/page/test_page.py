@@ -385,6 +385,7 @@ def test_long_names_of_lines_along_the_stream_are_shortened_and_stay_apart():
     ]
 
 
+@pytest.mark.filterwarnings("ignore:scores in y_pred are so close:streameval.DataWarning")
 def test_bounds_of_binned_scores_are_a_band_along_the_stream():
     trace = binned_trace()
     (course,) = (part for part in trace.to_html().split("<section ") if part.startswith('id="course"'))
