@@ -55,15 +55,13 @@ _Read: TypeAlias = tuple[Reading, Moment | None, float, Time | None]
 class Blocks(Window[A]):
     """Blocks of one period of the clock; the newest and ``history`` before it are stored.
 
-    An example belongs to a block by its key: its number, or its time. Those of time are aligned to an origin, so two
-    streams can be merged. Those of a number of examples cannot: the tenth of a shard is not the tenth of the whole.
+    An example belongs to a block by its key: its number, or its time. Those of time start at whole numbers of periods,
+    so two streams can be merged. Those of a number of examples cannot: the tenth of a shard is not that of the whole.
     """
 
-    __slots__ = ("_cell", "_history", "_last", "_origin", "_zone")
+    __slots__ = ("_cell", "_history", "_last")
     _fades: ClassVar[bool] = False
     _history: int
-    _origin: int
-    _zone: bool | None  # whether the origin has a time zone, if it was passed
     _cell: commit.Cell  # of a `WindowState`
     _last: Place  # where the last example was
 
@@ -78,9 +76,6 @@ class Blocks(Window[A]):
     def _seen(self, latest: int, key: int) -> int:  # noqa: ARG002
         """The latest time, if it matters."""
         return ALWAYS
-
-    def _align(self, history: int, origin: int = 0, zone: bool | None = None) -> None:
-        self._history, self._origin, self._zone, self._last = history, origin, zone, _NOWHERE
 
     @changes
     def reset(self) -> None:
@@ -104,12 +99,12 @@ class Blocks(Window[A]):
 
     def _edges(self, index: int) -> tuple[int | Fraction, int | Fraction]:
         clock = self._clock
-        start, period = clock.exact(self._origin), clock.exact(clock.saved()[1])
-        start += index * period
+        period = clock.exact(clock.saved()[1])
+        start = index * period
         try:
             clock.value(start, None), clock.value(start + period, None)
         except OverflowError:
-            raise InputError(f"the period {index} from the origin on is too near the end of all times") from None
+            raise InputError(f"the period {index} is too near the end of all times") from None
         return start, start + period
 
     def _place(self, key: int, t: object) -> Place:
@@ -117,9 +112,9 @@ class Blocks(Window[A]):
         place = self._last
         if not place.first <= key < place.end:
             clock = self._clock
-            index = int((clock.exact(key) - clock.exact(self._origin)) // clock.exact(clock.saved()[1]))
+            index = int(clock.exact(key) // clock.exact(clock.saved()[1]))
             if abs(index) >= 2**62:
-                raise InputError(f"t {quoted(t)} is more than 2**62 periods from the origin")
+                raise InputError(f"t {quoted(t)} is more than 2**62 periods from 0")
             start, end = self._edges(index)
             near = float(start)  # from which `Clock.part` takes the difference faster, where it is the same
             self._last = place = Place(clock.ceil(start), clock.ceil(end), index, near if near == start else start)
@@ -133,8 +128,6 @@ class Blocks(Window[A]):
         return position
 
     def _check_zone(self, state: WindowState[A], aware: bool | None) -> None:
-        if self._zone is not None:
-            agreed(aware, self._zone)
         if state.newest is not None:
             agreed(aware, state.aware)
 
@@ -291,7 +284,7 @@ class Blocks(Window[A]):
             if keys is not None and examples > len(keys):
                 raise InputError(f"times has {len(keys)} entries for {examples} examples or more; give one per example")
             those = np.arange(first + start, first + examples) if keys is None else keys[start:examples]
-            index, parts = clock.places(those, clock.exact(self._origin))
+            index, parts = clock.places(those)
             reached = np.maximum.accumulate(index if newest is None else np.maximum(index, newest))
             for row in np.flatnonzero(index < reached - self._history)[:1].tolist():
                 self._check_late(int(index[row]), int(reached[row]), f"times[{start + row}]")
@@ -394,9 +387,8 @@ class Blocks(Window[A]):
 
     def _numbers(self) -> tuple[int, ...]:
         state = self._state
-        aware, zone = (2 if code is None else int(code) for code in (state.aware, self._zone))
-        newest = ALWAYS if state.newest is None else state.newest
-        return *self._clock.saved(), self._origin, zone, self._history, newest, aware, state.latest
+        aware, newest = 2 if state.aware is None else int(state.aware), ALWAYS if state.newest is None else state.newest
+        return *self._clock.saved(), *_START, self._history, newest, aware, state.latest
 
     def _put(self, sink: Sink) -> None:
         blocks, config = self._state.blocks, core_of(self._template).config
@@ -407,11 +399,11 @@ class Blocks(Window[A]):
             put_states(sink, config, core_of(block).states.content(), least=1)
 
     def _take(self, source: Source, *numbers: int) -> None:
-        kind, period, self._origin, zoned, self._history, newest, code, latest = numbers
-        self._clock, self._last = saved_clock(kind, period), _NOWHERE
+        kind, period, *start, self._history, newest, code, latest = numbers
+        self._clock, self._last = saved_clock(kind, period), NOWHERE
         whole(self._history, "history", 0)
-        require(code in (0, 1, 2), zoned in (0, 1, 2))
-        aware, self._zone = (None if value == 2 else bool(value) for value in (code, zoned))
+        require(code in (0, 1, 2), start == _START)
+        aware = None if code == 2 else bool(code)
         config, blocks = core_of(self._template).config, dict[int, A]()
         for _ in range(source.count()):
             index = source.integer_of_64_bits()
@@ -422,9 +414,8 @@ class Blocks(Window[A]):
         self._cell = commit.Root().cell(state)
         self._own(blocks, {})
         fits = all(newest - self._history <= index <= newest and block.examples for index, block in blocks.items())
-        fits = fits and self._clock.holds(self._origin) and self._seen(ALWAYS, latest) == latest
+        fits = fits and self._seen(ALWAYS, latest) == latest
         fits = fits and (aware is None) == (kind != 0 or not started)
-        fits = fits and (self._zone is None or (kind == 0 and aware in (None, self._zone)))
         fits = fits and (started or (self.timed and not blocks and latest == ALWAYS))
         if not self.timed:
             past = {index: block.examples for index, block in blocks.items() if index < newest}
@@ -436,4 +427,5 @@ class Blocks(Window[A]):
             raise FormatError("the windows contradict each other")
 
 
-_NOWHERE = Place(0, 0, 0, 0)
+NOWHERE = Place(0, 0, 0, 0)
+_START = [0, 2]  # where a window starts, and that it has no time zone of its own, in bytes

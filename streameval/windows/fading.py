@@ -20,7 +20,7 @@ from streameval.schema.batch import Batch
 from streameval.schema.keywords import explained
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.base import Part
-from streameval.windows.blocks import Blocks, Place, WindowState
+from streameval.windows.blocks import NOWHERE, Blocks, Place, WindowState
 from streameval.windows.times import Clock, clock_of, whole
 from streameval.wire.envelope import FADING
 from streameval.wire.fields import Source
@@ -72,7 +72,7 @@ class Fading(Blocks[A]):
     @explained
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
         counts = number_or_none(half_life) is not None and isinstance(half_life, int | np.integer)
-        self._align(_KEEP)
+        self._history, self._last = _KEEP, NOWHERE
         self._begin(evaluator, Clock(whole(half_life, "half_life")) if counts else clock_of(half_life, "half_life"))
 
     def _seen(self, latest: int, key: int) -> int:
@@ -141,7 +141,7 @@ class Fading(Blocks[A]):
     def _take(self, source: Source, *numbers: int) -> None:
         super()._take(source, *numbers)
         state, clock = self._state, self._clock
-        fits = self._history == _KEEP and not self._origin and self._zone is None
+        fits = self._history == _KEEP
         if clock.timed and state.newest is not None:
             fits = fits and clock.holds(state.latest) and self._now(state)[0] == state.newest
         if not fits:

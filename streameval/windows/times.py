@@ -66,18 +66,17 @@ class Clock:
         """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
         return float((key - int(start)) / self.period)
 
-    def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
+    def places(self, keys: IntArray) -> tuple[IntArray, FloatArray]:
         """In which period each time is, and how far into it, from 0 to 1."""
-        since = keys - int(origin)
-        index = since // self.period
-        part = since - index * self.period
+        index = keys // self.period
+        part = keys - index * self.period
         if self.period <= 2**53:
             return index, part / self.period
         return index, np.array([value / self.period for value in part.tolist()], np.float64)
 
     def holds(self, key: int) -> bool:
-        """Whether an integer is the key of a time, or, where there are no times, of the origin."""
-        return key == 0
+        """Whether an integer is the key of a time."""
+        raise NotImplementedError
 
     def saved(self) -> tuple[int, int]:
         """What bytes hold of it."""
@@ -207,11 +206,11 @@ class _Line(Clock):
                 return float(since / self.period)
         return _ratio(Fraction(now) - Fraction(start), Fraction(self.period))
 
-    def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
+    def places(self, keys: IntArray) -> tuple[IntArray, FloatArray]:
         period = Fraction(self.period)
-        pairs = [divmod(self.exact(key) - origin, period) for key in keys.tolist()]
+        pairs = [divmod(self.exact(key), period) for key in keys.tolist()]
         if any(abs(index) >= _FAR for index, _ in pairs):
-            raise InputError(f"times are more than 2**62 periods of {self.period} from the origin")
+            raise InputError(f"times are more than 2**62 periods of {self.period} from 0")
         fractions = np.array([_ratio(part, period) for _, part in pairs], np.float64)
         return np.array([index for index, _ in pairs], np.int64), fractions
 

@@ -10,9 +10,8 @@ from streameval.errors import InputError, public
 from streameval.evaluation.counting import A
 from streameval.evaluation.guarding import reads
 from streameval.schema.keywords import explained
-from streameval.schema.text import quoted
-from streameval.windows.blocks import Blocks, WindowState
-from streameval.windows.times import Clock, Period, Time, clock_of, whole
+from streameval.windows.blocks import NOWHERE, Blocks, WindowState
+from streameval.windows.times import Clock, Period, clock_of, whole
 from streameval.wire.envelope import TUMBLING
 
 
@@ -24,7 +23,7 @@ class ClosedWindow(Generic[A]):
     Attributes
     ----------
     index
-        Its number: windows of examples count from 0, windows of time from that which starts at the origin.
+        Its number: windows of examples count from 0, windows of time from that which starts at 1970-01-01, or at 0.
     start, end
         What it holds: example numbers from 0, or times; the start belongs to it, the end does not.
     evaluator
@@ -50,10 +49,8 @@ class Tumbling(Blocks[A]):
     size
         How many examples a window takes; it closes with the last of them. Either this or ``period``.
     period
-        How long a window is: a `datetime.timedelta` if times are dates, a number if they are numbers. Windows without
-        examples are not among the closed ones.
-    origin
-        Where some window starts: a time; by default 1970-01-01, or 0.
+        How long a window is: a `datetime.timedelta` if times are dates, a number if they are numbers. One window starts
+        at 1970-01-01, or at 0. Windows without examples are not among the closed ones.
     history
         How many windows before the one in progress are kept. With a ``period``, an example that comes late is counted
         in its window as long as that is kept, and refused otherwise.
@@ -78,16 +75,13 @@ class Tumbling(Blocks[A]):
         *,
         size: int | None = None,
         period: Period | None = None,
-        origin: Time | None = None,
         history: int = 1,
     ) -> None:
         whole(history, "history", 0)
         if (size is None) == (period is None):
             raise InputError("Tumbling takes either size=..., in examples, or period=..., in time; give one of them")
-        if size is not None and origin is not None:
-            raise InputError(f"origin={quoted(origin)} has no meaning with size; leave it out, or give a period")
         clock = clock_of(period, "period") if size is None else Clock(whole(size, "size"))
-        self._align(int(history), *((clock.ceil(0), None) if origin is None else clock.key(origin, "origin")))
+        self._history, self._last = int(history), NOWHERE
         self._begin(evaluator, clock)
 
     @property
@@ -121,8 +115,4 @@ class Tumbling(Blocks[A]):
         return self._template.copy() if block is None else block
 
     def _parameters(self) -> dict[str, object]:
-        clock = self._clock
-        if not clock.timed:
-            return {"size": clock.span(), "history": self._history}
-        origin = clock.value(clock.exact(self._origin), self._zone)
-        return {"period": clock.span(), "origin": origin, "history": self._history}
+        return {"period" if self.timed else "size": self._clock.span(), "history": self._history}

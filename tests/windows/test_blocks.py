@@ -22,7 +22,7 @@ CHECK = settings(max_examples=cases(40), deadline=None)
 DAY = datetime(2024, 5, 1)
 
 BUILT = {
-    "Tumbling": lambda evaluator: se.Tumbling(evaluator, period=3, origin=1, history=2),
+    "Tumbling": lambda evaluator: se.Tumbling(evaluator, period=3, history=2),
     "Fading": lambda evaluator: se.Fading(evaluator, 3.0),
 }
 
@@ -140,26 +140,27 @@ def test_a_window_of_examples_closes_with_its_last_one():
         window.last.index = 3
 
 
-def test_windows_of_time_are_aligned_to_their_origin_and_late_examples_count_where_they_belong():
-    window = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1), origin=DAY + timedelta(minutes=15), history=2)
-    window.update({"first"}, set(), t=DAY + timedelta(hours=9, minutes=14))
-    window.update({"second"}, set(), t=DAY + timedelta(hours=9, minutes=15))
+def test_windows_of_time_start_at_whole_periods_and_late_examples_count_where_they_belong():
+    window = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1), history=2)
+    window.update({"first"}, set(), t=DAY + timedelta(hours=8, minutes=59))
+    window.update({"second"}, set(), t=DAY + timedelta(hours=9))
     assert window.labels == ("second",)
     (closed,) = window.closed
-    assert (closed.index, closed.start) == (8, DAY + timedelta(hours=8, minutes=15))
-    assert closed.end == DAY + timedelta(hours=9, minutes=15)
-    window.update({"late"}, set(), t=DAY + timedelta(hours=7, minutes=15))
+    first = (DAY - datetime(1970, 1, 1)) // timedelta(hours=1) + 8
+    assert (closed.index, closed.start) == (first, DAY + timedelta(hours=8))
+    assert closed.end == DAY + timedelta(hours=9)
+    window.update({"late"}, set(), t=DAY + timedelta(hours=7))
     assert [c.evaluator.labels for c in window.closed] == [("late",), ("first",)]
     before = window.to_bytes()
     with pytest.raises(se.InputError, match=r"too late: its window is 3 before"):
-        window.update({"too late"}, set(), t=DAY + timedelta(hours=7, minutes=14))
-    times = [DAY + timedelta(hours=11), DAY + timedelta(hours=7, minutes=30)]
+        window.update({"too late"}, set(), t=DAY + timedelta(hours=6, minutes=59))
+    times = [DAY + timedelta(hours=10, minutes=45), DAY + timedelta(hours=7, minutes=15)]
     with pytest.raises(se.InputError, match=r"times\[1\] is too late"):
         window.update_many([{"x"}] * 2, [set()] * 2, times=times)
     assert window.to_bytes() == before
-    window.advance(DAY + timedelta(hours=11))
+    window.advance(DAY + timedelta(hours=10, minutes=45))
     assert window.examples == 0
-    assert [c.index for c in window.closed] == [8, 9]
+    assert [c.index for c in window.closed] == [first, first + 1]
     assert window.last.evaluator.labels == ("second",)
     with pytest.raises(se.InputError, match="goes back"):
         window.advance(DAY + timedelta(hours=9))
@@ -167,7 +168,7 @@ def test_windows_of_time_are_aligned_to_their_origin_and_late_examples_count_whe
     assert (window.closed, window.last) == ((), None)
 
 
-def test_times_before_the_origin_and_of_any_size_fall_into_their_window():
+def test_times_before_the_first_window_and_of_any_size_fall_into_their_window():
     window = se.Tumbling(se.Evaluator([]), period=0.1, history=0)
     for t in (-1e6, -0.30000000000000004, -0.3, 0.0, 0.1, 0.3, 0.30000000000000004, 1e9):
         window.update({"a"}, set(), t=t)
@@ -189,28 +190,11 @@ def test_times_before_the_origin_and_of_any_size_fall_into_their_window():
             calendar.update_many([{"a"}], [set()], times=[t])
 
 
-def test_the_origin_says_whether_times_have_a_zone():
-    zoned = DAY.replace(tzinfo=UTC)
-    for origin, t in ((zoned, DAY), (DAY, zoned)):
-        window = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1), origin=origin)
-        with pytest.raises(se.InputError, match="time zone"):
-            window.update({"a"}, set(), t=t)
-        with pytest.raises(se.InputError, match="time zone"):
-            window.update_many([{"a"}], [set()], times=[t])
-        window.update({"a"}, set(), t=origin)
-        assert se.Tumbling.from_bytes(window.to_bytes()) == window
-        window.reset()
-        with pytest.raises(se.InputError, match="time zone"):
-            window.update({"a"}, set(), t=t)
-
-
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ({}, "either size"), ({"size": 3, "period": 1.0}, "either size"), ({"size": 3, "origin": 1.0}, "origin"),
+        ({}, "either size"), ({"size": 3, "period": 1.0}, "either size"),
         ({"size": 3, "history": -1}, "history"), ({"size": 3, "history": 1.5}, "history"),
-        ({"period": 1.0, "origin": DAY}, "origin"),
-        ({"period": timedelta(1), "origin": 3.0}, "origin"), ({"period": 1.0, "origin": math.nan}, "origin"),
     ],
 )  # fmt: skip
 def test_parameters_that_do_not_fit_are_refused(form: dict, message: str):
@@ -228,7 +212,7 @@ def test_windows_of_different_build_do_not_merge():
     ev = se.Evaluator([])
     base = se.Tumbling(ev, period=5)
     for other in (
-        se.Tumbling(ev, period=6), se.Tumbling(ev, period=5, origin=1), se.Tumbling(ev, period=5, history=2),
+        se.Tumbling(ev, period=6), se.Tumbling(ev, period=5, history=2),
         se.Tumbling(ev, size=5), se.Fading(ev, 5.0), se.Tumbling(se.Evaluator([], labels=["a"]), period=5),
     ):  # fmt: skip
         with pytest.raises(se.MergeError, match="cannot merge"):
