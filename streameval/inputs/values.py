@@ -18,7 +18,7 @@ _NUMBERS = (int, float, np.floating)
 _MISSING = ', or construct with nan="missing"'
 _EXPECTED = {
     TRUE: "truth is 0, 1, or None or NaN where masked",
-    PRED: "binary predictions are 0 or 1; for scores, construct with threshold=0.5",
+    PRED: "binary predictions are 0 or 1; for scores give threshold=0.5, or y_pred >= 0.5",
     MASK: "a mask is 0 or 1",
 }
 
@@ -48,8 +48,8 @@ def checked_weights(weights: object) -> FloatArray:
     array = np.asarray(array_of(weights, "weights"))
     if array.ndim != 1 or array.dtype.kind not in "iuf" or np.ma.is_masked(weights):
         shape = f"weights has shape {array.shape} and type {array.dtype}"
-        advice = "; write weights.ravel()" if array.ndim == 2 and 1 in array.shape else ", with no masked ones"
-        raise InputError(f"{shape}; give a 1-D array of numbers, one per example{advice}")
+        advice = "; write weights.ravel()" if array.ndim == 2 and 1 in array.shape else ", none of them masked"
+        raise InputError(f"{shape}; give a 1-D array of numbers, one per example (not per cell){advice}")
     with np.errstate(over="ignore"):
         exact = array.astype(np.float64)
     valid = np.isfinite(exact) & (exact >= 0)
