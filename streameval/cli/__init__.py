@@ -107,6 +107,7 @@ _PHRASES = {
     r"is missing \(None\)": "is null",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
     r"^([^']*there is no column '[^']*') \((\w+)\)": r"\1 (--\2)",
+    r"^actual and (predicted|scores) both": r"--actual and --\1 both",
     r"^(truth|example) and (join|label) (?=go together)": r"--\1 and --\2 ",
 }
 """How messages of the library that name its arguments speak of the options of the command."""

@@ -32,6 +32,7 @@ from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
 from streameval.schema.text import VERSION, number_of
 from streameval.tabular.evaluate import Counting
+from streameval.tabular.sources import check_distinct
 
 app = typer.Typer(
     name="streameval", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -136,6 +137,7 @@ def _count(
     """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
     if options["strict"]:
         warnings.simplefilter("error", DataWarning)
+    check_distinct(file for source in sources for file in source.files)
     with seen as advance:
         stopped = count(sources, counting, advance, allow_empty=options["allow_empty"], limit=options.get("limit"))
     if counting.skip is not None and not stopped:

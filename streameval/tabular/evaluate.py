@@ -34,8 +34,10 @@ class Counting:
 
             rows = table_of(rows, columns)
             if not self._looked:
-                self._looked = True
                 check_cells(rows, columns, block.sep)
+        if not self._looked:
+            self._looked = True
+            columns.check_distinct()
         self._add(rows, 0, block)
         self.rows += len(rows)
         if self.skip is not None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval.errors import InputError
+from streameval.errors import InputError, warn
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table
@@ -56,8 +56,8 @@ def matches_of(path: PathLike) -> list[Path]:
         return [Path(text)]
     if not glob.has_magic(text):
         raise no_file(Path(text))
-    if matches := sorted(glob.glob(text, recursive=True)):  # noqa: PTH207  # absolute ones too
-        return [*map(Path, matches)]
+    if matches := [*map(Path, sorted(glob.glob(text, recursive=True)))]:  # noqa: PTH207  # absolute ones too
+        return [path for path in matches if not {*path.parents}.intersection(matches)]  # folders are read whole
     raise InputError(f"no file matches {quoted(text, 300)}")
 
 
@@ -67,6 +67,15 @@ def no_file(path: Path) -> InputError:
     stem = path.stem.casefold()
     near = [file.name for file in files if SequenceMatcher(None, stem, file.stem.casefold()).ratio() > 0.7]
     return InputError(f"there is no file {quoted(str(path), 300)}{suggestion(path.name, near, cutoff=0.0)}")
+
+
+def check_distinct(files: Iterable[PathLike]) -> None:
+    """Warn of a file that is there twice, such as by its name and by a pattern, so that its rows count twice."""
+    names: dict[str, list[str]] = {}
+    for file in files:
+        names.setdefault(os.path.realpath(file), []).append(os.fspath(file))
+    if repeated := next((each for each in names.values() if len(each) > 1), None):
+        warn(f"{quoted(repeated[0], 300)} is read {len(repeated)} times, and its rows count each time; name it once")
 
 
 def open_source(source: Any, columns: Columns, size: int) -> Source:
@@ -85,6 +94,8 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
 def _open(source: Any, columns: Columns, size: int) -> Source:
     paths = [source] if isinstance(source, str | os.PathLike) else source
     if are_paths(paths):
+        if len(paths) > 1:
+            check_distinct(file for path in paths for file in files_of(path))
         return open_files(paths, columns, size)
     if hasattr(source, "peek") and hasattr(source, "read1"):  # a stream of bytes, such as standard input
         path = getattr(source, "name", None)

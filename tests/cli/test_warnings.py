@@ -41,6 +41,39 @@ def test_strict_makes_warnings_errors(run, rows: str):
     assert ran.err.startswith("streameval: no cell of column 'y' holds the separator")
 
 
+SAME = "so that every prediction is right; name the column of the predictions"
+
+
+@pytest.mark.parametrize(("options", "warning"), [
+    ("r.jsonl -a t -p t", f"--actual and --predicted both name 't', {SAME}"),
+    ("w.csv -a t_* -s t_* -t .5", f"--actual and --scores both name 't_*', {SAME}"),
+    ("r.jsonl -a t -p p ./r.jsonl r*.jsonl", "'r.jsonl' is read 3 times, and its rows count each time; name it once"),
+    ("d l -a t -p p", "'d/r.jsonl' is read 2 times, and its rows count each time; name it once"),
+    ("r.jsonl -a t -p p", ""), ("d/** -a t -p p", ""), ("r.jsonl d -a t -p p", ""), ("w.csv -a t_* -p p", ""),
+    ("r.jsonl -a t -p t --truth d/r.jsonl --join id", ""),
+])  # fmt: skip
+def test_columns_and_files_that_are_named_twice_are_warned_of(run, options: str, warning: str):
+    for name in ("r.jsonl", "d/r.jsonl"):
+        Path("d").mkdir(exist_ok=True)
+        Path(name).write_text('{"id": 1, "t": ["a"], "p": ["a", "b"]}\n')
+    Path("w.csv").write_text("t_a,t_b,p\n1,0,a\n1,1,b\n")
+    Path("l").symlink_to("d")
+    ran = run("evaluate", *options.split(), "--save", "state")
+    assert (ran.code, ran.err) == (0, warning and f"warning: {warning}\n")
+    strict = run("evaluate", *options.split(), "--strict")
+    assert (strict.code, strict.err) == (2 if warning else 0, warning and f"streameval: {warning}\n")
+
+
+def test_each_file_of_a_pattern_is_read_once_and_a_list_of_paths_with_one_twice_is_warned_of(tmp_path: Path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for name in ("x.csv", "b/y.csv"):
+        (tmp_path / "a" / name).write_text("t,p\na,a\n")
+    columns = {"actual": "t", "predicted": "p"}
+    assert se.evaluate_table(f"{tmp_path}/a/**", **columns).examples == 2
+    with pytest.warns(se.DataWarning, match=r"x\.csv' is read 2 times"):
+        assert se.evaluate_table([tmp_path / "a", tmp_path / "a" / "x.csv"], **columns).examples == 3
+
+
 @pytest.mark.parametrize("cells", ["a|b,a", '"rock, roll",pop', "ac/dc,ac/dc", "7,7", "1|3,3"])
 def test_honest_rows_bring_no_line(run, cells: str):
     Path("cells.csv").write_text("y,p\n" + f"{cells}\nx,x\nq,z\n" * 3000)
