@@ -96,17 +96,24 @@ _PHRASES = {
     r"np\.asarray\(rows?\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
     r", or declare the labels.*": "",  # with an argument that is no option
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
+    r"; for scores, (give|construct with) threshold=": "; for scores give --scores, not --predicted, and --threshold ",
     r"\b(null|rows|sep|labels|unknown|threshold|join)=\.\.\.": r"--\1",
+    r"\bthreshold=(?=:)": "--threshold 0.5",
     r"""\b(null|rows|sep|labels|unknown|threshold|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
     r"\b(?<!-)(sep|zero_division) (?=is|must)": r"--\1 ",
     "--zero_division": "--zero-division",
-    r"^(.*) requires the '(curves|rankings)' state; construct with keep=.*": (
-        r"\1 requires scores, which the state does not hold; evaluate with --scores, and save that state"
+    r"^(best_thresholds|decisions_at)\(\) requires the .*": (
+        "thresholds require scores, which the state does not hold; save one with --scores and --metrics roc_auc_macro"
     ),
-    r"^\w+\(\) (?=requires scores)": "this ",
+    r"(\S+) requires the '(curves|rankings)' state; construct with keep=\S+": (
+        r"\1 requires scores, which the state does not hold; save one with --scores and --metrics \1"
+    ),
     r"is missing \(None\)": "is null",
+    r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip such rows with --skip-bad",
+    "are y_true and y_pred swapped": "are --actual and --predicted swapped",
+    "construct both with the same configuration": "evaluate both with the same options",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
-    r"^([^']*there is no column '[^']*') \((\w+)\)": r"\1 (--\2)",
+    r"^([^']*(?:there is no column|no column matches) '[^']*') \((\w+)\)": r"\1 (--\2)",
     r"^actual and (predicted|scores) both": r"--actual and --\1 both",
     r"^(truth|example) and (join|label) (?=go together)": r"--\1 and --\2 ",
 }

@@ -23,7 +23,7 @@ from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_bytes, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, load_state, merged
 from streameval.cli.settings import note
-from streameval.errors import DataWarning
+from streameval.errors import DataWarning, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import to_html
 from streameval.kernel import BACKEND
@@ -249,6 +249,11 @@ def compare(
     specs = specs_of(names, None, None) if names else [spec for spec in results[0].specs if spec in results[1].specs]
     if not specs and not output.checks:
         raise UserError("these states were saved with different metrics; name some with --metrics")
+    for path, each in zip(paths, results, strict=True):
+        try:
+            each.report.values([*(specs if names else ()), *(check.metric for check in output.checks)], strict=True)
+        except MetricError as error:
+            raise UserError(f"{path}: {error}") from None
     old, new = (replace(each, specs=tuple(specs)).with_checks(output.checks) for each in results)
     return output.write(comparison(old, new, paths, renamed(names)))
 

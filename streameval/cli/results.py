@@ -145,14 +145,20 @@ def load_state(path: Path) -> Any:
     return state
 
 
+def _held(state: Any) -> str:
+    own = f"a {type(state).__name__}"
+    return {Sliced: "slices", Evaluator: "metrics without slices"}.get(type(state)) or (
+        f"the single metric {state.spec.key}" if isinstance(state, Metric) else own
+    )
+
+
 def merged(paths: list[Path]) -> Any:
     """The states of some files as one."""
     total = load_state(paths[0])
     for path in paths[1:]:
         part = load_state(path)
         if type(part) is not type(total):
-            kinds = f"{path} holds a {type(part).__name__}, {paths[0]} a {type(total).__name__}"
-            raise UserError(f"{kinds}; they do not merge")
+            raise UserError(f"{path} holds {_held(part)}, {paths[0]} {_held(total)}; they do not merge")
         try:
             total.merge(part)
         except StreamevalError as error:
@@ -161,6 +167,9 @@ def merged(paths: list[Path]) -> Any:
 
 
 # -- thresholds that are chosen when a state of scores is read --------------------------------------------------------
+
+
+_REQUIRED = "requires the predictions of each example; run evaluate with --threshold"
 
 
 class _Tables:
@@ -175,11 +184,16 @@ class _Tables:
         self.pooled = Counts(*(np.array([sum(part.tolist())], object) for part in (tp, fp, pos - tp, known)))
 
     def __getattr__(self, name: str) -> Any:
-        raise MetricError("requires the predictions of each example; run evaluate with --threshold")
+        raise MetricError(_REQUIRED)
 
 
 class _Judged(Report):
     corners: tuple[Report, ...] = ()
+
+    def _read(self, spec: MetricSpec) -> MetricValue:
+        item = super()._read(spec)
+        named = str(item.error).startswith(_REQUIRED)
+        return replace(item, error=MetricError(f"{spec.key} {item.error}")) if named else item
 
     def bounds_by_label(self, item: MetricValue) -> Mapping[Label | None, Bounds]:
         if item.entry.state != "decisions" or not self.corners or item.error:
@@ -225,8 +239,9 @@ class Check:
         """How it failed, or nothing."""
         chosen = [part for part in parts if self.scope in (_tight(part.scope), ",".join(part.where or ()) or None)]
         if not chosen:
-            known = ", ".join(part.scope for part in parts[:10])
-            raise UserError(f"--fail-if '{self.text}': there are no rows [{self.scope}]; there are {known}")
+            known = ", ".join(part.scope for part in parts[1:10])
+            there = f"there are {known}" if known else "there are none; --by COLUMN of evaluate makes them"
+            raise UserError(f"--fail-if '{self.text}': [{self.scope}] is no slice; {there}")
         numbers: list[tuple[str, Number]] = []
         for part in chosen:
             for label, number in part.metrics[self.metric.key].items():
@@ -245,7 +260,8 @@ class Check:
             return ""
         value, place = (min if self.test[0] == "<" else max)(failing)
         more = f"; {len(failing)} of {len(values)} fail" if len(values) > 1 else ""
-        return f"{place and place + ': '}{value:.10g}{more}"
+        name = "" if self.metric.key in self.text else self.metric.key
+        return f"{': '.join([*filter(None, [name, place]), f'{value:.10g}'])}{more}"
 
 
 def _tight(scope: str) -> str:

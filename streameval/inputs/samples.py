@@ -109,7 +109,8 @@ def _form(value: Any, many: bool) -> str:
     elif form == "list" and many and value:
         kind = type(value[0]).__name__
     columns = f", {shape[1]} columns" if type(shape) is tuple and len(shape) == 2 else ""
-    return f"{type(value).__name__}{'' if kind is None else f' of {kind}'}{columns}"
+    name = "column" if form == "arrow" else type(value).__name__
+    return f"{name}{'' if kind is None else f' of {kind}'}{columns}"
 
 
 class InputSummary(dict[str, dict[str, Any]]):

@@ -23,6 +23,7 @@ _WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _WAYS = re.compile(r"for indicators give .*? or rows='indicator', for labels sets or")
+_CELL = re.compile(r"^column '([^'*]*)\*([^'*]*)'(.*?) is (\S+) for label '([^']*)'")  # of a column for one label
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
 
@@ -161,12 +162,11 @@ class Columns:
         """The labels that have columns of their own."""
         return {label for side in _wide(self, tuple(names)).values() for label in side.values()}
 
-    @staticmethod
-    def missing(name: str, role: str, names: Iterable[object]) -> InputError:
+    def missing(self, name: str, role: str, names: Iterable[object]) -> InputError:
         """What to raise where there is no such column."""
-        known = list(map(str, names))
+        known, none = list(map(str, names)), "no column matches" if "*" in name else "there is no column"
         hint = suggestion(name, known).replace("?", "? The columns are") or "; the columns are"
-        return InputError(f"there is no column {name!r} ({role}){hint} {quoted(known, 300)}")
+        return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}")
 
     def describe(self, message: str) -> str:
         """A message about an argument of ``update_many``, as one about the column that it came from."""
@@ -176,7 +176,8 @@ class Columns:
             name = self.scores if role == "predicted" and self.scores is not None else getattr(self, role)
             return f"column {name!r}" + (f" (row {match[3]} of the batch)" if match[3] else "")
 
-        return _OPENING.sub(column, _WAYS.sub("for indicators give rows='indicator', for labels", message))
+        message = _OPENING.sub(column, _WAYS.sub("for indicators give rows='indicator', for labels", message))
+        return _CELL.sub(r"column '\1\5\2'\3 is \4", message)
 
     def pair(self, labels: Any, scores: Any) -> dict[Any, Any] | None:
         """The labels of a row with the scores that another column has of them."""
@@ -210,7 +211,7 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
                 form = re.compile(re.escape(pattern).replace(r"\*", "(.+)"), re.DOTALL)
                 stems = {name: match[1] for name in own if (match := form.fullmatch(name))}
             if not stems:
-                raise InputError(f"no column matches {pattern!r} ({role}); the columns are {quoted([*names])}")
+                raise columns.missing(pattern, role, names)
             labels |= stems
         if len({*labels.values()}) < len(labels):
             raise InputError(f"{role} names two columns of one label: {quoted([*labels])}")
@@ -218,12 +219,12 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
             if names.count(name) != 1:
                 raise columns.missing(name, role, names)
         wide[role] = labels
-    sides = [wide[role] for role in ("actual", "scores" if columns.scores is not None else "predicted") if role in wide]
-    both = {*sides[0].values()}.intersection(*(side.values() for side in sides)) if sides else set()
-    single = sorted({label for side in (wide.values() if len(sides) == 2 else ()) for label in side.values()} - both)
+    roles = [role for role in ("actual", "scores" if columns.scores is not None else "predicted") if role in wide]
+    both = set(wide[roles[0]].values()).intersection(*(wide[role].values() for role in roles)) if roles else set()
+    every = {label for side in (wide.values() if len(roles) == 2 else ()) for label in side.values()}
+    single = every - both
     if single and columns.one_sided == "error":
-        raise InputError(
-            f"only some of the columns for actual and predicted labels are of {quoted(single, 300)}; name the columns "
-            "of both sides alike, or give unknown='ignore' to drop these"
-        )
+        lacking = {role: sorted(every.difference(wide[role].values())) for role in roles}
+        absent = ", and ".join(f"no {role} column for {quoted(some, 300)}" for role, some in lacking.items() if some)
+        raise InputError(f"there is {absent}; name the columns alike, or give unknown='ignore' to drop these")
     return {role: {name: label for name, label in side.items() if label not in single} for role, side in wide.items()}

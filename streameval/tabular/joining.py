@@ -25,6 +25,11 @@ class Side(Columns):
     """The columns that one of two tables has to have, and those that either may have."""
 
     optional: tuple[str, ...] = ()
+    role: str = "actual"  # of what stands for the true labels
+
+    def missing(self, name: str, role: str, names: Iterable[object]) -> InputError:
+        """The same in the words of the arguments, of which ``by`` holds the key here."""
+        return super(Side, self).missing(name, {"by": "join", "actual": self.role}.get(role, role), names)
 
     def check_names(self, names: Iterable[Any]) -> list[str]:
         """The columns that are read."""
@@ -48,9 +53,9 @@ class Joined(Columns):
             raise InputError(f"join must be the name of a column, not {quoted(key)}")
         options: dict[str, Any] = {"null": columns.null, "sep": columns.sep}
         options |= {"optional": (*columns.by, *filter(None, [columns.weight])), "by": (key,)}
-        predicted: Any = columns.scores if columns.predicted is None else columns.predicted
+        role = "scores" if columns.predicted is None else "predicted"
         sides = (
-            Side(predicted, columns.predicted, columns.scores, **options),
+            Side(getattr(columns, role), columns.predicted, columns.scores, role=role, **options),
             Side(columns.actual, columns.actual, mask=columns.mask, **options),
         )
         values: dict[str, Any] = {name: getattr(columns, name) for name in Columns.__dataclass_fields__}
@@ -113,10 +118,10 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
             yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep)
         matched += len(places)
     if not matched and keys.rows and known.rows:
-        raise InputError(
-            f"no row has a truth: column {columns.key!r} has keys such as {keys.example()} and {known.example()}; "
-            "keys are compared with their type"
-        )
+        types = [{kind for kind, _ in each.rows} for each in (keys, known)]
+        advice = "; keys are compared with their type: write both as strings" * types[0].isdisjoint(types[1])
+        some = f"column {columns.key!r} has keys such as {keys.example()} and {known.example()}"
+        raise InputError(f"no row has a truth: {some}{advice}")
     if keys.count + known.count > 2 * matched:
         unmatched = {"rows without a truth": keys.count - matched, "truths without a row": known.count - matched}
         counts = ", ".join(f"{what}: {count:,}" for what, count in unmatched.items() if count)

@@ -92,7 +92,7 @@ def _value(row: Any, name: str, role: str) -> Any:
     if not (keyed or names):
         raise InputError(f"a row must be a mapping or have the columns as attributes, not {quoted(row)}")
     if name not in names and (keyed or not hasattr(row, name)):
-        raise Columns.missing(name, role, names)
+        raise Columns(name, name).missing(name, role, names)
     return row[name] if keyed else getattr(row, name)
 
 

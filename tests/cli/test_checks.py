@@ -23,7 +23,8 @@ COMMAND = "evaluate", "-", "-a", "a", "-p", "p", "--by", "by"
 
 @pytest.mark.parametrize(("check", "line"), [
     ("f1_micro < 0.7", "failed: f1_micro < 0.7 (0.6666666667)"),
-    ("f1_micro<.6", ""), ("F1 micro >= 6e-1", "failed: F1 micro >= 6e-1 (0.6666666667)"), ("hamming_loss > 1", ""),
+    ("f1_micro<.6", ""), ("F1 micro >= 6e-1", "failed: F1 micro >= 6e-1 (f1_micro: 0.6666666667)"),
+    ("hamming_loss > 1", ""), ("F1[by] < 0.3", "failed: F1[by] < 0.3 (f1_macro: by=us: 0; 1 of 2 fail)"),
     ("fbeta_micro(beta=2, zero_division=1) <= 1", "failed: fbeta_micro(beta=2, zero_division=1) <= 1 (0.6666666667)"),
     ("f1_micro[by=us] < 0.5", "failed: f1_micro[by=us] < 0.5 (by=us: 0)"), ("f1_micro[ by = eu ] < 0.5", ""),
     ("f1_micro[by] < 0.7", "failed: f1_micro[by] < 0.7 (by=us: 0; 1 of 2 fail)"),
@@ -58,7 +59,9 @@ def test_what_is_no_check_is_refused_before_a_row_is_read(run, check, message):
 
 def test_checks_of_rows_that_are_not_there_and_of_what_is_undefined_are_status_2(run):
     ran = run(*COMMAND, "--fail-if", "f1_micro[by=mars] < 1", stdin=ROWS)
-    assert (ran.code, "no rows [by=mars]; there are all, by=eu, by=us" in ran.err) == (2, True)
+    assert (ran.code, "[by=mars] is no slice; there are by=eu, by=us" in ran.err) == (2, True)
+    ran = run(*COMMAND[:-2], "--fail-if", "f1_micro[x] < 1", stdin=ROWS)
+    assert (ran.code, "[x] is no slice; there are none; --by COLUMN of evaluate makes them" in ran.err) == (2, True)
     ran = run(*COMMAND, "--fail-if", "recall_per_label(zero_division=nan)[by] < 0", stdin=ROWS)
     assert (ran.code, "was not checked for by=us, label y: 0/0" in ran.err) == (0, True)
     ev = se.Evaluator(["roc_auc_macro"])

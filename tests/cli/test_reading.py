@@ -11,6 +11,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import orjson
 import pyarrow as pa
@@ -328,6 +329,22 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
     assert se.load("state") == expected
 
 
+@pytest.mark.parametrize(("cells", "options", "message"), [
+    ("1,0,1,", "-a t_* -p p_*", "column 'p_b' is empty; fill it, or skip such rows with --skip-bad\n"),
+    ("1,0,1,", "-a t_* -s p_* -t .5", "column 'p_b' is empty; fill it, or skip such rows with --skip-bad\n"),
+    ("1,0,.1,.7", "-a t_* -p p_*", "column 'p_a' is 0.1; binary predictions are 0 or 1; for scores give --scores, not "
+     "--predicted, and --threshold 0.5\n"),
+    (".1,.7,1,0", "-a t_* -p p_*", "column 't_a' is 0.1; truth is 0, 1, or None or NaN where masked: are --actual and "
+     "--predicted swapped?\n"),
+    ("1,0,1,0", "-a y_* -p p_*", "no column matches 'y_*' (--actual); the columns are ['t_a', 't_b', 'p_a', 'p_b']\n"),
+    ("1,0,1,0", "-a t_* -p pr_*", "no column matches 'pr_*' (--predicted); did you mean 'p_b'? The columns are ['t_a"),
+])  # fmt: skip
+def test_what_is_wrong_with_columns_of_labels_is_said_in_the_words_of_the_command(run, cells, options, message):
+    (Path("w.csv")).write_text(f"t_a,t_b,p_a,p_b\n{cells}\n")
+    ran = run("evaluate", "w.csv", *options.split())
+    assert (ran.code, message in ran.err) == (2, True), ran.err
+
+
 def test_long_tables_and_two_files_have_options(run, tmp_path):
     rows = [("1", "cat", 1, 1), ("1", "dog", 0, 1), ("2", "dog", 1, 0)]
     (tmp_path / "l.csv").write_text("id,tag,y,p\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows))
@@ -345,7 +362,18 @@ def test_long_tables_and_two_files_have_options(run, tmp_path):
         assert se.load("state") == library(ROWS[:2])
     (tmp_path / "i.jsonl").write_bytes(jsonl([{"id": 7, "guess": []}]))
     ran = run("evaluate", "i.jsonl", *COLUMNS, "--truth", "r.csv", "--join", "id")
-    assert (ran.code, "keys such as 7 (i.jsonl:1) and '0' (r.csv:2)" in ran.err) == (2, True)
+    keys = "keys such as 7 (i.jsonl:1) and '0' (r.csv:2); keys are compared with their type: write both as strings\n"
+    assert (ran.code, keys in ran.err) == (2, True)
+    for options, missing in (
+        (("-a", "tags", "-p", "guess", "--join", "key"), "r.csv:1: there is no column 'key' (--join)"),
+        (("-a", "tags", "-p", "guesses", "--join", "id"), "no column 'guesses' (--predicted); did you mean 'guess'?"),
+        (
+            ("-a", "tag", "-p", "guess", "--join", "id"),
+            "r.csv:1: there is no column 'tag' (--actual); did you mean 'ta",
+        ),
+    ):
+        ran = run("evaluate", "g.jsonl", *options, "--truth", "r.csv")
+        assert (ran.code, missing in ran.err) == (2, True), ran.err
     assert (
         "must be in one source"
         in run("evaluate", "i.jsonl", "g.jsonl", *COLUMNS, "--truth", "r.csv", "--join", "id").err

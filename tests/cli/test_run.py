@@ -138,19 +138,37 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     )
     refused(run("show", "absent"), "there is no file 'absent'")
     refused(run("show", "."), "is a folder")
-    refused(run("merge", "plain", "half", "--save", "out"), "half: cannot merge")
-    refused(run("merge", "plain", "single"), "single holds a F1")
+    se.Sliced(se.Evaluator(), by="x").save("sliced")
+    refused(
+        run("merge", "plain", "half", "--save", "out"), "half: cannot merge", "; evaluate both with the same options"
+    )
+    refused(run("merge", "plain", "single"), "single holds the single metric f1_macro, plain metrics without slices")
+    refused(run("merge", "sliced", "plain"), "plain holds metrics without slices, sliced slices; they do not merge")
     refused(run("compare", "plain", "text"), "text is not a saved state")
     for held in (se.Checkpoint(se.F1()), se.Ledger(se.F1()), se.Pending(se.F1()), se.Trace(se.F1())):
         held.save("held")
         refused(run("show", "held"), f"held holds a {type(held).__name__}; read it with streameval.load")
-    lacking = "requires scores, which the state does not hold; evaluate with --scores, and save that state"
-    refused(run("show", "plain", "-m", "roc_auc"), f"roc_auc_macro {lacking}")
+    lacking = "scores, which the state does not hold; save one with --scores and --metrics"
+    refused(run("show", "plain", "-m", "roc_auc"), f": roc_auc_macro requires {lacking} roc_auc_macro\n")
+    scored = se.Evaluator(["ndcg(k=2)"])
+    scored.update({"a"}, {"a": 0.5})
+    scored.save("scored")
+    for first, second in (("scored", "plain"), ("plain", "scored")):
+        ran = run("compare", first, second, "-m", "ndcg(k=2)")
+        refused(ran, f": plain: ndcg(k=2) requires {lacking} ndcg(k=2)\n")
+        refused(
+            run("compare", first, second, "--fail-if", "change(ndcg(k=2)) < 0"), f"plain: ndcg(k=2) requires {lacking}"
+        )
     counted = se.Evaluator()
     counted.update({"a"}, {"a"})
     counted.save("counted")
-    refused(run("show", "counted", "-t", "0.5"), f"this {lacking}")
-    refused(run("thresholds", "plain"), f"this {lacking}")
+    for command in (("show", "counted", "-t", "0.5"), ("thresholds", "plain")):
+        refused(run(*command), f": thresholds require {lacking} roc_auc_macro\n")
+    scored = se.Evaluator(["roc_auc_macro"])
+    scored.update({"a"}, {"a": 0.5})
+    scored.save("scored")
+    needed = "subset_accuracy requires the predictions of each example; run evaluate with --threshold"
+    refused(run("show", "scored", "-t", "0.5", "-m", "subset_accuracy"), needed)
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")
     refused(run("evaluat"), "there is no command 'evaluat'; did you mean 'evaluate'?")
     refused(run("metrics", "f1_micr"), "did you mean 'f1_micro'")

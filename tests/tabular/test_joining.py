@@ -69,6 +69,8 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
     message = r"no row has a truth: column 'id' has keys such as '2' \(.*g.csv:2\) and 0 \(row 0\); keys are compared"
     with pytest.raises(se.InputError, match=message):
         se.evaluate_table(path, truth=TRUTH, **options)
+    with pytest.raises(se.InputError, match=r"such as 2 \(row 0\) and 9 \(row 0\)$"):
+        se.evaluate_table(GUESS, truth=[{"id": 9, "tags": []}], **options)
     with pytest.raises(se.InputError, match=r"the key 1 of column 'id' is in two rows, row 1 and row 4"):
         se.evaluate_table(GUESS, truth=[*TRUTH, TRUTH[1]], **options)
     twice = written([*GUESS, GUESS[0]], "jsonl", tmp_path / "g.jsonl")
@@ -82,6 +84,11 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
         se.evaluate_table(GUESS, actual="tags", predicted="guess", truth=TRUTH)
     with pytest.raises(se.InputError, match=r"no column 'tag' \(truth\); did you mean 'tags'"):
         se.evaluate_table(GUESS, truth=TRUTH, **options | {"actual": "tag"})
+    for missing, role in (("guess", "predicted"), ("id", "join")):
+        columns = {"id": [1], "guess": [["cat"]]}
+        table = pa.table({name: values for name, values in columns.items() if name != missing})
+        with pytest.raises(se.InputError, match=rf"no column '{missing}' \({role}\)"):
+            se.evaluate_table(table, truth=TRUTH, **options)
     with pytest.raises(se.InputError, match=r"no column 'id' \(join\)"):
         se.evaluate_table([{"guess": []}], truth=TRUTH, **options)
 
