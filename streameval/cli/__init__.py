@@ -109,7 +109,7 @@ _PHRASES = {
         r"\1 requires scores, which the state does not hold; save one with --scores and --metrics \1"
     ),
     r"is missing \(None\)": "is null",
-    r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip such rows with --skip-bad",
+    r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip the row with --skip-bad",
     "are y_true and y_pred swapped": "are --actual and --predicted swapped",
     "construct both with the same configuration": "evaluate both with the same options",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",

@@ -330,8 +330,8 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
 
 
 @pytest.mark.parametrize(("cells", "options", "message"), [
-    ("1,0,1,", "-a t_* -p p_*", "column 'p_b' is empty; fill it, or skip such rows with --skip-bad\n"),
-    ("1,0,1,", "-a t_* -s p_* -t .5", "column 'p_b' is empty; fill it, or skip such rows with --skip-bad\n"),
+    ("1,0,1,", "-a t_* -p p_*", "column 'p_b' is empty; fill it, or skip the row with --skip-bad\n"),
+    ("1,0,1,", "-a t_* -s p_* -t .5", "column 'p_b' is empty; fill it, or skip the row with --skip-bad\n"),
     ("1,0,.1,.7", "-a t_* -p p_*", "column 'p_a' is 0.1; binary predictions are 0 or 1; for scores give --scores, not "
      "--predicted, and --threshold 0.5\n"),
     (".1,.7,1,0", "-a t_* -p p_*", "column 't_a' is 0.1; truth is 0, 1, or None or NaN where masked: are --actual and "
