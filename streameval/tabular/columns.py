@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, public, warn
+from streameval.errors import InputError, public
 from streameval.inputs.lists import mapping_of
 from streameval.schema.config import NULLS, Null
 from streameval.schema.text import check_choice, quoted, suggestion
@@ -143,12 +143,6 @@ class Columns:
                 raise InputError(f"{count} columns are named {name!r}; give each a name of its own")
             columns.append(name)
         return [*dict.fromkeys(columns)]
-
-    def check_distinct(self) -> None:
-        """Warn where the predictions are the true labels."""
-        if role := next((role for role in ("predicted", "scores") if getattr(self, role) == self.actual), ""):
-            same = f"actual and {role} both name {quoted(self.actual)}, so that every prediction is right"
-            warn(f"{same}; name the column of the predictions")
 
     def names_for(self, _role: str, names: Iterable[Any]) -> list[str]:
         """The names of a table that a pattern may match."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Never, Unpack
 
-from streameval.errors import DependencyError, InputError, StreamevalError, silent
+from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
 from streameval.schema.text import check_number, quoted
-from streameval.tabular.columns import Names
+from streameval.tabular.columns import Columns, Names
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 from streameval.tabular.rows import Block, RowError
 
@@ -37,7 +37,7 @@ class Counting:
                 check_cells(rows, columns, block.sep)
         if not self._looked:
             self._looked = True
-            columns.check_distinct()
+            _check_distinct(columns)
         self._add(rows, 0, block)
         self.rows += len(rows)
         if self.skip is not None:
@@ -83,6 +83,13 @@ class Counting:
         self.skipped, self.last_skipped = self.skipped + 1, rows
         if len(self.reasons) < _REASONS:
             self.reasons.append(reason)
+
+
+def _check_distinct(columns: Columns) -> None:
+    """Warn where the predictions are the true labels."""
+    if role := next((role for role in ("predicted", "scores") if getattr(columns, role) == columns.actual), ""):
+        same = f"actual and {role} both name {quoted(columns.actual)}, so that every prediction is right"
+        warn(f"{same}; name the column of the predictions")
 
 
 def evaluate_table(
