@@ -69,12 +69,11 @@ class Rankings(State[Key]):
 
     reads = "scores"
     too_many = f"a sum over the examples would pass {COUNT_MAX}; evaluate in parts, each on its own"
-    __slots__ = ("_inverse", "_scratch")
+    __slots__ = ("_inverse",)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._inverse: dict[Label, float] | None = None
-        self._scratch: Rankings | None = None
 
     def _empty_table(self) -> Any:
         self.options = self.options or RankingOptions()
@@ -92,19 +91,12 @@ class Rankings(State[Key]):
         for wanted in (1, -1):
             batches = [example.scored for example, sign in changes if sign == wanted]
             if batches:
-                state = self._empty() if merges else self._reused()
+                state = self._empty()
                 for batch in batches:
                     assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
                     state.count(batch)
                 merges.append((state, wanted))
         return self.prepare_merges([(state, None, sign) for state, sign in merges], known=known)
-
-    def _reused(self) -> Rankings:
-        """An empty state, made once, since a new one takes room for every label."""
-        scratch, self._scratch = self._scratch or self._empty(), None
-        scratch.table.clear()
-        self._scratch = scratch
-        return scratch
 
     def _empty(self) -> Rankings:
         state = self.empty_like(self.labels, None, None)

@@ -117,16 +117,6 @@ cdef class RankCounts:
         self.mention = mention
         self.width = wider
 
-    def clear(self):
-        cdef int place
-        cdef se_sums* table
-        for place in range(3):
-            table = &self.table[place]
-            memset(table.places, 0, (table.mask + 1) * (table.sums + 2) * sizeof(uint64_t))
-            table.used = 0
-        memset(self.mention, 0, self.width * sizeof(int64_t))
-        self.n = 0
-
     def count(self, scored, place, bint detailed=False):
         cdef sr_sink sink
         memset(&sink, 0, sizeof(sr_sink))

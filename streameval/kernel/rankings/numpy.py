@@ -134,10 +134,6 @@ class RankCounts(SumTable[_Key]):
     def __init__(self, root: Root, width: int) -> None:
         self._start(root, max(8, width))
 
-    def clear(self) -> None:
-        """Drop every example."""
-        self._cell.store(Counted(0, np.zeros_like(self._cell.value.columns), {}))
-
     def _placed(self, key: _Key, place: list[int]) -> _Key:
         del place
         return key
