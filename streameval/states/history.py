@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
-from streameval.kernel.types import OTHER, IntArray, TapeContents
+from streameval.kernel.types import IntArray, TapeContents
 from streameval.schema.batch import Batch, Example
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.recording import BLOCK, Examples, ExampleScores, Recording
@@ -170,11 +170,6 @@ class History:
             unweighted = self.states.drop_weights() if self._weighted(0, overdue) == tape.weighted else []
         if not overdue:
             return unweighted, 0
-        plain = not (weighted or tape.weighted or unweighted) and len(self.labels) <= self.labels.look
-        if len(self.states.states) == 1 and plain:
-            drop = tape.prepare_drop(overdue, self.counts)
-            if drop != OTHER:
-                return [drop], 0
         return [tape.prepare_drop(overdue), *unweighted], overdue
 
     def _prepare_merges(self, merges: list[Merge[StateSet]], oldest: int) -> list[Part]:

@@ -28,7 +28,6 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.tape import numpy as _tape
-from streameval.kernel.types import OTHER
 from streameval.schema.config import Config
 from streameval.schema.labels import LabelIndex
 from tests.kernel.decisions.test_twins import everything, needs_compiled
@@ -800,14 +799,12 @@ def append(tape: Any, *examples: object) -> None:
     root.commit([tape.prepare_append(*examples)])
 
 
-def drop_from_twin(tape: _tape.Tape, counts: _numpy.Counts, number: int) -> None:
-    """What the compiled tape does by itself."""
-    assert tape.prepare_drop(number, counts) == OTHER
-    lengths, slots, _, _ = tape.contents(0, number)
-    for example in np.split(slots, np.cumsum(lengths)[:-1]) if number else ():
-        _, fn, fp, tp, masked = np.bincount(example % 5, minlength=5).tolist()
-        count_slots(counts, example.astype(np.int64), (tp + fn, tp + fp, tp, masked), 0, -1)
-    tape._cell.root.commit([tape.prepare_drop(number)])
+def drop(tape: Any, counts: Any, number: int) -> None:
+    """Take the oldest examples off a tape, and back from counts."""
+    for slots, key, _ in tape.oldest(number):
+        count_slots(counts, slots, key, 0, -1)
+    root = compiled_commit.Root() if isinstance(tape, compiled_tape.Tape) else tape._cell.root
+    root.commit([tape.prepare_drop(number)])
 
 
 def examples_in(tape: Any) -> list[object]:
@@ -863,8 +860,8 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
         step = data.draw(st.sampled_from(["slide", "extend", "drop"]))
         if step == "drop":
             number = data.draw(st.integers(0, mine.examples))
-            compiled_commit.Root().commit([mine.prepare_drop(number, counts)])
-            drop_from_twin(theirs, twin, number)
+            for tape, table in ((mine, counts), (theirs, twin)):
+                drop(tape, table, number)
         else:
             size, limit = data.draw(st.integers(1, 12)), now - data.draw(st.integers(1, 6))
             now += data.draw(st.integers(0, 2))
@@ -877,7 +874,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
                 assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == 0
                 count_slots(twin, slots, key, 0, 1)
                 append(theirs, one, slots.astype(np.int32), None, stamps)
-                drop_from_twin(theirs, twin, theirs.overdue(size, limit))
+                drop(theirs, twin, theirs.overdue(size, limit))
             else:
                 weight = np.array([data.draw(st.sampled_from([1.0, 0.5]))])
                 scored = data.draw(st.sampled_from([None, None, np.float32, np.float64]))

@@ -54,7 +54,6 @@ cdef struct Appended:
 
 cdef struct Dropped:
     PyObject* tape
-    PyObject* counts  # or None
     Py_ssize_t examples
 
 
@@ -259,13 +258,12 @@ cdef class Tape:
     def overdue(self, Py_ssize_t size, int64_t limit):
         return self.late(size, limit)
 
-    def prepare_drop(self, Py_ssize_t examples, Counts counts=None):
+    def prepare_drop(self, Py_ssize_t examples):
         cdef Dropped* data = <Dropped*>calloc(1, sizeof(Dropped))
         if data == NULL:
             raise MemoryError
-        data.tape, data.counts, data.examples = <PyObject*>self, <PyObject*>counts, examples
-        Py_INCREF(counts)
-        return se_part_new(commit_drop, data, release_drop, self)
+        data.tape, data.examples = <PyObject*>self, examples
+        return se_part_new(commit_drop, data, free, self)
 
     cdef void append(self, Appended* data) noexcept:
         """Add examples, on a timed tape each behind those not stamped later; within the room, so from the newest back."""
@@ -449,9 +447,4 @@ cdef void release_append(void* data) noexcept:
 
 cdef void commit_drop(void* data) noexcept:
     cdef Dropped* part = <Dropped*>data
-    (<Tape>part.tape).take_back(<Counts>part.counts, part.examples)
-
-
-cdef void release_drop(void* data) noexcept:
-    Py_XDECREF((<Dropped*>data).counts)
-    free(data)
+    (<Tape>part.tape).take_back(None, part.examples)

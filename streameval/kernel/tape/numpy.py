@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.decisions.numpy import Counts
 from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, RowKey, ScoreArray, TapeContents
 
 
@@ -181,13 +180,8 @@ class Tape:
         late = bisect_right(examples, limit, start, stop, key=lambda one: one.stamp) - start if self.timed else 0
         return max(0, late, stop - start - size)
 
-    def prepare_drop(self, examples: int, counts: Counts | None = None) -> Part | int:
-        """Prepare to take the oldest examples off the tape, and back from the counts if these are passed.
-
-        ``OTHER`` in this twin if they are: it gains nothing over taking the examples back as a batch.
-        """
-        if counts is not None:
-            return OTHER
+    def prepare_drop(self, examples: int) -> Part:
+        """Prepare to take the oldest examples off the tape."""
         return self._cell.prepare(lambda value: value.dropped(examples))
 
     def contents(self, start: int, stop: int) -> TapeContents:
