@@ -17,16 +17,7 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import FULL, FloatArray, IntArray
 from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.weights import (
-    ExactSums,
-    Margins,
-    SumCells,
-    changed,
-    common_scale,
-    exact_weights,
-    joined,
-    units_of,
-)
+from streameval.states.weights import ExactSums, SumCells, changed, common_scale, exact_weights, joined, units_of
 
 COUNT_MAX = 2**63 - 1
 
@@ -113,7 +104,7 @@ class State(ABC, Generic[K]):
         f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
     )
 
-    __slots__ = ("_margins", "decisions", "extra", "labels", "options", "root", "table", "weights")
+    __slots__ = ("_slack", "decisions", "extra", "labels", "options", "root", "table", "weights")
 
     def __init__(
         self, labels: LabelIndex, options: Any = None, root: Any = None, decisions: State[Any] | None = None
@@ -125,7 +116,8 @@ class State(ABC, Generic[K]):
         self.table: Any = self._empty_table()
         self.extra: SumCells[K] | None = SumCells(self.root, ExactSums()) if self._has_extra() else None
         self.weights: SumCells[K] = SumCells(self.root)
-        self._margins: Margins | None = None
+        # By how much, at least, all examples outweigh each label, in which units; what is added never lowers it.
+        self._slack = 0, 0
 
     # -- what a kind says; unless it counts in its own way ------------------------------------------------------------
 
@@ -319,11 +311,13 @@ class State(ABC, Generic[K]):
         left, gone = counted.at(scale).sums, units.at(scale).sums
         if any(value < 0 or (value and left.get(key, 0) <= gone.get(key, 0)) for key, value in checked.items()):
             raise refusal()
-        margins = self._margins
-        if margins is None or margins.scale != before.scale or not margins.lower(*self._by_column(removed)):
-            self._margins = Margins(before.scale, *self._by_column({**before.sums, **after}))
-            if not self._margins.lower({}, 0):
+        (scale, slack), (_, lowers) = self._slack, self._by_column(removed)
+        if scale != before.scale or slack < lowers:
+            by_column, whole = self._by_column({**before.sums, **after})
+            slack, lowers = whole - max(by_column.values(), default=0), 0
+            if slack < 0:
                 raise refusal()
+        self._slack = before.scale, slack - lowers
 
     def count(self, batch: Batch) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,7 +14,6 @@ K = TypeVar("K", bound=Hashable)
 
 # Scales are rounded up to a multiple of this, so that a stream of ordinary weights rescales once or twice in its life.
 _STEP = 32
-_SHARED = -1
 
 
 class ExactSums(Generic[K]):
@@ -164,23 +163,3 @@ def trailing_zeros(values: Iterable[int]) -> int | None:
     for value in values:
         union |= value
     return (union & -union).bit_length() - 1 if union else None
-
-
-class Margins:
-    """By how much, at least, all examples together outweigh each label; no revert may leave a label that weighs more.
-
-    A label of more than half the total weight has a margin of its own, the rest share one. Reverting an example lowers
-    the margins of the labels that it does not mention; only when one is used up all sums need a look: at the earliest
-    when half the total weight is gone, or a heavy label is in all examples that are left.
-    """
-
-    def __init__(self, scale: int, by_column: Mapping[int, int], total: int) -> None:
-        self.scale, half = scale, total // 2
-        self._left = {column: total - value for column, value in by_column.items() if value > half}
-        self._left[_SHARED] = total - half
-
-    def lower(self, by_column: Mapping[int, int], total: int) -> bool:
-        """Take back what weighs so much for each column; False if a margin could now be used up."""
-        for column in self._left:
-            self._left[column] -= total - by_column.get(column, 0)
-        return min(self._left.values()) >= 0

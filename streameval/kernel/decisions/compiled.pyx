@@ -81,7 +81,6 @@ cdef extern from "decisions/counts.h" nogil:
     void se_add_example(se_counts*, const int64_t*, Py_ssize_t, uint64_t, uint64_t, int)
     void se_drop_example(se_counts*, const int32_t*, Py_ssize_t)
     int se_take_back(se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t, uint64_t, uint64_t)
-    void se_note_gone(se_counts*, const int64_t*, Py_ssize_t)
     void se_add_cells(se_counts*, const int64_t*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
     void se_add_rows(se_counts*, const se_sums*, int)
     void se_add_counts(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
@@ -594,8 +593,6 @@ cdef void commit_change(void* data) noexcept:
         se_add_counts(counts, &(<Counts>part.other).counted, part.place, part.size, part.fixed, part.by)
     else:
         se_add_example(counts, part.place, part.size, part.outer, part.inner, part.by)
-        if part.by < 0:
-            se_note_gone(counts, part.place, part.size)
     end_promise(part)
 
 

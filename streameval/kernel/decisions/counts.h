@@ -10,11 +10,7 @@ typedef struct {
     int64_t *cell; /* five for each column */
     ptrdiff_t width;
     se_sums rows;
-    /* What the last full look at all columns saw, so that most examples can be taken back without one: for how many
-       more reverts it holds, the columns that more than half of the examples mention, and how many are mentioned. */
-    int64_t spare;
-    ptrdiff_t *heavy, heavies;
-    uint64_t present;
+    int64_t slack; /* at least so many examples do not mention a column, whichever: below 0 all need a look */
 } se_counts;
 
 /* 0 if memory ran out. */
@@ -34,7 +30,6 @@ static int se_counts_init(se_counts *c, ptrdiff_t width) {
 
 static void se_counts_end(se_counts *c) {
     free(c->cell);
-    free(c->heavy);
     free(c->rows.places);
 }
 
@@ -46,12 +41,14 @@ SE_INLINE int64_t se_mentions(const se_counts *c, ptrdiff_t column) {
 
 /* -- one example ------------------------------------------------------------------------------------------------------- */
 
-/* Count an example (by 1), for whose row key there is room, or take it back (by -1). */
+/* Count an example (by 1), for whose row key there is room, or take it back (by -1): then the columns that it does not
+   mention have less slack. */
 SE_INLINE void se_add_example(
     se_counts *c, const int64_t *slot, ptrdiff_t slots, uint64_t outer, uint64_t inner, int by) {
     for (ptrdiff_t i = 0; i < slots; i++) c->cell[slot[i]] += by;
     se_sums_add(&c->rows, outer, inner, by);
     c->examples += by;
+    c->slack -= by < 0;
 }
 
 /* Take back an example that was surely counted; slots of columns that are not there are passed over. */
@@ -63,8 +60,7 @@ static void se_drop_example(se_counts *c, const int32_t *slot, ptrdiff_t slots) 
     }
     se_sums_add(&c->rows, (totals[1] + totals[3]) | (totals[2] + totals[3]) << 32, totals[3] | totals[4] << 32, -1);
     c->examples--;
-    c->spare = 0; /* what the last full look saw holds no longer */
-    c->present = 0;
+    c->slack--;
 }
 
 /* How many labels the example with the most of them mentions. */
@@ -83,46 +79,19 @@ static uint64_t se_present(const se_counts *c, ptrdiff_t fixed) {
     return present;
 }
 
-/* Whether no label is mentioned by more examples than there are; note how far the next look can wait. */
-static int se_look(se_counts *c) {
-    free(c->heavy);
-    c->heavy = (ptrdiff_t *)malloc((size_t)c->width * sizeof(ptrdiff_t));
-    c->heavies = 0;
-    c->spare = 0;
-    for (ptrdiff_t column = 0; column < c->width; column++) {
-        const int64_t mentions = se_mentions(c, column);
-        if (mentions > c->examples) return 0;
-        if (mentions > c->examples / 2 && c->heavy) c->heavy[c->heavies++] = column;
-    }
-    if (c->heavy) c->spare = c->examples - c->examples / 2;
-    return 1;
-}
-
-/* How many columns beyond the declared ones are mentioned no more, of those of an example that was taken back. */
-SE_INLINE uint64_t se_gone(const se_counts *c, const int64_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
-    uint64_t gone = 0;
-    for (ptrdiff_t i = 0; i < slots; i++) gone += slot[i] >= 5 * fixed && !se_mentions(c, slot[i] / 5);
-    return gone;
-}
-
 /* Whether no label is mentioned by more examples, and no example mentions more labels, than there are, once an example
-   was taken back. Columns that at most half of the examples mention need no look for half as many reverts, since an
-   example that is added raises the number of examples too. */
+   was taken back. */
 static int se_stays_possible(se_counts *c, const int64_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
-    if (c->spare <= 0) {
-        if (!se_look(c)) return 0;
-    } else {
-        c->spare--;
-        for (ptrdiff_t i = 0; i < c->heavies; i++)
-            if (se_mentions(c, c->heavy[i]) > c->examples) return 0;
+    int gone = 0; /* whether a label is */
+    if (c->slack < 0) {
+        c->slack = c->examples;
+        for (ptrdiff_t column = 0; column < c->width; column++) {
+            const int64_t left = c->examples - se_mentions(c, column);
+            if (left < c->slack) c->slack = left;
+        }
     }
-    const uint64_t gone = se_gone(c, slot, slots, fixed);
-    if (!gone) return 1;
-    /* The columns there were at the last count, less those that are gone since then: there are at least as many. */
-    c->present -= gone < c->present ? gone : c->present;
-    const uint64_t largest = se_largest(c);
-    if ((uint64_t)fixed + c->present < largest) c->present = se_present(c, fixed);
-    return largest <= (uint64_t)fixed + c->present;
+    for (ptrdiff_t i = 0; i < slots; i++) gone |= slot[i] >= 5 * fixed && !se_mentions(c, slot[i] / 5);
+    return c->slack >= 0 && (!gone || se_largest(c) <= (uint64_t)fixed + se_present(c, fixed));
 }
 
 /* Take an example back, unless what is left could not be the counts of any examples: then 0. */
@@ -135,13 +104,6 @@ static int se_take_back(
     if (se_stays_possible(c, slot, slots, fixed)) return 1;
     se_add_example(c, slot, slots, outer, inner, 1);
     return 0;
-}
-
-/* Note that an example was taken back which was surely counted, for what the last full look saw. */
-static void se_note_gone(se_counts *c, const int64_t *slot, ptrdiff_t slots) {
-    const uint64_t gone = se_gone(c, slot, slots, 0);
-    c->spare -= c->spare > 0;
-    c->present -= gone < c->present ? gone : c->present;
 }
 
 /* -- many examples ------------------------------------------------------------------------------------------------------ */
@@ -173,7 +135,7 @@ static void se_add_counts(
     se_add_cells(c, other->cell, place, width, fixed, by);
     se_add_rows(c, &other->rows, by);
     c->examples += by * other->examples;
-    if (by < 0) c->spare = 0, c->present = 0; /* what the last full look saw holds no longer */
+    if (by < 0) c->slack = -1;
 }
 
 /* Whether other counts can be taken away: each is at least as large, and some examples leave what remains. */
