@@ -52,14 +52,13 @@ SE_INLINE se_bit_part se_part_of_bits(
     return part;
 }
 
-/* Words of the rows from `r` on; what is set of all of them. */
-SE_INLINE uint64_t se_read_bits(
-    const se_bit_rows *in, ptrdiff_t r, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
+/* Words of rows; what is set of all of them. */
+SE_INLINE uint64_t se_read_bits(const se_bit_rows *in, ptrdiff_t r, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
     const ptrdiff_t within = 8 * (in->end - in->at - SE_WORD) - part->position; /* a word can be read there */
     const ptrdiff_t safe = within >= 0 ? within / in->stride + 1 : 0;
     uint64_t seen = 0;
     for (; r < rows; r++) {
-        const ptrdiff_t bit = part->position + r * in->stride;
+        const size_t bit = (size_t)(part->position + r * in->stride);
         const uint8_t *at = in->at + bit / 8;
         uint8_t last[SE_WORD] = {0};
         if (SE_RARELY(r >= safe)) {

@@ -69,6 +69,7 @@ static const uint8_t SE_EDGE[64] = {
 #define SE_BYTES ((int)sizeof(SE_VECTOR))
 #define SE_ZERO ((SE_VECTOR){0})
 #define SE_WITHIN SE_TARGET SE_INLINE
+#define SE_READ_BITS(in, rows, part, to) se_read_bits(in, 0, rows, part, to)
 #if defined(SE_X86)
 #define SE_UNROLL _Pragma("GCC unroll 4")
 #define SE_FETCH(at, bytes) _mm_prefetch((const char *)((uintptr_t)(at) + (uintptr_t)(bytes)), _MM_HINT_T1)
@@ -101,24 +102,6 @@ SE_WITHIN uint64_t SE_(begun)(const uint8_t *at, ptrdiff_t bytes, const uint8_t 
 
 SE_WITHIN void SE_(fold)(const uint64_t *totals, int vectors, uint64_t *keys) {
     for (int i = 0; i < vectors; i++) keys[i] = totals[i];
-}
-
-SE_WITHIN uint64_t SE_(read_bits)(const se_bit_rows *in, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
-    return se_read_bits(in, 0, rows, part, to);
-}
-
-/* How many bits of each word are set. */
-SE_WITHIN uint64_t SE_(ones)(uint64_t word) {
-    word -= word >> 1 & 0x5555555555555555ull;
-    word = (word & 0x3333333333333333ull) + (word >> 2 & 0x3333333333333333ull);
-    return SE_SUM((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Full);
-}
-
-/* The sum of three bits, of which one is the digit: what is carried. */
-SE_WITHIN uint64_t SE_(add_bits)(uint64_t *digit, uint64_t a, uint64_t b) {
-    const uint64_t either = *digit ^ a, carried = (*digit & a) | (either & b);
-    *digit = either ^ b;
-    return carried;
 }
 
 #include "dense_loop.h"
@@ -166,23 +149,6 @@ SE_WITHIN void SE_(fold)(const se_256 *totals, const int vectors, uint64_t *keys
 #undef SE_PAIR
 }
 
-SE_WITHIN uint64_t SE_(read_bits)(const se_bit_rows *in, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
-    return se_read_bits(in, 0, rows, part, to);
-}
-
-SE_WITHIN se_256 SE_(ones)(se_256 words) {
-    const __m256i few = _mm256_set1_epi8(15), of_four = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
-    const __m256i low = (__m256i)words & few, high = _mm256_srli_epi16((__m256i)words, 4) & few;
-    return SE_SUM(_mm256_add_epi8(_mm256_shuffle_epi8(of_four, low), _mm256_shuffle_epi8(of_four, high)));
-}
-
-SE_WITHIN se_256 SE_(add_bits)(se_256 *digit, se_256 a, se_256 b) {
-    const se_256 either = *digit ^ a, carried = (*digit & a) | (either & b);
-    *digit = either ^ b;
-    return carried;
-}
-
 typedef se_256 SE_(layout);
 
 SE_WITHIN se_256 SE_(lay)(ptrdiff_t stride, ptrdiff_t columns, const int room) {
@@ -213,7 +179,7 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
 /* -- AVX-512: sixty-four columns, or two, four or eight rows ---------------------------------------------------------- */
 
 #define SE_(name) se_avx512_##name
-#define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq")))
+#define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 #define SE_VECTOR se_512
 #define SE_DEEP 8
 #define SE_ROOM 8
@@ -270,13 +236,8 @@ SE_WITHIN uint64_t SE_(read_bits)(const se_bit_rows *in, ptrdiff_t rows, const s
     return (uint64_t)_mm512_reduce_or_epi64(seen) | se_read_bits(in, r, rows, part, to);
 }
 
-SE_WITHIN se_512 SE_(ones)(se_512 words) { return (se_512)_mm512_popcnt_epi64((__m512i)words); }
-
-SE_WITHIN se_512 SE_(add_bits)(se_512 *digit, se_512 a, se_512 b) {
-    const __m512i was = (__m512i)*digit, most = _mm512_ternarylogic_epi64(was, (__m512i)a, (__m512i)b, 0xE8);
-    *digit = (se_512)_mm512_ternarylogic_epi64(was, (__m512i)a, (__m512i)b, 0x96); /* an odd number of them */
-    return (se_512)most;
-}
+#undef SE_READ_BITS
+#define SE_READ_BITS(in, rows, part, to) se_avx512_read_bits(in, rows, part, to)
 
 /* Rows that lie close together are read with one load, and spread over the vector. */
 typedef struct {
@@ -327,7 +288,7 @@ static int se_has(int vector) {
     /* Processors that have AVX-512 without VBMI lower their clock for it. */
     if (vector == 64) {
         return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq");
+               __builtin_cpu_supports("avx512vbmi");
     }
     if (vector == 32) return se_has_avx2();
 #endif

@@ -136,6 +136,20 @@ SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to)
     return in->masked ? SE_(block_of)(in, 1, to) : SE_(block_of)(in, 0, to);
 }
 
+/* How many bits of each word are set. */
+SE_WITHIN SE_VECTOR SE_(ones)(SE_VECTOR words) {
+    words -= words >> 1 & 0x5555555555555555ull;
+    words = (words & 0x3333333333333333ull) + (words >> 2 & 0x3333333333333333ull);
+    return SE_SUM((words + (words >> 4)) & 0x0F0F0F0F0F0F0F0Full);
+}
+
+/* The sum of three bits, of which one is the digit: what is carried. */
+SE_WITHIN SE_VECTOR SE_(add_bits)(SE_VECTOR *digit, SE_VECTOR a, SE_VECTOR b) {
+    const SE_VECTOR either = *digit ^ a, carried = (*digit & a) | (either & b);
+    *digit = either ^ b;
+    return carried;
+}
+
 /* Of each of 64 columns in how many rows it is, whose labels are the bits of words that both sides have. At most SE_LOAD
    words to a lane; behind them are zeros up to 16 vectors. */
 SE_TARGET static void SE_(sum_words)(const uint64_t *words, const uint64_t *second, ptrdiff_t rows, uint32_t *sums) {
@@ -181,8 +195,8 @@ SE_TARGET static uint64_t SE_(bit_block)(
     for (ptrdiff_t column = 0; column < columns; column += step) {
         const se_bit_part of_true = se_part_of_bits(true_, start, column, columns, step);
         const se_bit_part of_pred = se_part_of_bits(pred, start, column, columns, step);
-        behind |= SE_(read_bits)(true_, rows, &of_true, t) & of_true.behind;
-        behind |= SE_(read_bits)(pred, rows, &of_pred, p) & of_pred.behind;
+        behind |= SE_READ_BITS(true_, rows, &of_true, t) & of_true.behind;
+        behind |= SE_READ_BITS(pred, rows, &of_pred, p) & of_pred.behind;
         for (ptrdiff_t r = 0; r < rows; r += SE_BYTES / SE_WORD) {
             SE_VECTOR a, b, key;
             memcpy(&a, t + r, SE_BYTES);
