@@ -5,57 +5,20 @@
 
 #include "platform.h"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 typedef struct {
     char *items;
     ptrdiff_t size; /* of an item in bytes */
     ptrdiff_t first, last, room;
 } se_buffer;
 
-/* Large arrays have pages of their own where the system can move these, so that they grow without a copy beside them;
-   of realloc it depends on what was freed before whether an array has pages of its own. */
-#if defined(MREMAP_MAYMOVE)
-#define SE_PAGED ((size_t)1 << 22) /* bytes; what is smaller is quicker from what was freed */
-
-static void se_array_free(char *items, size_t bytes) {
-    if (bytes >= SE_PAGED)
-        munmap(items, bytes);
-    else
-        free(items);
-}
-
-static char *se_array_resize(char *items, size_t before, size_t bytes) {
-    void *to;
-    if (before < SE_PAGED && bytes < SE_PAGED) return (char *)realloc(items, bytes);
-    if (before >= SE_PAGED && bytes >= SE_PAGED)
-        to = mremap(items, before, bytes, MREMAP_MAYMOVE);
-    else if (bytes >= SE_PAGED)
-        to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    else
-        to = malloc(bytes);
-    if (!to || to == MAP_FAILED) return NULL;
-    if (items && (before < SE_PAGED || bytes < SE_PAGED)) {
-        memcpy(to, items, before < bytes ? before : bytes);
-        se_array_free(items, before);
-    }
-    return (char *)to;
-}
-#else
-#define se_array_free(items, bytes) free(items)
-#define se_array_resize(items, before, bytes) ((char *)realloc(items, bytes))
-#endif
-
 static void se_buffer_free(se_buffer *buffer) {
-    se_array_free(buffer->items, (size_t)(buffer->room * buffer->size));
+    free(buffer->items);
     buffer->items = NULL;
     buffer->first = buffer->last = buffer->room = 0;
 }
 
 static int se_buffer_resize(se_buffer *buffer, ptrdiff_t room) {
-    char *items = se_array_resize(buffer->items, (size_t)(buffer->room * buffer->size), (size_t)(room * buffer->size));
+    char *items = (char *)realloc(buffer->items, (size_t)(room * buffer->size));
     if (!items) return 0;
     buffer->items = items;
     buffer->room = room;
