@@ -6,12 +6,13 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-from streameval.kernel.lists.lists cimport borrow, se_lists, start_of
+from streameval.kernel.lists.lists cimport borrow, se_lists
 
 import numpy as np
 
+from streameval.kernel.lists.numpy import grouped, taken  # which need no loops of their own
 from streameval.kernel.types import DAMAGED
 
 cdef extern from "Python.h":
@@ -20,8 +21,6 @@ cdef extern from "Python.h":
 
 cdef extern from "lists/loops.h" nogil:
     int se_order(ptrdiff_t, const se_lists*, bint)
-    int64_t se_held(const se_lists*, bint, int64_t, const int64_t*, int64_t)
-    void se_take(const se_lists*, bint, const int64_t*, int64_t, void*, void*, int64_t)
 
 cdef object EXACT = 2**53
 
@@ -79,57 +78,3 @@ def score_lists(dict columns, list examples):
         row += 1
         ends[row] = place
     return offsets, chosen, values, spelled
-
-
-def grouped(codes, Py_ssize_t groups):
-    cdef const int64_t[::1] code = codes
-    cdef Py_ssize_t at, count = code.shape[0]
-    cdef int64_t before = 0, total = 0
-    cdef bint falls = False, fits = True
-    ends = np.zeros(groups, np.int64)
-    cdef int64_t[::1] end = ends, start, place
-    with nogil:
-        for at in range(count):
-            if not 0 <= code[at] < groups:
-                fits = False
-                break
-            falls |= code[at] < before
-            before = code[at]
-            end[before] += 1
-        for at in range(groups):
-            total += end[at]
-            end[at] = total
-    if not fits:
-        raise IndexError(f"a code is out of range: there are {groups} groups")
-    if not falls:
-        return None, ends
-    order = np.empty(count, np.int64)
-    start, place = ends.copy(), order
-    with nogil:
-        for at in range(count - 1, -1, -1):
-            start[code[at]] -= 1
-            place[start[code[at]]] = at
-    return order, ends
-
-
-def taken(offsets, places, rows):
-    cdef se_lists lists
-    cdef const int64_t[::1] row = rows
-    cdef int64_t count = row.shape[0], most = len(offsets) - 1, total = 0
-    cdef bint wide = offsets.dtype != np.int32 or places.dtype != np.int32
-    kind = np.int64 if wide else np.int32
-    arrays = borrow(&lists, (np.ascontiguousarray(offsets), np.ascontiguousarray(places), None, False), wide, most, 0)
-    if count:
-        with nogil:
-            total = se_held(&lists, wide, most, &row[0], count)
-    if total < 0:
-        raise IndexError("a row or a list is out of range")
-    if not wide and total > 0x7FFFFFFF:
-        raise IndexError("the lists are too long for 32 bits")
-    ends, result = np.zeros(count + 1, kind), np.empty(total, kind)
-    cdef void* to = <void*>start_of(ends, wide)
-    cdef void* entries = <void*>start_of(result, wide)
-    if total:
-        with nogil:
-            se_take(&lists, wide, &row[0], count, to, entries, total)
-    return ends, result

@@ -1,11 +1,9 @@
-/* The order of lists, and lists of some rows, in C: what each function computes is said in numpy.py. */
+/* The order of lists, in C: what it means is said in numpy.py. */
 
 #ifndef STREAMEVAL_LIST_LOOPS_H
 #define STREAMEVAL_LIST_LOOPS_H
 
 #include "lists/lists.h"
-
-#define SE_DAMAGED -2
 
 /* Whether the places from `first` to `last` are below their limit, and how often one does not exceed the one before. Only
    where offsets are known to rise: compiled, the loop may read the place before `first` if `last` is less. */
@@ -62,48 +60,6 @@ SE_INLINE int se_order_of(ptrdiff_t rows, const se_lists *in, int wide) {
 
 static int se_order(ptrdiff_t rows, const se_lists *in, int wide) {
     return wide ? se_order_of(rows, in, 1) : se_order_of(rows, in, 0);
-}
-
-/* -- lists of some rows -------------------------------------------------------------------------------------------- */
-
-/* How many entries the lists of some rows have; what is read is checked before it is used as an address. */
-static int64_t se_held(const se_lists *in, int wide, int64_t lists, const int64_t *rows, int64_t count) {
-    int64_t total = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (rows[i] < 0 || rows[i] >= lists) return SE_DAMAGED;
-        const int64_t start = se_at(in->offsets, wide, rows[i]), end = se_at(in->offsets, wide, rows[i] + 1);
-        if (start < 0 || end < start || end > in->held) return SE_DAMAGED;
-        total += end - start;
-    }
-    return total;
-}
-
-/* Short lists are copied as SE_WIDTH entries, since a loop that ends after one or three is mostly mispredicted; what is
-   too much is overwritten by the next list. */
-#define SE_WIDTH 8
-
-/* The lists of some rows, whose places are `total`, one behind the other. */
-SE_INLINE void se_take_of(
-    const se_lists *in, int wide, const int64_t *rows, int64_t count, void *ends, char *taken, int64_t total) {
-    const int64_t size = wide ? 8 : 4;
-    int64_t at = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t from = se_at(in->offsets, wide, rows[i]), length = se_at(in->offsets, wide, rows[i] + 1) - from;
-        const char *places = (const char *)in->places + from * size;
-        if (length <= SE_WIDTH && from + SE_WIDTH <= in->held && at + SE_WIDTH <= total)
-            memcpy(taken + at * size, places, (size_t)(SE_WIDTH * size));
-        else
-            memcpy(taken + at * size, places, (size_t)(length * size));
-        at += length;
-        if (wide) ((int64_t *)ends)[i + 1] = at;
-        else ((int32_t *)ends)[i + 1] = (int32_t)at;
-    }
-}
-
-static void se_take(
-    const se_lists *in, int wide, const int64_t *rows, int64_t count, void *ends, void *taken, int64_t total) {
-    if (wide) se_take_of(in, 1, rows, count, ends, (char *)taken, total);
-    else se_take_of(in, 0, rows, count, ends, (char *)taken, total);
 }
 
 #endif

@@ -65,7 +65,7 @@ def taken(offsets: Places, places: Places, rows: IntArray) -> tuple[Places, Plac
         raise IndexError("a row or a list is out of range")
     kind: Any = np.int32 if offsets.dtype == places.dtype == np.int32 else np.int64
     lengths = stops - starts
-    ends = np.cumsum([0, *lengths.tolist()], dtype=np.int64)
+    ends = np.append(0, np.cumsum(lengths))
     if kind is np.int32 and ends[-1] >= 2**31:
         raise IndexError("the lists are too long for 32 bits")
     entries = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
