@@ -21,7 +21,7 @@ from streameval.kernel.table cimport (
 cimport numpy as cnp
 import numpy as np
 
-from streameval.kernel.decisions.rows import limbs, list_cells  # which need no loops of their own
+from streameval.kernel.decisions.rows import limbs, list_cells, weigh_lists  # which need no loops of their own
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, Weighed
 
 cdef extern from "Python.h":
@@ -69,7 +69,7 @@ cdef extern from "decisions/counting.h" nogil:
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
     int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, const se_pairs*, se_sums*)
-    int se_count_lists(ptrdiff_t, const se_lists*, ptrdiff_t, int64_t*, se_sums*, int64_t*, const se_weighed*)
+    int se_count_lists(ptrdiff_t, const se_lists*, ptrdiff_t, int64_t*, se_sums*, int64_t*)
     void se_span(const double*, ptrdiff_t, int*, int*)
     int se_weigh_dense(const se_rows*, const se_weighed*)
 
@@ -456,7 +456,7 @@ cdef class Counts(Placing):
                 se_add_pairs(&paired, 0, self.counted.cell)
             elif memory != NULL:
                 written = se_count_lists(
-                    examples, sides, self.width, self.counted.cell, &self.counted.rows, <int64_t*>memory, NULL
+                    examples, sides, self.width, self.counted.cell, &self.counted.rows, <int64_t*>memory
                 )
         free(memory)
         check(written)
@@ -776,20 +776,4 @@ def weigh_dense(true, pred, masked, weights):
         done = se_weigh_dense(&rows, &sums.to)
     if not done:
         raise MemoryError
-    return sums.result()
-
-
-def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, masked, named, weights):
-    cdef Sums sums = Sums(weights, width)
-    cdef se_lists sides[4]
-    cdef int64_t[::1] mark = np.zeros(width + 1, np.int64), cells = np.zeros(5 * width + 1, np.int64)
-    cdef se_sums rows
-    cdef int written
-    arrays = borrow_all(sides, true, pred, masked, named, False, True, examples, width)
-    if not se_sums_init(&rows, 64, 1):
-        raise MemoryError
-    with nogil:
-        written = se_count_lists(examples, sides, width, &cells[0], &rows, &mark[0], &sums.to)
-    free(rows.places)
-    check(written)
     return sums.result()

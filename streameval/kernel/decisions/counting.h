@@ -270,21 +270,16 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
 /* -- lists of every kind ----------------------------------------------------------------------------------------------- */
 
 /* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing.
-   Lists, true, predicted, masked and named ones, are wide, and hold columns, or have no offsets; weights are summed up
-   unless `to` is NULL.
+   Lists, true, predicted, masked and named ones, are wide, and hold columns, or have no offsets.
    Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
 static int se_count_lists(
-    ptrdiff_t rows, const se_lists *sides, ptrdiff_t width, int64_t *cells, se_sums *h, int64_t *mark,
-    const se_weighed *to) {
+    ptrdiff_t rows, const se_lists *sides, ptrdiff_t width, int64_t *cells, se_sums *h, int64_t *mark) {
     const se_lists *ordered[4] = {sides + 2, sides, sides + 1, sides + 3};
     const int64_t bits[4] = {4, 1, 2, 0};
     for (ptrdiff_t r = 0; r < rows; r++) {
         const int64_t fresh = 8 * (r + 1);
         uint64_t nt = 0, np = 0, nb = 0, nm = 0;
-        int shift = 0, top;
-        const uint64_t odd = to ? se_odd(to->weights[r], &shift, &top) : 0;
-        shift = odd ? shift - to->lowest : 0;
-        if (r % 512 == 0 && (!se_sums_reserve(h, 512) || (to && !se_sums_reserve(to->keys, 512)))) return -1;
+        if (r % 512 == 0 && !se_sums_reserve(h, 512)) return -1;
         for (int side = 0; side < 4; side++) {
             const se_lists *in = ordered[side];
             if (!in->offsets) continue;
@@ -301,20 +296,16 @@ static int se_count_lists(
                     nt += bit == 1;
                     np += bit == 2;
                     nm += bit == 4;
-                    if (to && bit) se_put_column(to, column, bit == 4 ? 3 : (int)bit - 1, odd, shift);
                 } else if (bit == 2 && old == fresh + 1) { /* predicted, and known to be true */
                     mark[column] = fresh + 3;
                     cell[1]--;
                     cell[3]++;
                     np++;
                     nb++;
-                    if (to) se_put_column(to, column, 1, odd, shift);
-                    if (to) se_put_column(to, column, 2, odd, shift);
                 }
             }
         }
         se_sums_add(h, nt | np << 32, nb | nm << 32, 1);
-        if (to) se_put_key(to, nt | np << 32, nb | nm << 32, odd, shift);
     }
     return 0;
 }
