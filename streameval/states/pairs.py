@@ -206,8 +206,6 @@ class Pairs(State[Key]):
         place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself
         place[columns] = np.arange(len(columns))
         pairs: Any = partial(_PairsInOrder, self.table, place, sums, scale or 0)
-        if self.table.entries() <= BLOCK:
-            pairs = partial(_few_in_order, self.table, *_ordered(*self.table.items(place)), sums, scale or 0)
         sets = partial(_SetsInOrder, self._extra.sums, place, sums, scale or 0)
         of_kinds = {kind: partial(pairs, kind) for kind in _KINDS}
         return PairContent(*self._head(columns, scale), self.parts, weight, of_kinds, sets)
@@ -233,21 +231,6 @@ class Pairs(State[Key]):
             self.root.commit(self.extra.prepare(ExactSums(0, extra)))
 
 
-def _ordered(keys: IntArray, times: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    order = np.lexsort(keys.T[::-1])
-    return keys[order], times[order], order
-
-
-def _few_in_order(
-    table: Any, keys: IntArray, times: IntArray, order: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int
-) -> tuple[PairBlock, ...]:
-    """The pairs of a kind as one block, of all that a table has, which are `_ordered`."""
-    start, stop = np.searchsorted(keys[:, 0], (kind, kind + 1))
-    own = () if sums is None else map(tuple, table.items()[0][order[start:stop]].tolist())
-    weights = () if sums is None else sums.each(own, scale)
-    return ((keys[start:stop], times[start:stop], weights),) if start < stop else ()
-
-
 class _PairsInOrder:
     """The pairs of a kind, block by block, any number of times: each block is put in order once."""
 
@@ -264,8 +247,8 @@ class _PairsInOrder:
             spots = self._spots[start:stop]
             keys, times = self._table.at(spots, self._place)
             if not self._ordered:
-                keys, times, order = _ordered(keys, times)
-                spots[:] = spots[order]
+                order = np.lexsort(keys.T[::-1])
+                keys, times, spots[:] = keys[order], times[order], spots[order]
             yield keys, times, self._weights(spots)
         self._ordered = True
 

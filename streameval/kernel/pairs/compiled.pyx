@@ -151,9 +151,6 @@ cdef class Pairs:
             view[row] = se_sums_count(&self.table, outer_of(key, row), inner_of(key, row))
         return out
 
-    def entries(self):
-        return self.table.used
-
     def items(self, place=None):
         return self.at(self._spots(Merge(None), -1, np.zeros(1, np.int64)), place)
 

@@ -76,10 +76,6 @@ class Pairs(SumTable[Pair]):
         sums = self._cell.value.sums
         return np.array([sums.get(tuple(key), (0,))[0] for key in keys.tolist()], np.int64)
 
-    def entries(self) -> int:
-        """At most so many pairs occur: those that no longer do are entries as well."""
-        return len(self._cell.value.sums)
-
     def items(self, place: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The pairs that occur, in any order, as `at` returns them."""
         return self.at(self._spots(), place)
