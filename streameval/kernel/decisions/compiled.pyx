@@ -734,46 +734,33 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
 
 # -- exact sums of weights; `streameval.kernel.decisions.rows` says what they mean ---------------------------------------
 
-cdef class Sums:
-    """Room for sums of weights, and what they become."""
-
+def weigh_dense(true, pred, masked, weights):
+    cdef const double[::1] factors = weights
+    cdef Py_ssize_t columns = true.shape[1], distinct = factors.shape[0]
+    cdef se_rows rows
     cdef se_weighed to
     cdef se_sums groups
-    cdef object weights, of_column, of_key
-
-    def __cinit__(self, weights, Py_ssize_t columns):
-        cdef const double[::1] factors = weights
-        cdef Py_ssize_t rows = factors.shape[0]
-        cdef int64_t[:, :, ::1] cells
-        cdef int64_t[:, ::1] sums
-        self.weights = weights
-        self.to.weights = &factors[0] if rows else NULL
-        se_span(self.to.weights, rows, &self.to.lowest, &self.to.highest)
-        self.to.limbs = (self.to.highest - self.to.lowest) // 32 + 3
-        # One more than needed, so that nothing is empty.
-        cells = self.of_column = np.zeros((columns + 1, 4, self.to.limbs), np.int64)
-        sums = self.of_key = np.zeros((rows + 1, self.to.limbs), np.int64)
-        self.to.of_column, self.to.of_key, self.to.keys = &cells[0, 0, 0], &sums[0, 0], &self.groups
-        if not se_sums_init(&self.groups, 64, 1):
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.groups.places)
-
-    cdef result(self):
-        true, pred, both, masked = self.of_column[:len(self.of_column) - 1].transpose(1, 0, 2)
-        cells = np.stack([np.zeros_like(both), true - both, pred - both, both, masked], axis=1)
-        keys, numbers = entries_of(&self.groups)
-        return Weighed(-self.to.lowest, cells, keys, self.of_key[numbers[:, 0] - 1])
-
-
-def weigh_dense(true, pred, masked, weights):
-    cdef Sums sums = Sums(weights, true.shape[1])
-    cdef se_rows rows
+    cdef int64_t[:, :, ::1] cells
+    cdef int64_t[:, ::1] sums
     cdef int done
     read_rows(&rows, true, pred, masked)
-    with nogil:
-        done = se_weigh_dense(&rows, &sums.to)
-    if not done:
+    to.weights = &factors[0] if distinct else NULL
+    se_span(to.weights, distinct, &to.lowest, &to.highest)
+    to.limbs = (to.highest - to.lowest) // 32 + 3
+    # One more than needed, so that nothing is empty.
+    cells = of_column = np.zeros((columns + 1, 4, to.limbs), np.int64)
+    sums = of_key = np.zeros((distinct + 1, to.limbs), np.int64)
+    to.of_column, to.of_key, to.keys = &cells[0, 0, 0], &sums[0, 0], &groups
+    if not se_sums_init(&groups, 64, 1):
         raise MemoryError
-    return sums.result()
+    try:
+        with nogil:
+            done = se_weigh_dense(&rows, &to)
+        if not done:
+            raise MemoryError
+        keys, numbers = entries_of(&groups)
+    finally:
+        free(groups.places)
+    in_true, in_pred, both, hidden = of_column[:columns].transpose(1, 0, 2)
+    outcomes = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, hidden], axis=1)
+    return Weighed(-to.lowest, outcomes, keys, of_key[numbers[:, 0] - 1])
