@@ -69,6 +69,7 @@ static const uint8_t SE_EDGE[64] = {
 #define SE_BYTES ((int)sizeof(SE_VECTOR))
 #define SE_ZERO ((SE_VECTOR){0})
 #define SE_WITHIN SE_TARGET SE_INLINE
+/* How words of bits are read. */
 #define SE_READ_BITS(in, rows, part, to) se_read_bits(in, 0, rows, part, to)
 #if defined(SE_X86)
 #define SE_UNROLL _Pragma("GCC unroll 4")
@@ -179,11 +180,12 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
 /* -- AVX-512: sixty-four columns, or two, four or eight rows ---------------------------------------------------------- */
 
 #define SE_(name) se_avx512_##name
-#define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
+#define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq")))
 #define SE_VECTOR se_512
 #define SE_DEEP 8
 #define SE_ROOM 8
 #define SE_STRIP 4
+#define SE_ONES(a) (se_512)_mm512_popcnt_epi64((__m512i)(a))
 #define SE_SUM(a) (se_512)_mm512_sad_epu8((__m512i)(a), _mm512_setzero_si512())
 
 SE_WITHIN se_512 SE_(whole)(const uint8_t *at) {
@@ -288,7 +290,7 @@ static int se_has(int vector) {
     /* Processors that have AVX-512 without VBMI lower their clock for it. */
     if (vector == 64) {
         return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512vbmi");
+               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq");
     }
     if (vector == 32) return se_has_avx2();
 #endif
@@ -399,6 +401,9 @@ static int se_tally_end(const se_tally *to) {
     return 1;
 }
 
+/* With which vectors bits are counted: with AVX2 it takes longer than with words, as too much leaves the registers. */
+#define SE_OF_BITS(vector) ((vector) == 64 ? 64 : SE_WORD)
+
 /* -- rows of bits ------------------------------------------------------------------------------------------------------ */
 
 /* Count rows of fewer than 2**SE_BIT_FIELD columns, of one order of bits, into `cells` (columns x 5) and `h`. More than 1
@@ -406,6 +411,7 @@ static int se_tally_end(const se_tally *to) {
 static int se_count_bits(
     const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, int64_t *cells,
     se_sums *h) {
+    vector = SE_OF_BITS(vector);
     const ptrdiff_t wide = columns + 64, most = SE_BIT_ROWS(vector);
     uint32_t *sums = (uint32_t *)calloc((size_t)(3 * wide), sizeof *sums);
     uint64_t keys[4 * SE_LOAD], behind = 0;

@@ -138,6 +138,9 @@ SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to)
 
 /* How many bits of each word are set. */
 SE_WITHIN SE_VECTOR SE_(ones)(SE_VECTOR words) {
+#ifdef SE_ONES
+    return SE_ONES(words);
+#endif
     words -= words >> 1 & 0x5555555555555555ull;
     words = (words & 0x3333333333333333ull) + (words >> 2 & 0x3333333333333333ull);
     return SE_SUM((words + (words >> 4)) & 0x0F0F0F0F0F0F0F0Full);
@@ -183,6 +186,19 @@ SE_TARGET static void SE_(sum_words)(const uint64_t *words, const uint64_t *seco
     }
 }
 
+/* Add to packed keys how many bits of words are set, of those of true labels, of predicted ones, and of both. Behind the
+   words are zeros up to one vector. */
+SE_TARGET static void SE_(word_keys)(const uint64_t *t, const uint64_t *p, ptrdiff_t rows, int bits, uint64_t *keys) {
+    for (ptrdiff_t r = 0; r < rows; r += SE_BYTES / SE_WORD) {
+        SE_VECTOR a, b, key;
+        memcpy(&a, t + r, SE_BYTES);
+        memcpy(&b, p + r, SE_BYTES);
+        memcpy(&key, keys + r, SE_BYTES);
+        key += SE_(ones)(a) + (SE_(ones)(b) << bits) + (SE_(ones)(a & b) << 2 * bits);
+        memcpy(keys + r, &key, SE_BYTES);
+    }
+}
+
 /* Count a block of rows of bits into `sums` (3 x columns and room for 64 more) and packed keys. What is set behind the columns. */
 SE_TARGET static uint64_t SE_(bit_block)(
     const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns,
@@ -197,14 +213,7 @@ SE_TARGET static uint64_t SE_(bit_block)(
         const se_bit_part of_pred = se_part_of_bits(pred, start, column, columns, step);
         behind |= SE_READ_BITS(true_, rows, &of_true, t) & of_true.behind;
         behind |= SE_READ_BITS(pred, rows, &of_pred, p) & of_pred.behind;
-        for (ptrdiff_t r = 0; r < rows; r += SE_BYTES / SE_WORD) {
-            SE_VECTOR a, b, key;
-            memcpy(&a, t + r, SE_BYTES);
-            memcpy(&b, p + r, SE_BYTES);
-            memcpy(&key, keys + r, SE_BYTES);
-            key += SE_(ones)(a) + (SE_(ones)(b) << SE_BIT_FIELD) + (SE_(ones)(a & b) << 2 * SE_BIT_FIELD);
-            memcpy(keys + r, &key, SE_BYTES);
-        }
+        SE_(word_keys)(t, p, rows, SE_BIT_FIELD, keys);
         SE_(sum_words)(t, t, rows, sums + column);
         SE_(sum_words)(p, p, rows, sums + wide + column);
         SE_(sum_words)(t, p, rows, sums + 2 * wide + column);
@@ -228,4 +237,5 @@ SE_TARGET static int SE_(decide)(
 #undef SE_DEEP
 #undef SE_ROOM
 #undef SE_STRIP
+#undef SE_ONES
 #undef SE_SUM
