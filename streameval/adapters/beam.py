@@ -299,8 +299,6 @@ class Firing(NamedTuple):
         The bytes of the state.
     timing
         ``"EARLY"``, ``"ON_TIME"``, ``"LATE"`` or ``"UNKNOWN"``.
-    is_last
-        Whether no pane of the window comes after it.
     """
 
     key: Any
@@ -309,7 +307,6 @@ class Firing(NamedTuple):
     pane: int
     state: bytes
     timing: str = "UNKNOWN"
-    is_last: bool = False
 
 
 class Firings(beam.PTransform):  # type: ignore[misc]  # Beam has no types
@@ -328,7 +325,7 @@ def _firing(element: Any, window: Any = beam.DoFn.WindowParam, pane: Any = beam.
     key, state = element if isinstance(element, tuple) else (None, element)
     start, end = (None, None) if isinstance(window, GlobalWindow) else (window.start.micros, window.end.micros)
     timing = beam.utils.windowed_value.PaneInfoTiming.to_string(pane.timing)
-    return Firing(key, start, end, pane.index, state.to_bytes(), timing, pane.is_last)
+    return Firing(key, start, end, pane.index, state.to_bytes(), timing)
 
 
 class Place(NamedTuple):

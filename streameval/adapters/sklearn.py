@@ -38,7 +38,6 @@ def scorer(
     unknown: Unknown = "error",
     ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None,
-    label_limit: int | None = None,
 ) -> Scorer:
     """A scorer for ``scoring=`` of scikit-learn, as its ``make_scorer`` gives one.
 
@@ -54,7 +53,7 @@ def scorer(
     response_method
         What the estimator is asked for. ``"auto"``: ``predict``; with a threshold ``predict_proba``; for metrics of
         scores only ``predict_proba``, or ``decision_function`` where there is none.
-    labels, unknown, ties, inverse_propensities, label_limit
+    labels, unknown, ties, inverse_propensities
         As for `Evaluator`; ``labels`` name the columns of arrays.
 
     Raises
@@ -81,7 +80,6 @@ def scorer(
         threshold=threshold,
         ties=ties,
         inverse_propensities=inverse_propensities,
-        label_limit=label_limit,
     )
     if not counts.metrics:
         raise MetricError("a scorer needs at least one metric; name one, such as 'f1_macro'")

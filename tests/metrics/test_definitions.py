@@ -27,12 +27,14 @@ def test_no_name_is_another_name_with_an_average():
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
 def test_every_average_and_parameter_gives_what_the_definition_says(entry: se.MetricInfo):
     tried = set()
-    for stream, specs in cases_of(entry):
+    for place, (stream, specs) in enumerate(cases_of(entry)):
         ev = evaluator_of(entry, stream, specs)
-        values = ev.get()
+        values = ev.get() if entry.certify is None or place % 4 == 0 else {}
         for spec in specs:
             if entry.certify is not None:
                 interval = ev.bounds(spec)
+                if values and spec.average is not None:
+                    assert repr(values[spec.key]) == repr(interval.value)
                 assert bounds_of(entry, stream, spec)(interval), (spec.key, interval)
             else:
                 exact = expected(entry, stream, spec)

@@ -542,7 +542,7 @@ def test_what_was_read_before_changes_nothing_that_is_read():
         ev.update(set("abcdefgh"[: 1 + number // 2]) | {5} - {5 * (number % 2)}, {"a"})
     images = [ev.to_bytes() for ev in (*made, *growing)]
     draw = random.Random(0)
-    for image in draw.choices(images, k=2000):
+    for image in draw.choices(images, k=cases(2000)):
         assert se.Evaluator.from_bytes(image).to_bytes() == image
         worse = bytearray(image[:-4])
         worse[draw.randrange(7, len(worse))] = draw.randrange(256)
