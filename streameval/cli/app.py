@@ -9,11 +9,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Any
 
 import typer
 
-import streameval.cli.arguments as arg
 from streameval.cli.arguments import Group, command
 from streameval.cli.demo import demonstrate, write_sample
 from streameval.cli.options import counting_of, find_truth, names_of, renamed, seconds_of, specs_of, threshold_of
@@ -62,8 +61,8 @@ def _main(version: _Version = False) -> None:  # its callback answers
     """Exact multi-label evaluation of files and streams."""
 
 
-@command(app)
-def evaluate(files: list[str], **options: Unpack[arg.Everything]) -> int:
+@command(app, "rows", "metrics", "evaluating", "printing", "results", "evaluate")
+def evaluate(files: list[str], **options: Any) -> int:
     """Compute metrics from the rows of files or of a stream, however large.
 
     streameval evaluate demo/photos.jsonl --actual true --predicted predicted
@@ -93,14 +92,14 @@ def evaluate(files: list[str], **options: Unpack[arg.Everything]) -> int:
     return output.write(result().document(source, names, notes), result(), stopped=stopped)
 
 
-@command(app)
+@command(app, "rows", "metrics", "evaluating")
 def watch(
     file: str,
     every: str = "1s",
     top: int = 20,
     save: Path | None = None,
     force: bool = False,
-    **options: Unpack[arg.Evaluating],
+    **options: Any,
 ) -> None:
     """Follow a file that grows until Ctrl-C: a live table in a terminal, in a pipe lines of JSON.
 
@@ -156,8 +155,8 @@ def _count(
     return stopped
 
 
-@command(app)
-def merge(states: list[Path], save: Path | None = None, **options: Unpack[arg.Showing]) -> int:
+@command(app, "printing", "results")
+def merge(states: list[Path], save: Path | None = None, **options: Any) -> int:
     """Merge saved states, in any order, into the state of all their rows.
 
     streameval merge monday.state tuesday.state
@@ -174,8 +173,8 @@ def merge(states: list[Path], save: Path | None = None, **options: Unpack[arg.Sh
     return output.write(result.document({"files": [*map(str, states)]}, notes=notes), result)
 
 
-@command(app, "show")
-def show_state(state: Path, shown_by: list[str] | None = None, **options: Unpack[arg.Reanalysing]) -> int:
+@command(app, "metrics", "printing", "results", name="show")
+def show_state(state: Path, shown_by: list[str] | None = None, **options: Any) -> int:
     """Print metrics from a saved state, including metrics not named when it was saved.
 
     streameval show today.state
@@ -225,7 +224,7 @@ def report(
     write_output(page, to_html(runs if len(runs) > 1 else runs[names[0]], title=title, meta=facts).encode())
 
 
-@command(app)
+@command(app, "printing")
 def compare(
     first: Path,
     second: Path,
@@ -233,7 +232,7 @@ def compare(
     raw: bool = False,
     top: int = 10,
     changes: list[str] | None = None,
-    **options: Unpack[arg.Printing],
+    **options: Any,
 ) -> int:
     """Compare two saved states: how much metrics changed, and which labels most.
 
@@ -258,8 +257,8 @@ def compare(
     return output.write(comparison(old, new, paths, renamed(names)))
 
 
-@command(app, "metrics")
-def list_metrics(words: list[str] | None = None, **options: Unpack[arg.Printing]) -> None:
+@command(app, "printing", name="metrics")
+def list_metrics(words: list[str] | None = None, **options: Any) -> None:
     """List the metrics of the catalogue, or those that mention some words.
 
     streameval metrics
@@ -302,13 +301,13 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
     return ((name, value) for name, value in details.items() if value)
 
 
-@command(app)
+@command(app, "rows", "printing")
 def thresholds(
     files_or_state: list[str],
     beta_to_maximise: float = 1.0,
     raw: bool = False,
     thresholds_file: Path | None = None,
-    **options: Unpack[arg.Thresholding],
+    **options: Any,
 ) -> int:
     """Find the threshold of each label that maximises its F1, from scores.
 
@@ -351,8 +350,8 @@ def thresholds(
     return 130 if stopped else 0
 
 
-@command(app)
-def demo(write: Path | None = None, report: Path | None = None, **options: Unpack[arg.Printing]) -> None:
+@command(app, "printing")
+def demo(write: Path | None = None, report: Path | None = None, **options: Any) -> None:
     """Evaluate a synthetic stream of tagged posts, by region and over the last rows.
 
     streameval demo

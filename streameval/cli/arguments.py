@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -30,11 +30,12 @@ states STATE...    Files that --save wrote.
 state STATE        File that --save wrote.
 first STATE_A      The state to compare with.
 second STATE_B     The other state, such as that of a newer model.
+
+Input of rows
 --sep TEXT        Separator between labels in one cell, e.g. ',' or ';'. In CSV '|' unless set.
 --rows KIND       Read lists such as [1, 0, 1] as labels, or as an indicator of each label.
 --labels LABEL    Declare a label, or a JSON list of labels in order. Repeatable.
 --unknown ACTION  What to do with labels that are not declared: error, ignore or add.
---limit N         Read only the first N rows.
 --null ACTION     Read a null list as an error, or as empty.
 --truth FILE      Read the true labels from this file; needs --join.
 --skip-bad        Skip rows that cannot be read.
@@ -43,61 +44,88 @@ second STATE_B     The other state, such as that of a newer model.
 --explain         Say how the first rows were read, on standard error.
 --strict          Make warnings errors, with exit status 2.
 
-Columns
+Input of evaluate
+--limit N         Read only the first N rows.
+
+Columns of rows
 --actual -a COLUMN     True labels, or 'true_*'. [default: y_true, labels, truth or actual, if exactly one is there]
 --predicted -p COLUMN  Predicted labels, or 'pred_*'. With --scores: the labels that lists of scores are of.
 --scores -s COLUMN     Scores of labels, or 'score_*'.
 --weight COLUMN        Weight of each row.
 --mask COLUMN          Labels whose truth is unknown.
---by COLUMN            Also report metrics for each value of this column.
 --example COLUMN       Example that a row belongs to, in files with a row for each label.
 --label COLUMN         With --example: label of the row.
 --join COLUMN          With --truth: key by which rows of both files are joined.
 
+Columns of evaluating
+--by COLUMN            Also report metrics for each value of this column.
+
 Metrics
 words [WORD...]         The name of a metric, or words: only the metrics that mention all of them.
+beta_to_maximise --beta BETA  Maximise F-beta with this beta. [default: 1]
+
+Metrics of metrics
 --metrics -m NAMES      Metrics, comma-separated, e.g. 'f1_micro,ndcg(k=5)'. List them with 'streameval metrics'.
 --beta NUMBER           Weight of recall in F-beta; adds fbeta to the default metrics.
-beta_to_maximise --beta BETA  Maximise F-beta with this beta. [default: 1]
 --threshold -t NUMBER   Predict labels scoring at or above this value. A number, or a JSON file of {label: number}.
 --zero-division NUMBER  Value of a metric whose denominator is 0: 0, 1 or nan. [default: 0]
+
+Metrics of evaluating
 --window -w N           Also report the metrics of the last N rows.
 
 Output
---format -f FORMAT   table, json, csv or markdown. [default: table]
---output -o FILE     Write the results to a file: .json, .csv, .md or .txt.
 page --output -o FILE.html  The file that the page is written to.
 --title TEXT         Heading of the page.
 --meta NAME=VALUE    Line at the top of the page, e.g. 'model=v7'. Repeatable.
---fail-if CHECK      Exit with status 1 if this holds, e.g. 'f1_micro < 0.7' or 'f1_micro[region] < 0.6'. Repeatable.
 changes --fail-if CHANGE  Exit with status 1 if this holds, e.g. 'change(f1_micro) < -0.01'. Repeatable.
---raw                Write labels to CSV unescaped, with every cell in quotes.
---top N              Number of labels to show. [default: 20; compare: 10]
 shown_by --by COLUMN  Show only the slices by this column. Repeatable.
 --every TIME         Least time between two results, e.g. 10s, 5m or 1h. [default: 1s]
---save STATE         Save the state, for the commands merge, show and compare.
 thresholds_file --save FILE.json  Write the thresholds as JSON, for 'evaluate --threshold FILE.json'.
---report FILE.html   Write a report page.
---force              Replace files that streameval did not write.
 --write DIR          Write a small data set to DIR instead.
 --quiet -q           Write only results, warnings and errors.
 --color WHEN         auto, always or never. [default: auto]
 --digits N           Decimals of values in tables and Markdown. [default: 4]
+
+Output of printing
+--format -f FORMAT   table, json, csv or markdown. [default: table]
+--output -o FILE     Write the results to a file: .json, .csv, .md or .txt.
+--force              Replace files that streameval did not write.
+
+Output of results
+--raw                Write labels to CSV unescaped, with every cell in quotes.
+--top N              Number of labels to show. [default: 20; compare: 10]
+--report FILE.html   Write a report page.
+--fail-if CHECK      Exit with status 1 if this holds, e.g. 'f1_micro < 0.7' or 'f1_micro[region] < 0.6'. Repeatable.
+
+Output of evaluate
+--save STATE         Save the state, for the commands merge, show and compare.
 """
-"""By panel: names, metavariables and help. The name of a parameter stands first where no option has it."""
+"""By panel and group: names, metavariables and help. The name of a parameter stands first where no option has it."""
+
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("labels", "actual", "predicted", "scores", "mask", "by", "metrics", "fail_if"), list[str] | None),
+    **dict.fromkeys(("output", "report", "save"), Path | None), **dict.fromkeys(("limit", "window"), int | None),
+    **dict.fromkeys(("beta", "zero_division"), float | None), "top": int, "rows": Rows | None,
+    "unknown": Unknown | None, "null": Null | None, "format": Format | None,
+}  # fmt: skip
+"""The types of options of groups; of any other it is a string, or a switch without a metavariable."""
+
+_GROUPS: dict[str, list[str]] = {}  # the names of options that several commands have
 
 
 def _read_words() -> dict[str, tuple[str, list[str], str, str]]:
     """The panel, names, metavariable and help of each parameter."""
     described: dict[str, tuple[str, list[str], str, str]] = {}
     for block in _WORDS.strip().split("\n\n"):
-        panel, *lines = block.splitlines()
+        heading, *lines = block.splitlines()
+        panel, _, group = heading.partition(" of ")
         for line in lines:
             usage, _, text = line.partition("  ")
             words = usage.split()
             names = [word for word in words if word.startswith("-")]
             name = names[0][2:].replace("-", "_") if words[0] in names else words.pop(0)
             described[name] = panel, names, " ".join(word for word in words if word not in names), text.strip()
+            _GROUPS.setdefault(group, []).append(name)
     return described
 
 
@@ -139,78 +167,6 @@ def described(name: str, kind: Any) -> Any:
     options: dict[str, Any] = {"metavar": metavar or None, "help": text, "rich_help_panel": panel}
     options |= _CHECKED.get(name, {"autocompletion": column_names} if panel == "Columns" else {})
     return Annotated[kind, typer.Option(*names, **options) if names else typer.Argument(**options)]
-
-
-class Reading(TypedDict):
-    """How rows are read, and which columns hold what."""
-
-    sep: str | None
-    rows: Rows | None
-    labels: list[str] | None
-    unknown: Unknown | None
-    null: Null | None
-    truth: str | None
-    skip_bad: bool
-    max_bad: str | None
-    allow_empty: bool
-    explain: bool
-    strict: bool
-    actual: list[str] | None
-    predicted: list[str] | None
-    scores: list[str] | None
-    weight: str | None
-    mask: list[str] | None
-    example: str | None
-    label: str | None
-    join: str | None
-
-
-class Asking(TypedDict):
-    """Which metrics are computed."""
-
-    metrics: list[str] | None
-    beta: float | None
-    threshold: str | None
-    zero_division: float | None
-
-
-class Printing(TypedDict):
-    """How results are printed, and where."""
-
-    format: Format | None
-    output: Path | None
-    force: bool
-
-
-class Showing(Printing):
-    """The same of results with metrics, checks and a page."""
-
-    raw: bool
-    top: int
-    report: Path | None
-    fail_if: list[str] | None
-
-
-class Evaluating(Reading, Asking):
-    """How rows are read, and which metrics are computed of them."""
-
-    by: list[str] | None
-    window: int | None
-
-
-class Everything(Evaluating, Showing):
-    """The same, of how many rows, and how they are shown."""
-
-    limit: int | None
-    save: Path | None
-
-
-class Reanalysing(Asking, Showing):
-    """Which metrics are computed of a saved state, and how they are shown."""
-
-
-class Thresholding(Reading, Printing):
-    """How rows are read, and where the thresholds are printed."""
 
 
 # -- help pages and errors ---------------------------------------------------------------------------------------------
@@ -268,8 +224,8 @@ def _write_help(command: Any, ctx: Any, formatter: Any, usage: str, sections: di
             formatter.write("".join(f"  {line}\n" for line in text.splitlines()))
 
 
-def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
-    """A command, whose ``**options: Unpack[SomeTypedDict]`` are options, and whose docstring has its examples."""
+def command(app: typer.Typer, *groups: str, name: str | None = None) -> Callable[[Any], Any]:
+    """A command, whose ``**options`` are those of some groups, and whose docstring has its examples."""
 
     def register(function: Any) -> Any:
         def run(quiet: bool = False, color: Color = Color.auto, digits: int = DIGITS.get(), **rest: Any) -> Any:
@@ -278,7 +234,8 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
             DIGITS.set(digits)
             return function(**rest)
 
-        parameters = [*_parameters(run), *_parameters(function)]
+        shared = [_option(each) for group in groups for each in _GROUPS[group]]
+        parameters = [*_parameters(run), *_parameters(function), *shared]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         sentence, _, examples = inspect.cleandoc(function.__doc__).partition("\n\n")
@@ -289,16 +246,18 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
 
 
 def _parameters(function: Any) -> Iterator[inspect.Parameter]:
-    """Those of a function, and the items of its typed dictionary, with what typer has to know of them."""
+    """Those of a function itself, with what typer has to know of them."""
     hints = get_type_hints(function)
     for own in inspect.signature(function).parameters.values():
-        kind = hints[own.name]
         if own.kind is not own.VAR_KEYWORD:
-            yield own.replace(kind=own.KEYWORD_ONLY, annotation=described(own.name, kind))
-        elif get_origin(kind) is Unpack:
-            for name, each in get_type_hints(*get_args(kind)).items():
-                default = {bool: False, int: 20}.get(each)  # of switches, and of --top
-                yield inspect.Parameter(name, own.KEYWORD_ONLY, default=default, annotation=described(name, each))
+            yield own.replace(kind=own.KEYWORD_ONLY, annotation=described(own.name, hints[own.name]))
+
+
+def _option(name: str) -> inspect.Parameter:
+    """An option of a group."""
+    kind = _KINDS.get(name, str | None if _DESCRIBED[name][2] else bool)
+    default = {bool: False, int: 20}.get(kind)  # of switches, and of --top
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=described(name, kind))
 
 
 _SAID = {

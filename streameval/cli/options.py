@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.arguments import Reading
 from streameval.cli.reading import Source, UserError, columns_of, sources_of
 from streameval.cli.results import Check
 from streameval.cli.settings import note
@@ -124,7 +123,7 @@ def tolerance_of(text: str) -> Callable[..., None]:
     return check
 
 
-def find_truth(options: Reading, sources: list[Source]) -> None:
+def find_truth(options: dict[str, Any], sources: list[Source]) -> None:
     """Set the column of true labels where it need not be named."""
     predicted = options["predicted"] or options["scores"]
     if options["actual"] and predicted:
