@@ -25,6 +25,7 @@ except ImportError:  # Windows
 
 CLOSE_FIRST = sys.platform == "win32"  # where nobody can rename or remove a file that is open
 _SLOTS = 8  # names of temporary files of one file in which leftovers are looked for
+_FAR = 2**30  # where Windows locks a byte, as what is locked cannot be read
 FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _ACL = "system.posix_acl_access"
 # What file systems answer that cannot sync a folder; EACCES of one that may not be listed, and of every one on Windows.
@@ -194,10 +195,14 @@ def _write_all(file: int, pieces: Iterable[bytes]) -> None:
 
 def hold(file: int) -> bool | None:
     """Mark an open file as in use until it is closed; False if it is already, None if this system cannot mark files."""
-    if fcntl is None:
-        return None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            msvcrt: Any = importlib.import_module("msvcrt")
+            os.lseek(file, _FAR, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            os.lseek(file, 0, os.SEEK_SET)
     except OSError as error:
         return False if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else None
     return True

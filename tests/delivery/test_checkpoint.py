@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import cycle, islice
@@ -394,6 +395,35 @@ def test_of_many_that_want_a_path_at_once_one_has_it(threads: int, tmp_path: Pat
         worker.join()
     assert most == [1]
     assert list(tmp_path.iterdir()) == []
+
+
+class Msvcrt:
+    """What Windows has instead of flock."""
+
+    LK_NBLCK = 2
+
+    def locking(self, file: int, how: int, length: int) -> None:
+        assert (how, length, os.lseek(file, 0, os.SEEK_CUR) > 10**9) == (2, 1, True)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PermissionError(errno.EACCES, "locked") from None
+
+
+@pytest.mark.skipif(fcntl is None, reason="it stands in for another system")
+def test_windows_locks_by_other_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", Msvcrt())
+    for module in (files, lock):
+        monkeypatch.setattr(module, "CLOSE_FIRST", True)
+    monkeypatch.setattr(lock, "_OPEN", weakref.WeakSet())
+    with held(tmp_path / "state") as saved:
+        lock._OPEN.clear()  # as if it were another process
+        with pytest.raises(se.InputError, match=f"process {os.getpid()} on"):
+            held(tmp_path / "state")
+        saved.step(2)
+    assert se.load(tmp_path / "state").position == 2
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
 @pytest.mark.parametrize("locks", [True, False])
