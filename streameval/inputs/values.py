@@ -89,13 +89,15 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
     if isinstance(value, bool):
         return value
     role, compared = argument.role, argument.compared
-    if role == TRUE and (is_nothing(value) or (isinstance(value, _NUMBERS) and value != value)):
-        return None
+    nothing = is_nothing(value)
+    if nothing or (isinstance(value, _NUMBERS) and value != value):
+        if role == TRUE:
+            return None
+        if compared and argument.reader.drops_nan:
+            return False
+        missing = quoted(value) if nothing else "NaN"
+        raise _wrong(missing, label, f"give a number, or leave the label out{_MISSING * compared}", argument)
     if isinstance(value, _NUMBERS):
-        if value != value:
-            if compared and argument.reader.drops_nan:
-                return False
-            raise _wrong("NaN", label, f"give a number, or leave the label out{_MISSING * compared}", argument)
         if compared:
             if value in (math.inf, -math.inf):
                 raise _wrong("infinite", label, "scores must be finite", argument)
@@ -241,13 +243,15 @@ def score_of(value: object, label: object, argument: Argument) -> float:
     value = python_value(value)
     if isinstance(value, bool):
         raise no_scores({label: value})
-    number = number_or_none(value)
+    nothing = is_nothing(value)
+    number = math.nan if nothing else number_or_none(value)
     if number is None:
         raise _wrong(quoted(value), label, "scores are numbers", argument)
     if math.isnan(number):
         if argument.reader.drops_nan:
             return number
-        raise _wrong("NaN", label, f"give a number{_MISSING}", argument)
+        missing = quoted(value) if nothing else "NaN"
+        raise _wrong(missing, label, f"give a number, or leave the label out{_MISSING}", argument)
     if math.isinf(number):
         raise _wrong("infinite", label, "scores must be finite", argument)
     if number != value:
@@ -263,13 +267,14 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
     if kind == "b" and array.size:
         raise no_scores(array.dtype)
     if kind == "O":
-        flat = array.reshape(-1).tolist()
+        flat = [math.nan if is_nothing(value) else value for value in array.reshape(-1).tolist()]
         if not {bool, np.bool_}.isdisjoint(map(type, flat)):
             raise no_scores("booleans")
-        numbers = [math.nan if value is None else number_or_none(value) for value in flat]
+        numbers = list(map(number_or_none, flat))
         if None in numbers:
             wrong = np.array([number is None for number in numbers])
             raise refusal(array, wrong, "scores are numbers", argument, places)
+        exact = np.fromiter(flat, object).reshape(array.shape)
         array = np.array(numbers, np.float64).reshape(array.shape)
     if kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
         raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")

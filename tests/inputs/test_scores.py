@@ -326,6 +326,26 @@ def test_the_best_k_may_lack_scores():
     assert ev == expected
 
 
+@pytest.mark.parametrize("nothing", [None, pd.NA])
+@pytest.mark.parametrize("options", [{"keep": ["curves"]}, {"threshold": 0.5}, {"keep": ["curves"], "threshold": 0.5}])
+def test_none_is_a_missing_score_as_nan_is(options: dict[str, Any], nothing: object):
+    ev, expected = (se.Evaluator([], nan="missing", labels=["a", "b"], **options) for _ in range(2))
+    for one, score in ((ev, nothing), (expected, math.nan)):
+        one.update({"a"}, {"a": score, "b": 0.9})
+        one.update_many([{"a"}], [{"a": score, "b": 0.9}])
+        one.update_many([{"a"}], np.array([[score, 0.9]], object))
+        one.update_many([{"a"}], pd.DataFrame({"a": pd.Series([score], dtype=object), "b": [0.9]}))
+    assert ev == expected
+
+
+@pytest.mark.parametrize("options", [{}, {"keep": ["curves"]}, {"threshold": 0.5}])
+def test_a_missing_prediction_is_refused_with_what_helps(options: dict[str, Any]):
+    advice = ', or construct with nan="missing"' if options else ""
+    with pytest.raises(se.InputError) as refused:
+        se.Evaluator([], **options).update({"a"}, {"a": None})
+    assert str(refused.value) == f"y_pred is None for label 'a'; give a number, or leave the label out{advice}"
+
+
 # -- what cannot be understood ----------------------------------------------------------------------------------------
 
 ROW = np.zeros(5)
@@ -338,7 +358,7 @@ ONE: dict[str, tuple[Callable[[], object], str]] = {
     "row of objects": (lambda: np.array([0.5, True, 0.5, 0.5, 0.5], object), "binary predictions"),
     "ranked list": (lambda: ["a", "b"], "curves need scores"),
     "text": (lambda: {"a": "high"}, "scores are numbers"),
-    "None": (lambda: {"a": None}, "y_pred"),
+    "None": (lambda: {"a": None}, 'nan="missing"'),
     "complex": (lambda: {"a": 1j}, "scores are numbers"),
     "infinite": (lambda: {"a": math.inf}, "infinite"),
     "infinite row": (lambda: ROW - math.inf, "inf.*finite"),

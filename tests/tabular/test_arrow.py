@@ -217,7 +217,7 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
         ({"x": [["a"]]}, r"no column 'actual' \(actual\); the columns are \['x'\]"),
         ({"actual": pa.array([[0, 1]], pa.list_(pa.int8(), 2)), "predicted": [["a"]]}, "may be indicators or the l"),
         ({"actual": [[True] * 3, [True, False]], "predicted": [[], []]}, "rows of 3 columns and of 2"),
-        ({"actual": [[1]], "predicted": [[True, None]]}, "is None for label 1; binary predictions"),
+        ({"actual": [[1]], "predicted": [[True, None]]}, "is None for label 1; give a number, or leave"),
         ({"actual": pa.nulls(1), "predicted": [["a"]]}, "column 'actual' holds 1 null"),
     ],
 )  # fmt: skip
@@ -255,7 +255,7 @@ def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
         ([["a"]], "column 'scores' holds lists of strings; scores are a map"),
         ([None], "column 'scores' holds 1 null"),
         (pa.array([[("a", 0.1), ("a", 0.2)]], pa.map_(pa.string(), pa.float64())), "two values for label"),
-        (pa.array([[("a", None)]], pa.map_(pa.string(), pa.float64())), "None for label 'a'; scores are"),
+        (pa.array([[("a", None)]], pa.map_(pa.string(), pa.float64())), "None for label 'a'; give a number, or leave"),
         ([[{"label": "a", "score": float("nan")}]], r"column 'scores' \(row 0 of the batch\) is NaN"),
     ],
 )  # fmt: skip
