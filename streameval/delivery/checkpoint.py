@@ -115,7 +115,8 @@ class Checkpointer(Generic[HeldT]):
     every
         Save after this many items, if not None.
     seconds
-        Save after this many seconds, checked after each item, if not None.
+        Save after this many seconds, checked after each item, if not None. Where ``every`` is None too, only `save` and
+        the end of the ``with`` block save: for a loop that saves a model of the same position first.
 
     Raises
     ------
@@ -150,8 +151,8 @@ class Checkpointer(Generic[HeldT]):
         self._every, self._seconds = every, number_or_none(seconds)
         if seconds is not None and not 0 < (self._seconds or 0) < math.inf:
             raise InputError(f"seconds must be a positive number, not {quoted(seconds)}")
-        if every is None and seconds is None:
-            raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
+        if isinstance(evaluator, str | os.PathLike):
+            raise InputError("the first argument is a path; the order is evaluator, path")
         check_class(evaluator, "Checkpointer", *_MORE)
         check_empty(evaluator, "Checkpointer", "empty or from its file")
         self._path = Path(path).absolute()  # of the folder as it is now

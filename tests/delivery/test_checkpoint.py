@@ -159,6 +159,19 @@ def test_time_decides_too_when_it_is_looked_at_after_an_item(tmp_path: Path, mon
         assert (se.load(tmp_path / "state").position if position else None) == position
 
 
+def test_without_every_and_seconds_only_save_and_the_end_of_the_block_write(tmp_path: Path):
+    path = tmp_path / "state"
+    with se.Checkpointer(KINDS["Evaluator"](), path, every=None) as saved:
+        for item in saved.remaining(STREAM[:5]):
+            feed(saved.evaluator, item)
+            assert path.exists() == (saved.position > 2)
+            if saved.position == 2:
+                saved.step()
+                saved.save()
+        assert se.load(path) == se.Checkpoint(counted(3), 3)
+    assert se.load(path) == se.Checkpoint(counted(5), 5)
+
+
 # -- what does not fit ------------------------------------------------------------------------------------------------
 
 
@@ -222,11 +235,12 @@ def test_a_damaged_or_foreign_file_is_named_and_never_replaced(damage: str, tmp_
         ({"every": 0}, "every must be an integer of at least 1"),
         ({"every": True}, "every must be"),
         ({"every": 2.0}, "every must be"),
-        ({"every": None}, r"give every=\.\.\."),
         ({"seconds": 0}, "seconds must be a positive number"),
         ({"seconds": "1"}, "seconds must be"),
         ({"evaluator": se.F1}, r"write F1\(\)"),
-        ({"evaluator": "f1"}, "takes an Evaluator"),
+        ({"evaluator": 3}, "takes an Evaluator"),
+        ({"evaluator": "state", "path": se.F1()}, "the order is evaluator, path"),
+        ({"evaluator": Path("state"), "path": se.F1()}, "the order is evaluator, path"),
         ({"evaluator": counted()}, "has counted already"),
         ({"path": "no such folder/state"}, "create it"),
     ],
