@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 
-from streameval.errors import FormatError, MetricError
+from streameval.errors import FormatError, MetricError, silent
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import Saved, decode, encode
@@ -157,6 +157,13 @@ class Accumulator(Details, Mergeable):
         except BaseException:
             self._spend(len(core.labels) - known)
             raise
+
+    def _try_prediction(self, y_pred: object) -> None:
+        """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
+        known = len(self._core.labels)
+        with silent():
+            self._read(set(), y_pred, 1.0, None)
+        self._spend(len(self._core.labels) - known)
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1

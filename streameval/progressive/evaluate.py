@@ -73,14 +73,14 @@ def progressive_evaluate(
         Anything with ``predict_one(x)`` and ``learn_one(x, y)``, such as the multi-label models of River.
     metric
         Anything with ``update(y_true, y_pred)`` and ``get()``: an `Evaluator`, a metric object, a window, a `Trace`, a
-        metric of River. It is used as it is, and returned.
+        metric of River. It is used as it is, and returned. A `Trace` records a last row at the end of the stream.
     predict
         ``"labels"`` asks the model's ``predict_one``, ``"scores"`` its ``predict_proba_one``; ``"auto"`` asks for
         scores if the evaluator reads scores: it has a threshold, or a metric of rankings or curves. River's
         probabilities of both outcomes become the one of True.
     no_prediction
         What to do with an example for which the model predicts nothing (None or an empty mapping): ``"skip"`` learns
-        from it but does not count it, as River does; ``"count"`` counts it with no label predicted. A label that is
+        from it but does not count it, as River does; ``"empty"`` counts it with no label predicted. A label that is
         predicted as None is not predicted, either way.
     weight
         The weight of an example: the name of a field of ``x``, or a callable of ``(x, y)``. None takes the ``"w"`` of
@@ -194,8 +194,9 @@ def _checked(
     stream: Stream, progress: bool | None, total: int | None, model: object, *options: Any
 ) -> tuple[Loop, Iterator[object]]:
     """The loop, and the examples of a stream, with a bar on stderr where it is wanted."""
-    if hasattr(stream, "predict_one") and not hasattr(model, "predict_one"):
-        raise InputError("the first argument is a model; the order is River's: dataset, model, metric")
+    for place, argument in {"first": stream, "third": options[0]}.items():
+        if hasattr(argument, "predict_one") and not hasattr(model, "predict_one"):
+            raise InputError(f"the {place} argument is a model; the order is River's: dataset, model, metric")
     loop = Loop(model, *options)
     if progress is not None and not isinstance(progress, bool):
         raise InputError(f"progress must be True, False or None, not {quoted(progress)}")

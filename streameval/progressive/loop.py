@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from streameval.errors import InputError, StreamevalError
 from streameval.inputs.values import checked_weight
 from streameval.progressive.target import Target, check_order, reads_scores
+from streameval.progressive.trace import Trace
 from streameval.schema.text import check_choice, quoted
 
 _ADVICE = 'give predict="labels", or a model that predicts probabilities'
@@ -98,7 +99,7 @@ def _method(model: object, name: str, why: str = "", advice: str = "") -> Callab
 
 Field: TypeAlias = str | Callable[..., object]
 Predict: TypeAlias = Literal["auto", "labels", "scores"]
-NoPrediction: TypeAlias = Literal["skip", "count"]
+NoPrediction: TypeAlias = Literal["skip", "empty"]
 WeightFor: TypeAlias = Literal["auto", "learn", "metric", "both"]
 
 _NOTHING: dict[str, Any] = {}
@@ -136,7 +137,7 @@ class Loop:
         check_choice("predict", predict, get_args(Predict))
         check_choice("no_prediction", no_prediction, get_args(NoPrediction))
         check_choice("weight_for", weight_for, get_args(WeightFor))
-        self._target = Target(evaluator)
+        self._target = Target(evaluator, "metric")
         self._predict = Predictor(model, evaluator, predict)
         self._learn: Callable[..., object] | None
         self._learn, takes_weight = _learn_method(model) if learn else (None, False)
@@ -177,6 +178,7 @@ class Loop:
                     raise
             if learn is not None:
                 learn(x, y)
+        self._end()
 
     def answers(self, stream: Iterator[object]) -> Iterator[Question]:
         """Go through the stream, and yield each example after it was counted and learnt from."""
@@ -197,6 +199,12 @@ class Loop:
             heapq.heappush(waiting, (question.due, place, question))
         while waiting:
             yield self._answered(heapq.heappop(waiting)[2])
+        self._end()
+
+    def _end(self) -> None:
+        """Record the last row of a trace, which the number of examples need not end with."""
+        if isinstance(self._target.evaluator, Trace) and self._target.evaluator.examples:
+            self._target.evaluator.record()
 
     def _question(self, place: int, item: Any, before: Any) -> tuple[Question, Any]:
         try:
@@ -211,8 +219,9 @@ class Loop:
         due = now if self._delay is None else _due(place, now, self._delay(place, x, y))
         weight = extra.pop("w", None)
         if self._weight is not None:
+            weight = self._weight(place, x, y)
             try:
-                weight = checked_weight(self._weight(place, x, y))
+                weight = checked_weight(weight)
             except InputError as error:
                 raise InputError(f"dataset[{place}]: {error}") from None
         return Question(place, x, y, extra, weight, due), now

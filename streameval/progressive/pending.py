@@ -19,6 +19,7 @@ from streameval.progressive.target import Target, check_order
 from streameval.progressive.trace import Trace
 from streameval.schema.keywords import explained
 from streameval.schema.text import check_choice, check_number, quoted
+from streameval.windows.base import Window
 from streameval.wire.envelope import PENDING
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import SPAN, TUPLE, put_value, take_value
@@ -87,6 +88,9 @@ class Pending(Holder, Generic[EvaluatorT]):
         if max_age is not None:
             _check_age(max_age)
         self._targets = {"": self._target(evaluator, "evaluator")}
+        read_by: Any = evaluator.evaluators.values() if isinstance(evaluator, Trace) else [evaluator]
+        # Empty ones, which read each prediction when it is made: those that count learn of it with its truth.
+        self._trials = [(one._template if isinstance(one, Window) else one)._fresh() for one in read_by]
         self._max_pending, self._max_age = max_pending, max_age
         self._refuses = no_prediction == "error"
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
@@ -105,12 +109,15 @@ class Pending(Holder, Generic[EvaluatorT]):
             By what the truth will be matched, for example the number of the request. Any hashable value, under which no
             prediction waits.
         y_pred
-            The prediction, in any form that the evaluator takes. A compact copy is stored.
+            The prediction, in any form that the evaluator takes, else `InputError`. A compact copy is stored.
         t
-            The time now: numbers or datetimes, which must not go backwards. Needed if there is a ``max_age``.
+            The time now, at which the prediction arrives here: numbers or datetimes, which must not go backwards.
+            Needed if there is a ``max_age``.
         """
         self._at(t)
         row, limit = compact_copy(y_pred, self._labels), self._max_pending
+        for trial in self._trials:
+            trial._try_prediction(y_pred)
         if self._max_age is not None:
             if t is None:
                 raise InputError("t is missing: with max_age= every prediction needs its time")
@@ -140,7 +147,8 @@ class Pending(Holder, Generic[EvaluatorT]):
     ) -> None:
         """Count the prediction that waits under ``key`` with its truth.
 
-        The time ``t`` is also passed to the evaluator if it is a window over time; all else is as for its ``update``.
+        The time ``t`` at which the truth arrives is also passed to the evaluator if it is a window over time; all else
+        is as for its ``update``.
         `InputError` if ``no_prediction="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if
         the evaluator refuses the truth.
         """

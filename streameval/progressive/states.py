@@ -44,6 +44,9 @@ def check_class(state: object, name: str, *more: type) -> None:
     if isinstance(state, type):
         raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
     if not isinstance(state, (Evaluator, Metric, Sliced, Window, *more)):
+        if type(state).__module__.startswith("streameval.adapters.river"):
+            advice = "pass it an Evaluator, and RiverMetric(evaluator) to the loop of River"
+            raise InputError(f"{name} takes no metric of River such as {type(state).__name__}; {advice}")
         also = (f"a {kind.__name__}" for kind in more)
         *rest, last = "an Evaluator", "a metric such as F1()", "a Sliced", "a window", *also
         raise InputError(f"{name} takes {', '.join(rest)} or {last}, not {quoted(state)}")

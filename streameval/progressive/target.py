@@ -18,6 +18,8 @@ Values: TypeAlias = dict[str, float | dict[Label, float]]
 _INNER = ("evaluator", "_template", "metric")
 """Where the counting object lies within the object passed in."""
 
+_PASSED = {"weight", "w", "mask", "t"}
+
 
 class Target:
     """One evaluator, and the keywords that its ``update`` takes."""
@@ -28,6 +30,9 @@ class Target:
         if inspect.isclass(evaluator):
             kind = evaluator.__name__
             raise InputError(f"{name} must be an object, not the class {kind}; write {kind}()")
+        if isinstance(evaluator, str | list | tuple):
+            metrics = [evaluator] if isinstance(evaluator, str) else evaluator
+            raise InputError(f"{name} must be an object that counts; write Evaluator({quoted(metrics)})")
         if isinstance(evaluator, Mapping):  # which has other methods of these names
             raise InputError(f"{name} must be one object, not the mapping {quoted(evaluator)}; give a Trace of it")
         for verb in ("update", "get"):
@@ -40,6 +45,9 @@ class Target:
         self._weight = next((word for word in ("weight", "w") if word in accepted), None)
         self._mask = "mask" in accepted
         self._t = "t" in accepted
+        if more := [word for word, needed in accepted.items() if needed and word not in _PASSED]:
+            needs = f"{name} must have update(y_true, y_pred), but that of {self._name} needs {more[0]}= too"
+            raise InputError(f"{needs}; call update in a loop of your own, or use one evaluator for each slice")
         self.needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self.needs_t = evaluator.timed
@@ -79,7 +87,8 @@ def _keywords(method: Callable[..., object]) -> dict[str, bool]:
         return {}
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return {"weight": False, "mask": False, "t": False}
-    return {parameter.name: parameter.default is parameter.empty for parameter in parameters[2:]}
+    named = (parameter for parameter in parameters[2:] if parameter.kind is not parameter.VAR_POSITIONAL)
+    return {parameter.name: parameter.default is parameter.empty for parameter in named}
 
 
 def reads_scores(evaluator: object) -> bool:
@@ -138,4 +147,5 @@ def check_order(before: Any, t: Any, name: str) -> None:
     if not fits:
         if t != t or hasattr(t, "__iter__"):
             raise InputError(f"{name} is {quoted(t)}; give a number or a datetime")
-        raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give examples in order of time")
+        advice = "the time of arrival" if name == "t" else "examples in order of time"
+        raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give {advice}")

@@ -247,7 +247,7 @@ class Trace(Holder):
         return sorted(keys, key=lambda key: order[key[:2]])
 
     def plot(
-        self, ax: Axes | None = None, metrics: Iterable[str | MetricSpec] | None = None, *, title: str | None = None
+        self, metrics: Iterable[str | MetricSpec] | None = None, *, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot the values against time, or against the number of examples, and return the axes; needs matplotlib.
 

@@ -210,7 +210,7 @@ def scripted(*says: object) -> list[tuple[dict, set[str]]]:
 
 
 @pytest.mark.parametrize("delay", [None, 1])
-@pytest.mark.parametrize(("no_prediction", "expected"), [("skip", 3), ("count", 5)])
+@pytest.mark.parametrize(("no_prediction", "expected"), [("skip", 3), ("empty", 5)])
 def test_an_example_for_which_nothing_is_predicted_is_skipped_or_counted(no_prediction, expected, delay):
     says = (None, {}, {"a": None}, {"a": True}, set())
     model, ev = Scripted(*says), se.Evaluator()
@@ -230,6 +230,16 @@ def test_a_label_predicted_as_none_is_not_predicted():
     expected = se.Evaluator()
     expected.update({"a"}, {"b": 1})
     assert ev.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("delay", [None, 1])
+@pytest.mark.parametrize(("size", "rows"), [(7, [3, 6, 7]), (6, [3, 6]), (0, [])])
+def test_a_trace_has_a_row_of_the_last_example_too(size, rows, delay):
+    for run in (se.progressive_evaluate, lambda *a, **how: list(se.iter_progressive_evaluate(*a, **how))):
+        trace = se.Trace(se.Evaluator(["f1_micro"]), every=3)
+        run([({}, {"a"})] * size, Always(), trace, delay=delay)
+        assert trace.columns()["examples"] == rows
+        assert trace == trace.from_bytes(trace.to_bytes())
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -587,10 +597,31 @@ def test_the_model_must_predict_and_learn_and_be_an_object():
     refused("has no predict_one", "model", moments(1))
 
 
-@pytest.mark.parametrize("evaluator", ["f1_micro", 3, object(), {"f1": se.F1()}, se.F1, metrics.F1])
-def test_the_evaluator_must_update_and_answer_and_be_an_object(evaluator):
-    with pytest.raises(se.InputError, match="evaluator must"):
+def slices() -> se.Sliced:
+    return se.Sliced(se.Evaluator(), by="region")
+
+
+@pytest.mark.parametrize(("evaluator", "advice"), [
+    ("f1_micro", r"write Evaluator\(\['f1_micro'\]\)"), (["f1_micro"], r"write Evaluator\(\['f1_micro'\]\)"),
+    (3, "give an Evaluator"), (object(), "has no update"), ({"f1": se.F1()}, "give a Trace"), (se.F1, r"write F1\(\)"),
+    (metrics.F1, r"write F1\(\)"), (slices(), "Sliced needs where= too; call update in a loop of your own"),
+])  # fmt: skip
+def test_the_evaluator_must_update_and_answer_and_be_an_object(evaluator, advice):
+    with pytest.raises(se.InputError, match=f"metric must .*{advice}"):
         se.progressive_evaluate(moments(1), Always(), evaluator)
+
+
+@pytest.mark.parametrize("make", [se.Pending, se.Trace, lambda ev: se.Trace({"regions": ev})])
+def test_slices_are_refused_where_no_values_are_passed(make):
+    with pytest.raises(se.InputError, match=r"Sliced needs where= too; .* use one evaluator for each slice"):
+        make(slices())
+
+
+@pytest.mark.parametrize(("place", "order"), [("first", (2, 0, 1)), ("third", (0, 1, 2)), ("third", (1, 0, 2))])
+def test_arguments_in_another_order_are_named(place, order):
+    arguments = moments(1), se.Evaluator(), Always()
+    with pytest.raises(se.InputError, match=f"the {place} argument is a model; the order is River's: dataset, model"):
+        se.progressive_evaluate(*(arguments[index] for index in order))
 
 
 @pytest.mark.parametrize(
@@ -631,9 +662,9 @@ def test_a_missing_field_is_named_with_the_place_of_the_example():
     stream = [*moments(1, 2), ({"whence": 3}, {"a"})]
     for name in ("time", "weight"):
         how = {name: "when"} | ({"weight_for": "metric"} if name == "weight" else {})
-        ev = refused(rf"dataset\[2\] has no field 'when', which {name}= names.*whence", Always(), stream, **how)
+        ev = refused(rf"^dataset\[2\] has no field 'when', which {name}= names.*whence", Always(), stream, **how)
         assert ev.examples == 2
-    ev = refused(r"dataset\[2\] has no field 'when', which delay=", Always(), stream, delay="when")
+    ev = refused(r"^dataset\[2\] has no field 'when', which delay=", Always(), stream, delay="when")
     assert ev.examples == 1  # the truth of the first was due, that of the second was not
 
 

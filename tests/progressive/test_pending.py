@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
+import math
 import pickle
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -187,12 +190,9 @@ def test_scores_are_preserved_to_the_last_bit():
 def test_labels_that_compare_equal_but_are_not_are_preserved_apart():
     pending = se.Pending(se.Evaluator())
     pending.predict("first", {1: True, 0: False})
-    pending.predict("second", {True: True, False: False})
-    pending.observe("first", {1})
     with pytest.raises(se.LabelError, match="bool"):
-        pending.observe("second", {1})
-    assert pending.keys() == ["second"]
-    pending.discard("second")
+        pending.predict("second", {True: True, False: False})
+    pending.observe("first", {1})
     assert len(pending) == 0
 
 
@@ -202,6 +202,45 @@ def test_what_is_no_prediction_is_refused_when_it_is_passed(wrong: object):
     with pytest.raises(se.InputError, match=r"y_pred (must be|is missing|is the string)"):
         pending.predict(1, wrong)
     assert pending.keys() == []
+
+
+HOLDERS: list[Callable[[se.Evaluator], Any]] = [
+    lambda ev: ev,
+    lambda ev: se.Rolling(ev, size=3),
+    lambda ev: se.TimeRolling(ev, 3.0),
+    lambda ev: se.Trace({"all": se.Evaluator(threshold=0.5, labels=["a", "b"]), "this": ev}),
+]
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize(("match", "wrong", "right", "options"), [
+    ("binary predictions are 0 or 1", {"a": 0.7}, {"a": True}, {}),
+    ("rankings and curves need scores", {"a"}, {"a": 0.7}, {"keep": ["curves"], "threshold": 0.5}),
+    ("y_pred is NaN", {"a": math.nan}, {"a": 0.7}, {"threshold": 0.5}),
+    ("not among the 1 declared", {"b"}, {"a"}, {"labels": ["a"]}),
+    ("may be indicators", [1, 0, 1], ["a"], {}),
+    ("1 column for 2 declared", np.ones(1), np.ones(2), {"labels": ["a", "b"]}),
+])  # fmt: skip
+def test_what_the_evaluator_cannot_read_is_refused_when_it_is_predicted(
+    holder: Any, match: str, wrong: object, right: object, options: dict
+):
+    pending = se.Pending(holder(se.Evaluator([], **options)))
+    before = pending.to_bytes()
+    for one in (pending, pickle.loads(pickle.dumps(pending)), pending.copy(), se.Pending.from_bytes(before)):
+        with pytest.raises(se.InputError, match=match):
+            one.predict("first", wrong, t=1)
+        assert one.to_bytes() == before
+        one.predict("first", right, t=1)
+        one.observe("first", {"a"}, t=2)
+
+
+def test_labels_of_predictions_that_nobody_observes_are_not_held():
+    pending = se.Pending(se.Evaluator(label_limit=2), max_pending=1)
+    for place in range(1000):
+        pending.predict(place, {f"a{place}", f"b{place}"})
+    assert all(len(trial._core.labels) < 100 for trial in pending._trials)
+    pending.observe(999, {"a999"})
+    assert pending.evaluator.labels == ("a999", "b999")
 
 
 @pytest.mark.parametrize(("match", "how"), [
@@ -214,7 +253,7 @@ def test_what_is_no_prediction_is_refused_when_it_is_passed(wrong: object):
 def test_wrong_bounds_are_refused(match: str, how: dict):
     with pytest.raises(se.InputError, match=match):
         se.Pending(se.Evaluator(), **how)
-    with pytest.raises(se.InputError, match="must have update and get"):
+    with pytest.raises(se.InputError, match=r"must be an object that counts; write Evaluator\(\['f1_micro'\]\)"):
         se.Pending("f1_micro")
 
 

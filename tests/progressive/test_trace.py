@@ -254,7 +254,7 @@ def test_times_must_not_go_backwards_and_what_an_evaluator_does_not_take_is_refu
 
 @pytest.mark.parametrize(("match", "evaluators", "how"), [
     ("every must be", se.F1(), {"every": 0}), ("every must be", se.F1(), {"every": 2.0}),
-    ("every must be", se.F1(), {"every": True}), ("must have update and get", "f1", {}),
+    ("every must be", se.F1(), {"every": True}), (r"write Evaluator\(\['f1'\]\)", "f1", {}),
     ("evaluators is empty", {}, {}), ("names are strings", {1: se.F1()}, {}), ("names are strings", {"": se.F1()}, {}),
     (r"evaluators\['x'\] must have", {"x": 3}, {}), ("write F1", se.F1, {}),
     (r"evaluators\['x'\] must be one object", {"x": {"y": se.F1()}}, {}),
@@ -380,7 +380,7 @@ def test_a_plot_draws_one_line_for_each_metric_and_evaluator():
 
 def test_a_plot_of_one_metric_says_its_name_on_the_axis_and_the_evaluators_in_the_legend():
     trace = traced(se.Trace({name: se.Evaluator() for name in ("all", "again")}, every=5), 40)
-    ax = trace.plot(metrics=["f1_micro"])
+    ax = trace.plot(["f1_micro"])
     assert ax.get_ylabel() == "f1_micro"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all", "again"]
     assert len({line.get_color() for line in ax.get_lines()}) == 2
