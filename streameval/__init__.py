@@ -91,7 +91,9 @@ def __getattr__(name: str) -> object:
     elif name[:1].isupper() and hasattr(_classes, name):
         value = getattr(_classes, name)
     else:
-        raise AttributeError(f"module 'streameval' has no attribute {name!r}")
+        river = name.startswith(("Micro", "Macro", "Weighted", "Samples"))
+        advice = "; classes for River are in streameval.adapters.river" if river else ""
+        raise AttributeError(f"module 'streameval' has no attribute {name!r}{advice}")
     globals()[name] = value
     return value
 

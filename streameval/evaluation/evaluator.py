@@ -11,6 +11,7 @@ from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
+from streameval.evaluation.value import Mergeable
 from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -241,7 +242,11 @@ def template_of(evaluator: A, name: str) -> A:
     if isinstance(evaluator, type):
         raise InputError(f"{name} takes an object, not the class {evaluator.__name__}; write {evaluator.__name__}()")
     if not isinstance(evaluator, Evaluator | Metric):
-        raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}")
+        windows_of_slices = isinstance(evaluator, Mergeable) and (name == "Sliced") != (
+            type(evaluator).__name__ == "Sliced"
+        )
+        advice = "; keep a dict with a window for each value that slices are by" if windows_of_slices else ""
+        raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}{advice}")
     if evaluator.examples:
         counted = f"this {type(evaluator).__name__} has counted {number_of(evaluator.examples, 'example')}"
         raise InputError(f"{name} starts empty, but {counted}; give one that has counted nothing")

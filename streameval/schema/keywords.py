@@ -112,7 +112,10 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
     required = [part for part in parts if part.default is part.empty]
     placed = [part.name for part in parts if part.kind is not part.KEYWORD_ONLY]
     absent = [part.name for part in required if part.name not in {*placed[: len(args) - 1], *options}]
-    words = (one.name if one.name in placed else f"{one.name}={_EXAMPLES.get(one.name, '...')}" for one in required)
+    examples = dict(_EXAMPLES)
+    if args and (by := getattr(args[0], "by", None)):
+        examples["where"] = f"{{{', '.join(f'{name!r}: ...' for name in by)}}}"
+    words = (one.name if one.name in placed else f"{one.name}={examples.get(one.name, '...')}" for one in required)
     name, advice = _name(method), f"write {_name(method)}({', '.join(words)})"
     if len(args) - 1 > len(placed):
         rest = [f"{part.name}=" for part in parts if part.name not in placed]

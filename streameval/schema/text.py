@@ -58,6 +58,7 @@ def quoted(value: object, limit: int = 60) -> str:
         string = repr(value)
     except Exception:  # a foreign __repr__ may raise anything; the message matters more
         string = f"<{type(value).__name__}>"
+    string = " ".join(string.split()) if "\n" in string else string
     return string if len(string) <= limit else string[: limit - 3] + "..."
 
 

@@ -317,6 +317,7 @@ class TimeRolling(_Recent[A]):
             back = f"t goes back: {quoted(t)} is before {quoted(self.latest)}"
             raise InputError(f"{back}; give examples in the order of their times")
 
+    @explained
     def update(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> None:
         """Count one example, as `Evaluator.update` does, and evict what is older than ``period``.
 
@@ -328,6 +329,7 @@ class TimeRolling(_Recent[A]):
         if not (timed and self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))):
             make_read(self._change(y_true, y_pred, t=t, weight=weight, mask=mask), self._now[2].labels)
 
+    @explained
     def update_many(
         self,
         y_true: object,

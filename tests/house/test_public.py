@@ -199,3 +199,5 @@ def test_calls_that_mean_another_function_or_order_say_so():
     for call in (se.progressive_evaluate, se.iter_progressive_evaluate):
         with pytest.raises(se.InputError, match="the order is River's: dataset, model, metric"):
             call(Model(), [({}, {"a"})], se.F1())
+    with pytest.raises(AttributeError, match=r"'MicroF1'; classes for River are in streameval\.adapters\.river"):
+        _ = se.MicroF1

@@ -24,6 +24,15 @@ def pending() -> se.Pending:
     ("call", "message"),
     [
         (lambda: sliced().update({"a"}), "update is missing y_pred and where; write update(y_true, y_pred, where="),
+        (
+            lambda: se.Sliced(se.F1(), by=["c", "d"]).update({"a"}, {"a"}),
+            "update is missing where; write update(y_true, y_pred, where={'c': ..., 'd': ...})",
+        ),
+        (
+            lambda: se.TimeRolling(se.F1(), 3.0).update({"a"}, {"a"}),
+            "update is missing t; write update(y_true, y_pred, t=...)",
+        ),
+        (lambda: se.TimeRolling(se.F1(), 3.0).update_many([["a"]], [["a"]]), "write update_many(y_true, y_pred, times=...)"),
         (lambda: sliced().update({"a"}, {"a"}, {"region": "us"}), "2 arguments without a name (y_true, y_pred), not 3"),
         (lambda: sliced().update({"a"}, {"a"}, region="us"), "go into where={'region': ...}"),
         (lambda: sliced().update_many([["a"]], [["a"]], by=["us"]), "no argument by=; write where={'region': ...}"),

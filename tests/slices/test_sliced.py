@@ -552,8 +552,14 @@ def test_only_empty_evaluators_and_metrics_can_be_sliced():
     counted.update({"a"}, {"a"})
     with pytest.raises(se.InputError, match="has counted 1 example"):
         se.Sliced(counted, by="a")
-    with pytest.raises(se.InputError, match=r"takes an Evaluator or a metric"):
-        se.Sliced(se.Rolling(se.Evaluator(), size=3), by="a")
+    sliced = se.Sliced(se.Evaluator(), by="a")
+    for make in (lambda: se.Sliced(se.Rolling(se.Evaluator(), size=3), by="a"), lambda: se.Rolling(sliced, size=3)):
+        with pytest.raises(se.InputError, match=r"takes an Evaluator or a metric .*keep a dict with a window for each"):
+            make()
+    for make in (lambda: se.Sliced(3, by="a"), lambda: se.Sliced(sliced, by="b"), lambda: se.Rolling(3, size=3)):
+        with pytest.raises(se.InputError, match=r"takes an Evaluator or a metric") as refused:
+            make()
+        assert "dict" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

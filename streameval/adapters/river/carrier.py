@@ -41,7 +41,8 @@ class RiverMetric(MultiLabelMetric):
         read_as: object = parse_spec(metric) if isinstance(metric, str) else metric
         if not isinstance(read_as, MetricSpec | Metric | Evaluator | Window):
             wanted = "a metric must be a name, a spec, a metric, an Evaluator or a window"
-            raise MetricError(f"{wanted}, not {quoted(metric)}")
+            advice = "; write RiverMetric(Evaluator([...]))" if isinstance(read_as, list | tuple) else ""
+            raise MetricError(f"{wanted}, not {quoted(metric)}{advice}")
         self.metric = metric_of(read_as) if isinstance(read_as, MetricSpec) else read_as
         if isinstance(self.metric, Window) and self.metric.timed:
             needs = f"{type(self.metric).__name__} needs the time of each example and River tells metrics none"

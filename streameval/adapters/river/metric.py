@@ -165,8 +165,10 @@ class CountedMetric(MultiLabelMetric):
             raise MergeError(f"cannot {verb}: {differing}; construct both with the same configuration")
 
     def snapshot(self) -> Evaluator:
-        """The counts so far as an independent `Evaluator`, from which any other metric can be read."""
-        return self._counts.copy()
+        """The counts so far as an independent `Evaluator` of this metric, from which any other can be read too."""
+        copied = self._counts.copy()
+        copied._specs = (self._spec,)
+        return copied
 
     def _own_counts(self, sign: int = 1) -> Evaluator:  # noqa: ARG002  # it takes examples back, too
         """Counts owned by this metric: those that a collection shares are copied before they change."""
@@ -186,7 +188,7 @@ class CountedMetric(MultiLabelMetric):
         return copied
 
     def __copy__(self) -> Self:
-        return self._share_counts(self.snapshot(), None)
+        return self._share_counts(self._counts.copy(), None)
 
 
 def _copied(value: object) -> object:
@@ -229,7 +231,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
             _check_member(member)
             counts = next((known for known in shared if known == member._counts), None)
             if counts is None:
-                counts = member.snapshot()
+                counts = member._counts.copy()
                 shared.append(counts)
             members.append(member._share_counts(counts, self._sharing))
         Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]

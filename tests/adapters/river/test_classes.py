@@ -127,6 +127,8 @@ def test_clones_are_empty_copies_are_full_and_both_are_independent(name: str):
         assert full.snapshot().examples == 21
     assert metric.snapshot().examples == 20
     assert same(metric.get(), value)
+    assert [*metric.snapshot().get()] == [metric.spec.key]
+    assert same(metric.snapshot().get(metric.spec.key), value)
     changed = metric.clone({"zero_division": 0.0})
     assert (changed.zero_division, changed.labels) == (0.0, tuple(LABELS))
 

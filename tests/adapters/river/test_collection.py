@@ -323,7 +323,7 @@ def test_progressive_validation_on_yeast_counts_every_example_of_every_metric(mo
     assert carried.metric.examples == (size if model == "ClassifierChain" else size - 1)
     for member in collection:
         if member.snapshot()._config == collection[0].snapshot()._config:
-            assert member.snapshot().to_bytes() == collection[0].snapshot().to_bytes()
+            assert member._counts.to_bytes() == collection[0]._counts.to_bytes()
         assert repr(member.get()) == repr(carried.metric.get(member.spec))
     assert metrics_of_both[0].get() == carried.metric.get("f1_micro")
 

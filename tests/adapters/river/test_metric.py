@@ -11,7 +11,7 @@ from river import compose, datasets, evaluate, linear_model, metrics, multioutpu
 from sklearn import metrics as sk
 
 import streameval as se
-from streameval.adapters.river import RiverMetric
+from streameval.adapters.river import MetricCollection, MicroF1, RiverMetric
 from tests.support.entries import decided_entries
 from tests.support.examples import printed
 
@@ -178,6 +178,22 @@ def test_a_metric_without_average_is_refused_by_name():
         RiverMetric(se.F1(average=None))
     with pytest.raises(se.MetricError, match="not 3"):
         RiverMetric(3)
+    with pytest.raises(se.MetricError, match=r"write RiverMetric\(Evaluator\(\[\.\.\.\]\)\)"):
+        RiverMetric(["f1_micro", "f1_macro"])
+
+
+@pytest.mark.parametrize("make", [MicroF1, lambda: RiverMetric("f1_micro"), lambda: MetricCollection([MicroF1()])])
+def test_what_saves_says_how_metrics_of_river_are_saved(make, tmp_path):
+    for take in (lambda one: se.Checkpointer(one, tmp_path / "state"), se.Checkpoint, se.Ledger):
+        with pytest.raises(
+            se.InputError, match=r"pass it an Evaluator, and RiverMetric\(evaluator\) to the loop of River"
+        ):
+            take(make())
+    stream = [*datasets.Yeast().take(60)]
+    for size in (40, 60):
+        with se.Checkpointer(se.Evaluator(["f1_micro"]), tmp_path / "state", every=7) as saved:
+            evaluate.progressive_val_score(saved.remaining(stream[:size]), chain(), RiverMetric(saved.evaluator))
+    assert saved.position == 60
 
 
 def test_the_yeast_example_prints_a_report_of_all_examples_and_writes_a_page(tmp_path):
