@@ -242,9 +242,9 @@ def template_of(evaluator: A, name: str) -> A:
     if isinstance(evaluator, type):
         raise InputError(f"{name} takes an object, not the class {evaluator.__name__}; write {evaluator.__name__}()")
     if not isinstance(evaluator, Evaluator | Metric):
-        windows_of_slices = isinstance(evaluator, Mergeable) and (name == "Sliced") != (
-            type(evaluator).__name__ == "Sliced"
-        )
+        holder: object = evaluator
+        both = {name, type(holder).__name__} if isinstance(holder, Mergeable) else set()
+        windows_of_slices = "Sliced" in both and len(both) == 2
         advice = "; keep a dict with a window for each value that slices are by" if windows_of_slices else ""
         raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}{advice}")
     if evaluator.examples:

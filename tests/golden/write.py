@@ -116,6 +116,7 @@ def ledger(*, compacted: bool) -> Any:
 def pending(**options: Any) -> Any:
     """Predictions of every form, with keys of every kind."""
     made = se.Pending(se.Evaluator(METRICS[:1], labels=["a", "b", 7], threshold=0.5), no_prediction="count", **options)
+    made._trials = []  # bytes hold every form, also those that this evaluator cannot read
     scores = {"b": 0.25, "a": 0.5}
     predictions = [
         {"b", "a"}, {"b", 7, "a"}, {"b", "a"}, scores, dict.fromkeys(scores, 0.1), {"a": True, "b": False},
