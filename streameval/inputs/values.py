@@ -319,8 +319,6 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     tensor = tensor.detach()
     if getattr(device, "type", str(device)) != "cpu":
         tensor = tensor.cpu()
-    for lazy in ("resolve_conj", "resolve_neg"):
-        tensor = getattr(tensor, lazy)() if hasattr(tensor, lazy) else tensor
     try:
         rare = str(tensor.dtype).rpartition(".")[2].startswith(("bfloat", "float8", "float4"))
         return np.asarray((tensor.float() if rare else tensor).numpy())

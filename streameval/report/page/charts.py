@@ -195,13 +195,10 @@ class Chart:
         side = f"left:{place / 10:g}%" if place < _SIZE / 2 else f"right:{100 - place / 10:g}%"
         self._words.append(f'<span class="word" style="{side};top:0">{escaped(word)}</span>')
 
-    def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str], letter: float = 0.0105) -> None:
-        """Names next to dots, as many as find room: earlier ones first; on a narrow screen fewer of them.
-
-        A ``letter`` is so wide, as a part of the picture.
-        """
+    def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str]) -> None:
+        """Names next to dots, as many as find room: earlier ones first; on a narrow screen fewer of them."""
         places = [*zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True)]
-        for kind, wide, high in (("name", letter, 0.026), ("name narrow", 0.025, 0.04)):
+        for kind, wide, high in (("name", 0.0105, 0.026), ("name narrow", 0.025, 0.04)):  # of a letter, in pictures
             half = np.array([wide / 2, high / 2])
             dots = np.array(self._dots).reshape(-1, 2)
             boxes = np.concatenate([dots - half, dots + half], axis=1)
