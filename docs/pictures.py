@@ -78,7 +78,7 @@ def alarm_roc() -> Figure:
 def alarm_precision() -> Figure:
     ev, fig = alarms(), figure(4.6, 4.8)
     curves = {f"alarm  average precision {ev.get('average_precision_macro'):.2f}": ev.precision_recall_curve("alarm")}
-    plots.plot_precision_recall_curve(curves, prevalence=0.01, ax=fig.subplots(), title="Precision tells what it costs")
+    plots.plot_precision_recall_curve(curves, ax=fig.subplots(), title="Precision tells what it costs")
     return fig
 
 

@@ -54,23 +54,23 @@ def plot_precision_recall_curve(
     y_score: object = None,
     *,
     labels: Iterable[Label] | None = None,
-    prevalence: float | None = None,
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
     """Draw precision over recall, as steps: between two points precision is that of the higher recall.
 
+    Of a single curve a dotted line is the fraction of positives, which guessing has as its precision.
+
     Parameters
     ----------
     source, y_score, labels
         As in `plot_roc_curve`.
-    prevalence
-        The fraction of positives, which guessing has as its precision; drawn as a dotted line.
     """
     lines = _lines(source, y_score, "precision_recall_curve", labels)
     ax = _unit_axes(ax, "recall", "precision", title, "Precision and recall")
-    if prevalence is not None:
-        ax.axhline(prevalence, **_GUIDE)
+    first, *more = lines[0].values()
+    if len(first.y) and not more:
+        ax.axhline(float(first.y[0]), **_GUIDE)  # where all is predicted
     return _draw(ax, *lines, steps="steps-post", where="best")
 
 

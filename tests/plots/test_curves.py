@@ -101,9 +101,10 @@ def test_runs_are_drawn_side_by_side_by_name():
 
 
 def test_precision_recall_is_drawn_in_steps():
-    ax = drawn(plots.plot_precision_recall_curve(scored().precision_recall_curve(0), prevalence=0.25, title=""))
+    ax = drawn(plots.plot_precision_recall_curve(scored().precision_recall_curve(0), title=""))
     assert ax.lines[-1].get_drawstyle() == "steps-post"
-    assert set(ax.lines[0].get_ydata()) == {0.25}
+    assert set(ax.lines[0].get_ydata()) == {TRUE[:, 0].mean()}  # what guessing has
+    assert len(plots.plot_precision_recall_curve(scored(), labels=[0, 1]).lines) == 2
     assert ax.get_title(loc="left") == ""
 
 
