@@ -16,6 +16,8 @@ from streameval.kernel.backend import BACKEND, strings
 from streameval.kernel.types import BitRows, IntArray, Lists, Places, UInt8Array
 from streameval.schema.text import type_text
 
+_CORNERS = (7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0)
+"""To turn rows into columns, the bits of these corners of each square are exchanged with those so many places above."""
 _VIEW = 40
 """To get one view from Arrow takes as long as to have it encode so many."""
 
@@ -34,6 +36,32 @@ def table_of_structs(array: Any) -> Any:
     import pyarrow as pa
 
     return pa.table(array.flatten(), [field.name for field in array.type])
+
+
+def bits_of_columns(columns: list[Any]) -> BitRows:
+    """Columns of booleans, none of them null, as rows of bits."""
+    rows, width = len(columns[0]), (len(columns) + 7) // 8
+    data = np.empty((rows, width), np.uint8)
+    for byte in range(width):
+        squares = np.zeros(((rows + 7) // 8, 8), np.uint8)  # of bits: eight rows of eight columns
+        for place, column in enumerate(columns[8 * byte : 8 * byte + 8]):
+            squares[:, place] = _bits_of(column)
+        words = squares.view("<u8")
+        for shift, corner in _CORNERS:
+            exchanged = (words >> shift ^ words) & corner
+            words ^= exchanged ^ exchanged << shift
+        data[:, byte] = squares.reshape(-1)[:rows]
+    return BitRows(data.reshape(-1), 0, 8 * width, rows, len(columns), falls=False)
+
+
+def _bits_of(column: Any) -> UInt8Array:
+    """Booleans as bytes of eight, without a copy where the first one begins a byte."""
+    array = column.combine_chunks() if hasattr(column, "num_chunks") else column
+    skipped, first = divmod(array.offset, 8)
+    data = np.frombuffer(array.buffers()[1] or b"", np.uint8)[skipped : skipped + (first + len(array) + 7) // 8]
+    if first:
+        data = np.packbits(np.unpackbits(data, bitorder="little")[first:], bitorder="little")
+    return data[: (len(array) + 7) // 8]
 
 
 def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | BitRows | None:

@@ -23,6 +23,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from streameval.inputs.arrow import bits_of_columns
 from tests.support.effort import cases
 
 CHECK = settings(max_examples=cases(150), deadline=None)
@@ -1405,3 +1406,19 @@ def test_bits_set_behind_the_labels_are_refused_by_slices_and_windows():
             holder.update_many(wrong, wrong)
     with pytest.raises(se.InputError, match="bits set behind"):
         se.Sliced(se.Evaluator(), by=["where"]).update_many(wrong, wrong, where={"where": np.arange(40) % 3})
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 20, 64])
+@pytest.mark.parametrize("rows", [0, 1, 8, 15, 260])
+def test_boolean_columns_become_rows_wherever_their_bits_begin(width: int, rows: int):
+    cells = np.random.default_rng(width).random((rows, width)) < 0.5
+    columns = []
+    for place, column in enumerate(cells.T):
+        # What stands before and behind in the same bytes must not be read.
+        surrounded = pa.array(np.concatenate([np.ones(place, np.bool_), column, np.ones(9, np.bool_)]))
+        array = surrounded[place : place + rows]
+        parts = [array[: rows // 3], array[rows // 3 :]] if place % 3 else [array]
+        columns.append(array if place % 2 else pa.chunked_array(parts, pa.bool_()))
+    read = bits_of_columns(columns)
+    assert (read.examples, read.columns) == (rows, width)
+    assert np.array_equal(read.cells(), cells)
