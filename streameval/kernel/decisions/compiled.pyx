@@ -4,6 +4,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
@@ -23,10 +24,6 @@ import numpy as np
 
 from streameval.kernel.decisions.rows import limbs, list_cells, weigh_lists  # which need no loops of their own
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, Weighed
-
-cdef extern from "Python.h":
-    Py_ssize_t PySequence_Fast_GET_SIZE(object)
-    PyObject* PySequence_Fast_GET_ITEM(object, Py_ssize_t)
 
 cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_rows:

@@ -5,7 +5,7 @@ from streameval.kernel.decisions.cells cimport se_cells
 
 
 cdef struct Known:
-    PyObject* key
+    PyObject* label
     Py_ssize_t column
 
 
@@ -23,7 +23,7 @@ cdef class Placing:
     # Whether numbers in y_pred are scores, and from which on they are predictions.
     cdef bint scored
     cdef double bound
-    # The keys of the last mappings, by side and position.
+    # The labels of the last examples, by address.
     cdef Known* known
 
     cpdef reserve(self, Py_ssize_t width)

@@ -6,6 +6,7 @@ from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY
@@ -39,8 +40,6 @@ cdef extern from "Python.h":
     long PyLong_AsLongAndOverflow(object, int*) except? -1
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     double PyLong_AsDouble(object) except? -1.0
-    Py_ssize_t PySequence_Fast_GET_SIZE(object)
-    PyObject* PySequence_Fast_GET_ITEM(object, Py_ssize_t)
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
@@ -58,7 +57,7 @@ cdef class Placing:
     def __dealloc__(self):
         cdef Py_ssize_t at
         for at in range(KNOWN if self.known != NULL else 0):
-            Py_XDECREF(self.known[at].key)
+            Py_XDECREF(self.known[at].label)
         free(self.known)
         free(self.mark)
 
@@ -208,7 +207,7 @@ cdef class Placing:
                 return None
             if score - score != 0:
                 return None
-            column = remembered(self, columns, key, KNOWN // 2 + position)
+            column = column_of(self, columns, key)
             if column < 0:
                 return None
             to[position], cell[4 + position] = score, column
@@ -227,19 +226,6 @@ cdef class Placing:
             block[count + true:count + true + slots], (totals[0], totals[1], totals[2], 0),
             Lists(block[:2], block[count:count + true]), Lists(block[2:4], block[4:count]), scores,
         )
-
-
-cdef Py_ssize_t column_of(Placing self, dict columns, PyObject* label) except -2:
-    """The column of a label that is known and needs no conversion, else -1."""
-    cdef PyObject* known
-    cdef Py_ssize_t column
-    if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
-        return -1
-    known = PyDict_GetItemWithError(columns, <object>label)
-    if known == NULL:
-        return -1
-    column = PyLong_AsLong(<object>known)
-    return column if column < self.width else -1
 
 
 cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
@@ -270,19 +256,32 @@ cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
     return -1
 
 
-cdef inline Py_ssize_t remembered(Placing self, dict columns, PyObject* key, size_t place) except -2:
-    """The column of a key. Mappings tend to have the same object at the same place; those of sets and lists tend to be
-    few, so that their place is their address."""
+cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) except -2:
+    """The column of a label that is known and needs no conversion, else -1. Examples tend to share the objects of their
+    labels, so that columns are remembered by address."""
+    cdef Known* known = &self.known[<size_t>label // 32 % KNOWN]
+    cdef PyObject* value
     cdef Py_ssize_t column
-    cdef Known* known = &self.known[place % KNOWN]
-    if known.key == key:
+    if known.label == label:
         return known.column
-    column = column_of(self, columns, key)
-    if column >= 0:
-        Py_INCREF(<object>key)
-        Py_XDECREF(known.key)
-        known.key, known.column = key, column
+    if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
+        return -1
+    value = PyDict_GetItemWithError(columns, <object>label)
+    column = -1 if value == NULL else PyLong_AsLong(<object>value)
+    if not 0 <= column < self.width:
+        return -1
+    Py_INCREF(<object>label)
+    Py_XDECREF(known.label)
+    known.label, known.column = label, column
     return column
+
+
+cdef inline bint noted(Placing self, dict columns, PyObject* label, int64_t bit, Py_ssize_t* count) except -1:
+    """Note what a side says of a label. False if the fast path does not handle it."""
+    cdef Py_ssize_t column = column_of(self, columns, label)
+    if column >= 0:
+        note(self, column, bit, count)
+    return column >= 0
 
 
 cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred, uint64_t* totals) except -2:
@@ -291,7 +290,7 @@ cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_tru
     cdef PyObject* other
     cdef PyObject* actual
     cdef PyObject* guess
-    cdef Py_ssize_t at = 0, place = 0, position = 0, slots = 0, column
+    cdef Py_ssize_t at = 0, place = 0, slots = 0, column
     cdef int true, pred
     if PyDict_Size(y_true) != PyDict_Size(y_pred) or PyDict_Size(y_true) > self.width:
         return -1
@@ -301,10 +300,9 @@ cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_tru
         true, pred = binary_of(self, actual, False), binary_of(self, guess, self.scored)
         if true < 0 or pred < 0:
             return -1
-        column = remembered(self, columns, key, position)
+        column = column_of(self, columns, key)
         if column < 0:
             return -1
-        position += 1
         if true or pred or column >= fixed:
             self.touched[slots] = 5 * column + true + 2 * pred
             slots += 1
@@ -319,39 +317,28 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
     cdef PyObject* key
     cdef PyObject* value
     cdef Py_ssize_t at = 0, position = 0, column
-    cdef int says
+    cdef int says, present
     cdef PySetObject* entries
     if PyDict_CheckExact(argument):
         while PyDict_Next(argument, &at, &key, &value):
             says = binary_of(self, value, self.scored and bit == 2)
-            if says < 0:
+            if says < 0 or not noted(self, columns, key, bit * says, count):
                 return 0
-            column = remembered(self, columns, key, (bit - 1) * (KNOWN // 2) + position)
-            if column < 0:
-                return 0
-            position += 1
-            note(self, column, bit * says, count)
         return 1
     if PySet_CheckExact(argument) or PyFrozenSet_CheckExact(argument):
         entries = <PySetObject*>argument  # an iterator takes twice as long, and may start a collection of garbage
         for position in range(entries.mask + 1):
             key = entries.table[position].key
-            if key == NULL or entries.table[position].hash == -1:  # never taken, or left
-                continue
-            column = remembered(self, columns, key, <size_t>key // 32)
-            if column < 0:
+            present = key != NULL and entries.table[position].hash != -1  # that of a place that was left
+            if present and not noted(self, columns, key, bit, count):
                 return 0
-            note(self, column, bit, count)
         return 1
     if PyList_CheckExact(argument) or PyTuple_CheckExact(argument):
         if may_be_row(argument):
             return 0
         for position in range(PySequence_Fast_GET_SIZE(argument)):
-            key = PySequence_Fast_GET_ITEM(argument, position)
-            column = remembered(self, columns, key, <size_t>key // 32)
-            if column < 0:
+            if not noted(self, columns, PySequence_Fast_GET_ITEM(argument, position), bit, count):
                 return 0
-            note(self, column, bit, count)
         return 1
     for column in range(row(self, columns, fixed, argument, self.scored and bit == 2, self.bytes)):
         position = column + 1
