@@ -12,6 +12,7 @@ from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
 from streameval.inputs.batching import read_many, read_one
 from streameval.inputs.columns import Reader
+from streameval.inputs.readers import PackedRows, cells_within
 from streameval.inputs.samples import note_examples, undescribed
 from streameval.inputs.values import array_within, checked_weight
 from streameval.kernel.backend import commit
@@ -116,7 +117,8 @@ class Core:
             return False
         labels = self.labels
         if type(y_true) not in _SEQUENCES:
-            arrays = array_within(y_true), array_within(y_pred)
+            within = cells_within if type(y_true) is PackedRows else array_within
+            arrays = within(y_true), within(y_pred)
             code = self.table.count_arrays(labels.known, labels.fixed, *arrays, self.threshold)
         elif type(y_pred) in _SEQUENCES and not self.scored:
             code = self.table.count_examples(labels.known, labels.fixed, y_true, y_pred, self.threshold)
@@ -169,16 +171,13 @@ class Core:
         return None if read is None else [Dense(self._columns_of(read[2]), *read)]
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
-        """Count lists of examples of a common form; False, having counted some of them, if they are anything else.
-
-        Their labels get columns where one has none: to look at all of them takes longer than to count them.
-        """
+        """Count lists of examples of a common form; False, having counted some of them, if they are anything else."""
         if self.scored or type(y_true) not in _SEQUENCES or type(y_pred) not in _SEQUENCES:
             return False
         true, pred = cast("list[object]", y_true), cast("list[object]", y_pred)
         for start in range(0, max(len(true), len(pred)), _AT_ONCE):
             sides = true[start : start + _AT_ONCE], pred[start : start + _AT_ONCE]
-            if not self.fast_count_many(*sides):
+            if not self.fast_count_many(*sides):  # to look at the labels of all takes longer than to count them
                 for side in sides:
                     self.reader.register(side)
                 if not self.fast_count_many(*sides):

@@ -130,12 +130,13 @@ def bit_rows(packed: Any, name: str) -> BitRows:
     check_choice("PackedRows.bitorder", packed.bitorder, ("big", "little"))
     array = np.asarray(array_of(packed.bits, name))
     array = array[None] if array.ndim == 1 else array
-    shape, width = f"{name} has bits of shape {array.shape} and type {array.dtype}", (packed.n_labels + 7) // 8
-    if array.ndim != 2 or array.dtype != np.uint8:
-        raise InputError(f"{shape}; give uint8 bytes, examples x bytes, as np.packbits(rows, axis=1) makes them")
-    if array.shape[1] != width:
+    width = (packed.n_labels + 7) // 8
+    if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width:
+        wrong = f"{name} has bits of shape {array.shape} and type {array.dtype}"
+        if array.ndim != 2 or array.dtype != np.uint8:
+            raise InputError(f"{wrong}; give uint8 bytes, examples x bytes, as np.packbits(rows, axis=1) makes them")
         bytes_ = f"but {number_of(packed.n_labels, 'label')} take {number_of(width, 'byte')}"
-        raise InputError(f"{shape}, {bytes_}; pack with axis=1, and give the number of labels as n_labels")
+        raise InputError(f"{wrong}, {bytes_}; pack with axis=1, and give the number of labels as n_labels")
     data = np.ascontiguousarray(array).reshape(-1)
     return BitRows(data, 0, 8 * width, len(array), packed.n_labels, packed.bitorder == "big")
 

@@ -1422,3 +1422,22 @@ def test_boolean_columns_become_rows_wherever_their_bits_begin(width: int, rows:
     read = bits_of_columns(columns)
     assert (read.examples, read.columns) == (rows, width)
     assert np.array_equal(read.cells(), cells)
+
+
+@pytest.mark.parametrize("options", [{}, {"labels": range(21)}, {"threshold": 0.5}, {"keep": ["pairs"]}], ids=str)
+@pytest.mark.parametrize("bitorder", ["big", "little"])
+def test_bits_count_as_their_cells_however_few_there_are(options: dict[str, Any], bitorder: str):
+    rng = np.random.default_rng(4)
+    ev, plain = se.Evaluator(**options), se.Evaluator(**options)
+    for rows in (40, 1, 0, 3, 2_729, 2_731, 4_000, 7):
+        sides = [(rng.random((rows, 21)) < 0.3).astype(np.uint8) for _ in "01"]
+        ev.update_many(*(packed(side, bitorder) for side in sides))
+        ev.update_many(packed(sides[0], bitorder), sides[1].astype(bool))
+        for _ in "01":
+            plain.update_many(sides[0], sides[1].astype(bool))
+        assert ev == plain
+    before = ev.to_bytes()
+    for side in (se.PackedRows(np.full((2, 3), 255, np.uint8), 21, bitorder), se.PackedRows(np.zeros((2, 2)), 21)):
+        with pytest.raises(se.InputError, match=r"^y_pred"):
+            ev.update_many(packed(np.zeros((2, 21)), bitorder), side)
+        assert ev.to_bytes() == before
