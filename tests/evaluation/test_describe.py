@@ -30,8 +30,8 @@ FORMS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "array": (lambda: TRUE, "ndarray of int64, 3 columns", "labels=, in the order of columns"),
     "rows": (lambda: [*TRUE], "list of ndarray", "labels=, in the order of columns"),
     "frame": (lambda: pd.DataFrame(TRUE, columns=LABELS), "DataFrame, 3 columns", "the names of columns"),
-    "Arrow": (lambda: pa.array(SETS), "ListArray of lists of strings", "the examples"),
-    "booleans": (lambda: pa.array((TRUE == 1).tolist()), "ListArray of lists of booleans", "labels=, in the order of"),
+    "Arrow": (lambda: pa.array(SETS), "column of lists of strings", "the examples"),
+    "booleans": (lambda: pa.array((TRUE == 1).tolist()), "column of lists of booleans", "labels=, in the order of"),
     "Series": (lambda: pd.Series(SETS), "Series of object", "the examples"),
     "iterator": (lambda: iter(SETS), "list_iterator", "the examples"),
 }
