@@ -134,9 +134,9 @@ def test_a_label_met_in_a_call_that_fails_is_not_registered():
 
 
 @pytest.mark.parametrize("kind", [list, set, lambda row: dict.fromkeys(row, True)], ids=["lists", "sets", "mappings"])
-@pytest.mark.parametrize("late", [1, core._FIRST, 2 * core._FIRST, 4 * core._FIRST, None])
+@pytest.mark.parametrize("late", [1, core._AT_ONCE, 2 * core._AT_ONCE, 4 * core._AT_ONCE, None])
 def test_labels_may_first_come_anywhere_in_many_examples(kind: Callable[[list[str]], object], late: int | None):
-    count = 4 * core._FIRST + 1
+    count = 4 * core._AT_ONCE + 1
     true, pred = ([sorted(row) for row in rows_of(seed, count)] for seed in (1, 2))
     if late is not None:
         true[late].append("late")
@@ -147,10 +147,10 @@ def test_labels_may_first_come_anywhere_in_many_examples(kind: Callable[[list[st
     assert ev.to_bytes() == expected.to_bytes()
 
 
-@pytest.mark.parametrize("place", [0, core._FIRST, 4 * core._FIRST])
+@pytest.mark.parametrize("place", [0, core._AT_ONCE, 4 * core._AT_ONCE])
 def test_an_odd_example_among_many_is_refused_wherever_it_stands(place: int):
     ev = se.Evaluator()
-    rows = [["a"]] * (4 * core._FIRST + 1)
+    rows = [["a"]] * (4 * core._AT_ONCE + 1)
     with pytest.raises(se.LabelError, match="y_pred"):
         ev.update_many(rows, [*rows[:place], ["a", 0.5], *rows[place + 1 :]])
     assert ev == se.Evaluator()
