@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from streameval.cli import in_options
 from streameval.cli.arguments import Group, command
 from streameval.cli.demo import demonstrate, write_sample
 from streameval.cli.options import counting_of, find_truth, names_of, renamed, seconds_of, specs_of, threshold_of
@@ -146,7 +147,8 @@ def _count(
         why = f"all {counting.rows:,} were skipped" if counting.rows else f"{names} has none"
         raise UserError(f"no rows were read: {why}; --allow-empty accepts that")
     if counting.skip is not None:
-        note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *counting.reasons]))
+        reasons = map(in_options, counting.reasons)
+        note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *reasons]))
     if options["explain"]:
         columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n"
         text = text.replace("\ny_true:", f"\nactual {columns.actual!r}:")
@@ -325,7 +327,7 @@ def thresholds(
     how = Output({**options, "save": thresholds_file}, inputs).format
     stopped = False
     if of_rows:
-        find_truth(options, sources)
+        find_truth(options, sources, "--scores COLUMN")
         counting = counting_of(options, ("roc_auc_micro",))
         state: Any = counting.state
         stopped = _count(sources, counting, watched(sources, partial(Result.of, state)), options)

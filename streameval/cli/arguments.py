@@ -25,7 +25,7 @@ _WORDS = """
 Input
 files FILE...      Files to read: JSON Lines, CSV, TSV, Parquet or Arrow. Globs are expanded; '-' reads standard input.
 file FILE          File that grows: JSON Lines, CSV or TSV.
-files_or_state FILE_OR_STATE...  The same, or a state that was saved with scores.
+files_or_state FILE_OR_STATE...  Files as for 'evaluate', or one saved state that holds scores.
 states STATE...    Files that --save wrote.
 state STATE        File that --save wrote.
 first STATE_A      The state to compare with.
@@ -39,7 +39,7 @@ Input of rows
 --null ACTION     Read a null list as an error, or as empty.
 --truth FILE      Read the true labels from this file; needs --join.
 --skip-bad        Skip rows that cannot be read.
---max-bad N|P%    Skip rows that cannot be read, but fail if there are more than this. [default: 1%]
+--max-bad N|P%    Skip rows that cannot be read, but fail if there are more than this. 1% with --skip-bad alone.
 --allow-empty     Accept input without rows, and save an empty state.
 --explain         Say how the first rows were read, on standard error.
 --strict          Make warnings errors, with exit status 2.
@@ -75,7 +75,6 @@ Metrics of evaluating
 
 Output
 page --output -o FILE.html  The file that the page is written to.
---title TEXT         Heading of the page.
 --meta NAME=VALUE    Line at the top of the page, e.g. 'model=v7'. Repeatable.
 changes --fail-if CHANGE  Exit with status 1 if this holds, e.g. 'change(f1_micro) < -0.01'. Repeatable.
 shown_by --by COLUMN  Show only the slices by this column. Repeatable.
@@ -95,6 +94,7 @@ Output of results
 --raw                Write labels to CSV unescaped, with every cell in quotes.
 --top N              Number of labels to show. [default: 20; compare: 10]
 --report FILE.html   Write a report page.
+--title TEXT         Heading of the report page.
 --fail-if CHECK      Exit with status 1 if this holds, e.g. 'f1_micro < 0.7' or 'f1_micro[region] < 0.6'. Repeatable.
 
 Output of evaluate

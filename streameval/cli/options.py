@@ -123,15 +123,17 @@ def tolerance_of(text: str) -> Callable[..., None]:
     return check
 
 
-def find_truth(options: dict[str, Any], sources: list[Source]) -> None:
+def find_truth(
+    options: dict[str, Any], sources: list[Source], wanted: str = "--predicted COLUMN or --scores COLUMN"
+) -> None:
     """Set the column of true labels where it need not be named."""
-    predicted = options["predicted"] or options["scores"]
+    predicted = options["scores"] or ("--predicted" in wanted and options["predicted"])
     if options["actual"] and predicted:
         return
     truth = sources_of([options["truth"]])[0] if options["truth"] else sources[0]
     used = [name for each in options.values() for name in (each if isinstance(each, list) else [each])]
     likely = [name for name in columns_of(truth) if name in _TRUTHS and name not in used]
-    missing = ["--predicted COLUMN or --scores COLUMN"] if not predicted else []
+    missing = [wanted] if not predicted else []
     if not options["actual"] and len(likely) != 1:
         missing.insert(0, "--actual COLUMN")
     if missing:
@@ -158,6 +160,8 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
     if not metrics:
         if beta is not None and not decided:
             raise UserError("--beta is for binary predictions; give --threshold, to make them of scores")
+        if not decided:
+            note("no --threshold: metrics of binary predictions are left out")
         metrics = DEFAULT_METRICS if decided else ()
         metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
     specs = specs_of(metrics, beta, options.get("zero_division"))

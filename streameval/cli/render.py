@@ -137,7 +137,7 @@ def tables_of(document: Document, *, top: int) -> list[Table]:
     tables = _metrics(every, [part for part in rest if part.where is None], document.names)
     slices = [part for part in rest if part.where is not None]
     for axis, group in groupby(slices, lambda part: tuple(part.where or ())):
-        tables.append(_slices(axis, list(group), chosen=document.chosen))
+        tables.append(_slices(axis, list(group), document.names, chosen=document.chosen))
     return tables + (_changed(every, top, document.names) if document.names else _labels(every, top))
 
 
@@ -172,15 +172,15 @@ def _values(numbers: Sequence[Number], names: Sequence[str], name: str = "value"
     return listed((*names, "change"), ("fraction", "fraction", "change"), ([*each.cells.values()] for each in numbers))
 
 
-def _slices(axis: Sequence[str], parts: list[Part], *, chosen: bool) -> Table:
+def _slices(axis: Sequence[str], parts: list[Part], names: Sequence[str], *, chosen: bool) -> Table:
     """The slices by some names, the worst first, as `parts_table` says."""
     every, notes = list(_single(parts[0])), list[str]()
     metrics = every if chosen else sorted(every, key=lambda metric: metric not in _FIRST)[:_TOP]
     sides = [side for side in parts[0].sizes["examples"].cells if side != "change"]
     heads = [Column(name, "label", [(part.where or {})[name] for part in parts]) for name in axis]
-    for side in sides:
+    for side, name in zip(sides, names or [""], strict=True):
         sizes = [part.sizes["examples"].cells[side] for part in parts]
-        heads.append(Column("examples" if len(sides) == 1 else f"examples {side}", "count", sizes))
+        heads.append(Column(f"examples {name}".strip(), "count", sizes))
     values = {metric: [part.metrics[metric][None].value for part in parts] for metric in metrics}
     table = parts_table(heads, values)
     columns = rows_of(table.columns, table.order())

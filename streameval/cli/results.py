@@ -293,6 +293,8 @@ class Output:
     def __init__(self, options: Mapping[str, Any], inputs: Iterable[str | Path] = (), *, change: bool = False) -> None:
         self.options, self.format = options, format_of(options["output"], options["format"])
         self.checks = checks_of(options.get("fail_if"), change=change)
+        if options.get("title") is not None and options.get("report") is None:
+            raise UserError("--title is the heading of the page that --report names")
         paths = {f"--{name}": options.get(name) for name in ("save", "report", "output")}
         check_outputs(paths, inputs, options["force"])
 
@@ -305,7 +307,12 @@ class Output:
                 write_output(self.options["save"], result.state.to_bytes())
             if result is not None and self.options.get("report") is not None:
                 last = None if result.window is None else {f"last {result.window.examples:,}": result.window}
-                page = result.counts.to_html(slices=result.sliced, windows=last, trace=trace)
+                facts = {
+                    name: value for name, value in document.source.items() if value and not isinstance(value, Mapping)
+                }
+                meta = {name: ", ".join(each) if isinstance(each, list) else each for name, each in facts.items()}
+                pages: Any = {"slices": result.sliced, "windows": last, "trace": trace}
+                page = result.counts.to_html(**pages, title=self.options.get("title"), meta=meta)
                 write_output(self.options["report"], page.encode())
         finally:  # what was counted is not lost with a disk that has become full
             with written_to(self.options["output"]):

@@ -19,6 +19,7 @@ from streameval.report.label_table import LabelTable
 from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of
+from streameval.states.views import Tables, total
 
 PER_LABEL = ("precision", "recall", "f1")  # the metrics that a report has of every label and in every average
 AVERAGES = {
@@ -104,6 +105,14 @@ class Report:
     def weight(self) -> float:
         """The weights of all examples together."""
         return as_float(self.tables.weight * self.tables.unit)
+
+    @property
+    def unlabelled(self) -> int:
+        """How many examples have no true label; 0 where that is not counted, as of weighted ones."""
+        if self.tables.weighted or not isinstance(self.tables, Tables):
+            return 0
+        outcomes = self.tables.by_example
+        return total(self.tables.times[outcomes.tp + outcomes.fn == 0])
 
     @property
     def headline(self) -> str:
@@ -282,7 +291,10 @@ class Table:
 
 
 def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | None]]) -> Table:
-    """Slices or windows, named by ``heads``, with their metrics; of the first that has a direction the worst first."""
+    """Slices or windows, named by ``heads``, with their metrics.
+
+    The worst comes first: by micro F1 where it is there, or by the first metric that has a direction.
+    """
     columns, by, rising = list(heads), "", False
     for key, numbers in values.items():
         entry = entry_of(parse_spec(key).name)
@@ -291,7 +303,7 @@ def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | N
             columns.append(Column(key, kind, numbers))
             continue
         columns.append(Column(key, kind, numbers, entry.direction))
-        if not by:
+        if not by or key == "f1_micro":
             by, rising = key, entry.bigger_is_better
     return Table(columns[0].name, "", columns, by, rising=rising)
 
@@ -330,7 +342,7 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
         return "nan"
     if kind == "tenths":
         return f"{value:,.1f}"
-    return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}.{digits}f}"
+    return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}z.{digits}f}"
 
 
 def bounds_text(bounds: Bounds, digits: int = 4) -> str:

@@ -71,7 +71,7 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
 
 
 def slice_table(table: Table) -> Table:
-    """The slices along one axis, the worst value of the first metric first, and all together, the last row, last."""
+    """The slices along one axis, the worst first as in every table of them, and all together, the last row, last."""
     last = table.size - 1
     ranked = replace(table, columns=rows_of(table.columns, range(last))).order()[:_ROWS]
     columns = rows_of(table.columns[: _COLUMNS + 2], [*ranked, last])

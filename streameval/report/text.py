@@ -52,7 +52,10 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     omitted = len(report.labels) - len(labels)
     rest = [f"... {number_of(omitted, 'label')} of smaller support omitted"] if omitted else []
     blocks = [
-        [report.headline],
+        [
+            report.headline,
+            *([f"{number_of(report.unlabelled, 'example')} without a true label"] * bool(report.unlabelled)),
+        ],
         [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *rest],
         lines[len(labels) :],
         [

@@ -222,7 +222,8 @@ def _stream(stream: Any, name: str, columns: Columns, size: int, keys: dict[str,
     if start == _STREAM:
         return _arrow_stream(stream, name, columns, size)
     if start in _FORMATS:
-        raise InputError(f"{name} is Parquet or Arrow, which cannot be read as a stream; give the path of a file")
+        text = "only JSON Lines, CSV and TSV can be read as a stream or while they grow"
+        raise InputError(f"{name} is Parquet or Arrow, but {text}; evaluate the path of a complete file")
     return read_text(stream, name, columns, keys)
 
 

@@ -92,7 +92,7 @@ def test_the_job_of_the_page_on_checks_runs_as_it_stands(run, tmp_path):
     assert [step.split()[:2] for step in steps] == [
         ["streameval", "evaluate"],
         ["streameval", "compare"],
-        ["cat", "changes.md"],
+        ["if", "["],
     ]
     rows = [{"tags": ["a"], "guess": ["a"], "region": "us"}, {"tags": ["b"], "guess": ["a", "b"], "region": "eu"}]
     Path("predictions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
@@ -102,6 +102,10 @@ def test_the_job_of_the_page_on_checks_runs_as_it_stands(run, tmp_path):
     subprocess.run(["/bin/bash", "-c", command], check=True, cwd=tmp_path, env=env, capture_output=True)
     assert Path("summary.md").read_text().startswith("| scope |")
     assert json.loads(Path("results.json").read_text())["examples"] == 2
+    for name in ("changes.md", "summary.md"):
+        Path(name).unlink()
+    subprocess.run(["/bin/bash", "-c", steps[-1]], check=True, cwd=tmp_path, env=env)  # where evaluate has failed
+    assert not Path("summary.md").exists()
 
 
 def test_compare_says_that_its_checks_are_of_changes(run):

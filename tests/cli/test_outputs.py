@@ -150,3 +150,24 @@ def test_a_disk_that_becomes_full_takes_nothing_of_what_is_displayed(run, folder
     assert (ran.code, ran.err) == (2, "streameval: state: No space left on device\n")
     assert json.loads(ran.out)["examples"] == 1
     assert content() == before
+
+
+def test_a_page_names_its_files_and_columns_and_has_a_title(run):
+    Path("r.jsonl").write_text('{"t": ["a"], "p": ["a"]}\n{"t": [], "p": ["a"]}\n')
+    columns = "r.jsonl", "-a", "t", "-p", "p"
+    assert run("evaluate", *columns, "--save", "s.state", "--report", "r.html", "--title", "My <tags>").code == 0
+    page = Path("r.html").read_text()
+    assert "<h1>My &lt;tags&gt;</h1>" in page
+    for name, value in (
+        ("files", "r.jsonl"),
+        ("actual", "t"),
+        ("predicted", "p"),
+        ("without a true label", "1"),
+    ):
+        assert f"<dt>{name}</dt><dd>{value}</dd>" in page
+    for command in (("show", "s.state"), ("merge", "s.state", "s.state")):
+        assert run(*command, "--report", "r.html", "--title", "Saved").code == 0
+        assert "<h1>Saved</h1>" in (page := Path("r.html").read_text())
+        assert "<dt>files</dt><dd>s.state" in page
+    ran = run("evaluate", *columns, "--title", "x")
+    assert (ran.code, "--title is the heading of the page that --report names" in ran.err) == (2, True)

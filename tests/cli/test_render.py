@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -272,6 +273,28 @@ def test_slices_have_few_metrics_with_the_worst_first(run):
     out = run("show", "state", "-m", "hamming_loss,f1,f1_micro,jaccard").out
     rows = [line.split() for line in out[out.index("\nregion") + 1 :].splitlines()]
     assert (len(rows[0]), [row[0] for row in rows[1:4]]) == (10, ["us", "asia", "eu"])
+
+
+def test_slices_have_the_same_order_in_the_terminal_and_on_the_page(run):
+    sliced = se.Sliced(se.Evaluator(), by="region")
+    # Of "few" the subset accuracy is the worst, of "wrong" F1 is.
+    for region, guesses in (("few", ["abcde", "abcde"]), ("wrong", ["f", "abcdef"]), ("best", ["abcdef"] * 2)):
+        for guess in guesses:
+            sliced.update([*"abcdef"], [*guess], where={"region": region})
+    sliced.save("state")
+    for options in ((), ("-m", "subset_accuracy,f1_micro")):
+        ran = run("show", "state", *options, "--report", "r.html")
+        lines = ran.out[ran.out.index("\nregion") : ran.out.index("worst f1_micro first")].split("\n")[2:]
+        assert [line.split()[0] for line in lines[:3]] == ["wrong", "few", "best"]
+        page = Path("r.html").read_text()
+        assert [*map(page.index, ("region = wrong", "region = few", "region = best"))] == sorted(
+            map(page.index, ("region = wrong", "region = few", "region = best"))
+        )
+        assert "the worst f1_micro first" in page
+    changes = run("compare", "state", "state").out
+    assert re.search(r"\nregion +examples a +examples b ", changes)
+    se.load("state").save("other")
+    assert re.search(r"\nregion +examples state +examples other ", run("compare", "state", "other").out)
 
 
 def test_a_window_of_all_rows_is_left_out_and_names_that_stand_for_others_are_explained(run):

@@ -102,6 +102,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--report", "."], ". is a folder"),
     (["t.jsonl", *COLUMNS, "--save", "pipe"], "pipe is no ordinary file"),
     (["t.jsonl", *COLUMNS, "--colour"], "--colour"),
+    (["t.jsonl", *COLUMNS, "-m", "f1_micro", "f1"], "no file 'f1'; name several metrics with commas between: "),
 ])  # fmt: skip
 def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     (tmp_path / "t.jsonl").write_bytes(OK)
@@ -172,7 +173,23 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")
     refused(run("evaluat"), "there is no command 'evaluat'; did you mean 'evaluate'?")
     refused(run("metrics", "f1_micr"), "did you mean 'f1_micro'")
+    (tmp_path / "t.jsonl").write_bytes(OK)
+    refused(run("thresholds", "t.jsonl", "-a", "a"), "give --scores COLUMN; columns in t.jsonl: a, p")
+    refused(run("thresholds", "t.jsonl", *COLUMNS), "give --scores COLUMN; columns in t.jsonl: a, p")
     assert not (tmp_path / "out").exists()
+
+
+def test_reasons_of_skipped_rows_speak_of_options(run):
+    ran = run("evaluate", "-", *COLUMNS, "--max-bad", "1", stdin=OK + b'{"a":null,"p":["x"]}\n')
+    assert (ran.code, ran.err.endswith("drop the row, or say --null empty\n")) == (0, True), ran.err
+
+
+def test_scores_without_a_threshold_say_that_decisions_are_left_out(run):
+    row, columns = b'{"a":["x"],"p":{"x":0.5,"y":0.1}}\n', ("-a", "a", "-s", "p")
+    for options, line in (((), "no --threshold: metrics of binary predictions are left out\n"), (("-t", ".5"), ""),
+                          (("-m", "ndcg"), ""), (("-q",), "")):  # fmt: skip
+        ran = run("evaluate", "-", *columns, *options, stdin=row)
+        assert (ran.code, ran.err) == (0, line)
 
 
 def test_columns_may_be_named_as_arrays_are(run):

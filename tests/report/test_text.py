@@ -55,6 +55,23 @@ def test_bounds_are_written_where_they_can_be_seen():
 
 def test_labels_stay_on_their_line_and_are_no_html():
     ev = hostile(["f1_micro"])
-    assert len(ev.report().splitlines()) == len(HOSTILE) + 10
+    assert len(ev.report().splitlines()) == len(HOSTILE) + 11
     assert "<script" not in ev._repr_html_()
     assert "<img" not in ev._repr_html_()
+
+
+@pytest.mark.parametrize(("truths", "line"), [
+    ([["a"], ["b"]], ""), ([["a"], []], "1 example without a true label"),
+    ([["a"], {"a": None}, []], "2 examples without a true label"),
+])  # fmt: skip
+def test_examples_without_a_true_label_are_counted(truths: list, line: str):
+    for ev, guesses in (
+        (se.Evaluator(["f1_micro"]), [["a"]] * len(truths)),
+        (se.Evaluator(["roc_auc_macro"]), [{"a": 0.5, "b": 0.1}] * len(truths)),
+    ):
+        ev.update_many(truths, guesses)
+        assert ev.report().split("\n")[1] == line
+        assert ("<dt>without a true label</dt>" in ev.to_html()) == bool(line)
+    ev = se.Evaluator(["f1_micro"])
+    ev.update_many(truths, [["a"]] * len(truths), weights=[0.5] * len(truths))
+    assert "without a true label" not in ev.report() + ev.to_html()

@@ -92,10 +92,11 @@ def _how(report: Report) -> list[tuple[str, str]]:
     ]
     if config.labels is not None:
         pairs.append(("unknown", config.unknown))
-    if config.scored or config.threshold is not None:
-        pairs.append(("nan", config.nan))
-    arguments = {name: value for options in config.options for name, value in options.arguments().items()}
-    return pairs + [(name, cut(printable(value), LONGEST)) for name, value in arguments.items()]
+    arguments = [("nan", config.nan, "error")]  # with their defaults, which are left out
+    for options in config.options:
+        usual = type(options)().arguments()
+        arguments += [(name, value, usual[name]) for name, value in options.arguments().items()]
+    return pairs + [(name, cut(printable(value), LONGEST)) for name, value, default in arguments if value != default]
 
 
 def threshold_text(report: Report) -> str:
@@ -110,7 +111,9 @@ def threshold_text(report: Report) -> str:
 def facts(report: Report) -> list[tuple[str, str]]:
     """How much was evaluated, and the threshold."""
     tables = report.tables
-    pairs = [("examples", f"{tables.examples:,}"), ("labels", f"{len(report.labels):,}")]
+    pairs = [("examples", f"{tables.examples:,}")]
+    pairs += [("without a true label", f"{report.unlabelled:,}")] * bool(report.unlabelled)
+    pairs.append(("labels", f"{len(report.labels):,}"))
     if tables.weighted:
         pairs.append(("total weight", count_text(report.weight)))
     if report.has_decisions and tables.examples:

@@ -51,7 +51,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
         return None
     rows.sort(key=lambda row: (row[2] < _FEW, row[5]))
     names, labels, sizes, values, overall, changes = zip(*rows, strict=True)
-    few = f"; * has fewer than {_FEW} true examples" if min(sizes) < _FEW else ""
+    few = f"; those with * have fewer than {_FEW} true examples, and come last" if min(sizes) < _FEW else ""
     columns = [
         Column("slice", "label", [cut(name, LONGEST) for name in names]),
         Column("label", "text", label_strings(labels)),

@@ -533,3 +533,11 @@ def test_every_metric_has_a_page_whatever_else_is_counted(entry: MetricInfo):
     ids = {attributes.get("id") for attributes, _ in Page(ev.to_html()).all("section")}
     assert ("confusion" in ids) == ("confusions" in getattr(ev._core.config.options_of("pairs"), "parts", ()))
     assert ev.report()
+
+
+def test_the_configuration_leaves_out_defaults():
+    usual = Page(se.Evaluator(["f1_micro", "ndcg"], threshold=0.5).to_html())
+    assert not {"nan", "ties", "inverse_propensities"} & {text for _, text in usual.all("dt")}
+    own = Page(se.Evaluator(["f1_micro", "ndcg"], threshold=0.5, nan="missing", ties="last").to_html())
+    texts = [text for tag in ("dt", "dd") for _, text in own.all(tag)]
+    assert {"nan", "missing", "ties", "last"} <= {*texts}
