@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from streameval.cli import in_options
 from streameval.cli.arguments import Group, command
 from streameval.cli.demo import demonstrate, write_sample
 from streameval.cli.options import counting_of, find_truth, names_of, renamed, seconds_of, specs_of, threshold_of
@@ -22,7 +21,7 @@ from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_bytes, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, load_state, merged
-from streameval.cli.settings import note
+from streameval.cli.settings import in_options, note
 from streameval.errors import DataWarning, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import to_html

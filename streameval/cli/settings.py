@@ -1,7 +1,8 @@
-"""What holds for a whole run of the command: how much it says, in which colors, and with how many decimals."""
+"""What holds for a whole run of the command: how much it says, in which words and colors, with how many decimals."""
 
 from __future__ import annotations
 
+import re
 import sys
 from contextvars import ContextVar
 from enum import StrEnum
@@ -17,3 +18,38 @@ def note(text: str) -> None:
     """Say something on standard error that is neither a warning nor an error."""
     if not QUIET.get():
         sys.stderr.write(f"{text}\n")
+
+
+_PHRASES = {
+    r"np\.asarray\(rows?\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
+    r", or declare the labels.*": "",  # with an argument that is no option
+    r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
+    r"; for scores give threshold=0.5, or .*": "; for scores give --scores, not --predicted, and --threshold 0.5",
+    r"\b(null|rows|sep|labels|unknown|threshold|join)=\.\.\.": r"--\1",
+    r"\bthreshold=(?=:)": "--threshold 0.5",
+    r"""\b(null|rows|sep|labels|unknown|threshold|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
+    r"\b(?<!-)(sep|zero_division) (?=is|must)": r"--\1 ",
+    "--zero_division": "--zero-division",
+    r"^(best_thresholds|decisions_at)\(\) requires the .*": (
+        "thresholds require scores, which the state does not hold; save one with --scores and --metrics roc_auc_macro"
+    ),
+    r"(\S+) requires the '(curves|rankings)' state; construct with keep=\S+": (
+        r"\1 requires scores, which the state does not hold; save one with --scores and --metrics \1"
+    ),
+    r"is missing \(None\)": "is null",
+    r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip the row with --skip-bad",
+    "are y_true and y_pred swapped": "are --actual and --predicted swapped",
+    "construct both with the same configuration": "evaluate both with the same options",
+    r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
+    r"^([^']*(?:there is no column|no column matches) '[^']*') \((\w+)\)": r"\1 (--\2)",
+    r"^actual and (predicted|scores) both": r"--actual and --\1 both",
+    r"^(truth|example) and (join|label) (?=go together)": r"--\1 and --\2 ",
+}
+"""How messages of the library that name its arguments speak of the options of the command."""
+
+
+def in_options(text: str) -> str:
+    """A message in the words of the command."""
+    for argument, option in _PHRASES.items():
+        text = re.sub(argument, option, text)
+    return text

@@ -539,5 +539,5 @@ def test_the_configuration_leaves_out_defaults():
     usual = Page(se.Evaluator(["f1_micro", "ndcg"], threshold=0.5).to_html())
     assert not {"nan", "ties", "inverse_propensities"} & {text for _, text in usual.all("dt")}
     own = Page(se.Evaluator(["f1_micro", "ndcg"], threshold=0.5, nan="missing", ties="last").to_html())
-    texts = [text for tag in ("dt", "dd") for _, text in own.all(tag)]
-    assert {"nan", "missing", "ties", "last"} <= {*texts}
+    words = [text for tag in ("dt", "dd") for _, text in own.all(tag)]
+    assert {"nan", "missing", "ties", "last"} <= {*words}
