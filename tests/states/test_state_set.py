@@ -79,10 +79,10 @@ class Stream:
             ev.update(true, pred, mask=mask, weight=weight)
         return ev
 
-    def many(self, examples: list[Any], threads: int = 1) -> se.Evaluator:
+    def many(self, examples: list[Any]) -> se.Evaluator:
         ev = self.fresh()
         true, pred, mask, weights = zip(*examples, strict=True) if examples else ((), (), (), ())
-        ev.update_many(iter(true), list(pred), mask=mask, weights=weights, threads=threads)
+        ev.update_many(iter(true), list(pred), mask=mask, weights=weights)
         return ev
 
 
