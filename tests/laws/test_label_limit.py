@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import streameval as se
@@ -116,20 +115,10 @@ def test_a_shard_that_comes_again_with_another_limit_is_no_conflict(name: str):
     assert ledgers[0].total() == ledgers[1].total()
 
 
-class Same:
-    def predict(self, rows: Any) -> Any:
-        return rows
-
-
-def test_functions_that_build_evaluators_take_a_limit():
+def test_a_score_takes_a_limit():
     assert se.score([["a"]], [["a"]], "f1_micro", label_limit=1) == 1.0
     with pytest.raises(se.LabelError, match="label 'b' is one too many"):
         se.score([["a"]], [["b"]], "f1_micro", label_limit=1)
-    pytest.importorskip("sklearn")
-    from streameval.adapters.sklearn import scorer
-
-    with pytest.raises(se.LabelError, match="is one too many"):
-        scorer("f1_micro", label_limit=1)(Same(), np.ones((3, 2), int), np.ones((3, 2), int))
 
 
 @pytest.mark.parametrize("many", [False, True])
