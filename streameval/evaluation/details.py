@@ -174,17 +174,17 @@ class Details:
         return thresholds.best_thresholds(self._view("curves", "best_thresholds()"), objective)
 
     @reads
-    def best_threshold(self, metric: str | Objective = "f1_micro", *, average: str | None = None) -> Choice:
+    def best_threshold(self, metric: str | Objective = "f1_micro") -> Choice:
         """The best single threshold for all labels: of the pooled cells (micro), or on the mean over labels (macro).
 
-        ``metric`` is as for `best_thresholds`, with its average, such as ``"fbeta_macro(beta=2)"``; ``average`` is
-        ``"micro"``, the default, or ``"macro"``, for an objective, which has none.
+        ``metric`` is as for `best_thresholds`, with its average, such as ``"fbeta_macro(beta=2)"``; an objective is of
+        the pooled cells.
         """
         from streameval.metrics import thresholds
 
-        objective, named = thresholds.objective_of(metric)
+        objective, average = thresholds.objective_of(metric)
         view = self._view("curves", "best_threshold()")
-        return thresholds.best_threshold(view, objective, average=average or named or "micro")
+        return thresholds.best_threshold(view, objective, average=average or "micro")
 
     @reads
     def pcut(self, label: Label | None = None, average: Pooled | None = None) -> Choice | dict[Label, Choice]:
@@ -195,13 +195,6 @@ class Details:
         from streameval.metrics.thresholds import pcut
 
         return cast("Choice | dict[Label, Choice]", self._each("pcut()", pcut, label, average))
-
-    @reads
-    def rcut_size(self) -> int:
-        """Mean number of true labels per example, rounded: the usual k of `streameval.metrics.thresholds.rcut`."""
-        from streameval.metrics.thresholds import rcut_size
-
-        return rcut_size(self._view("curves", "rcut_size()"))
 
     @reads
     def decisions_at(self, thresholds: Thresholds) -> DecisionsAt:

@@ -225,12 +225,6 @@ def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     return Choice(_threshold(path, at), value, 0.0 if mixed else value)
 
 
-def rcut_size(tables: CurveTables) -> int:
-    """How many labels an example has in the mean, rounded: the usual k of `rcut`."""
-    pooled = tables.pooled.of(0)
-    return math.floor(Fraction(int(pooled.tp[-1]), tables.weight) + Fraction(1, 2)) if tables.weight else 0
-
-
 def rcut(scores: ArrayLike, k: int) -> UInt8Array:
     """Predict the ``k`` labels with the greatest scores of every example (RCut); of equal scores the first.
 

@@ -38,15 +38,15 @@ OTHER = Other.OTHER
 Where: TypeAlias = Value | Other | tuple[Value, ...]
 
 
-def typed(value: object, name: str, argument: str = "where") -> Typed:
-    """A value, which an argument holds under a name, with its type."""
+def typed(value: object, name: str) -> Typed:
+    """A value, which ``where`` holds under a name, with its type."""
     if type(value) in _PLAIN and (type(value) is not str or value.isascii() or is_unicode(value)):
         return type(value), value  # type: ignore[return-value]  # one of the plain ones
     if isinstance(value, np.generic):
         value = value if isinstance(value, np.timedelta64) else value.item()
     if isinstance(value, str):
         if not is_unicode(value):
-            lone = f"{argument}[{name!r}] is {quoted(value)}, which holds a lone surrogate"
+            lone = f"where[{name!r}] is {quoted(value)}, which holds a lone surrogate"
             raise InputError(f"{lone}; decode the bytes correctly")
         return str, str.__str__(value)
     if value is None or isinstance(value, bool):
@@ -55,7 +55,7 @@ def typed(value: object, name: str, argument: str = "where") -> Typed:
         return int, int.__add__(value, 0)
     if isinstance(value, float) and value != value:
         return type(None), None  # how pandas says that there is none
-    wrong = f"{argument}[{name!r}] is {quoted(value)}, of type {type(value).__name__}"
+    wrong = f"where[{name!r}] is {quoted(value)}, of type {type(value).__name__}"
     advice = "examples are sliced by strings, integers, booleans and None: convert it, for example with str()"
     raise InputError(f"{wrong}; {advice}")
 

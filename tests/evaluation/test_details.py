@@ -40,7 +40,6 @@ DETAILS: dict[str, Callable[[Any], object]] = {
     "best_thresholds": lambda of: of.best_thresholds("fbeta(beta=2)"),
     "best_threshold": lambda of: of.best_threshold("f1_macro"),
     "pcut": lambda of: of.pcut(),
-    "rcut_size": lambda of: of.rcut_size(),
     "decisions_at": lambda of: plain(of.decisions_at(0.5)),
     "confusion_matrix": lambda of: of.confusion_matrix(values="shares").dense().tolist(),
     "cooccurrence": lambda of: of.cooccurrence(side="both").dense().tolist(),
@@ -81,7 +80,7 @@ def test_thresholds_are_chosen_for_metrics_by_name():
     ev = everything()
     assert ev.best_thresholds("f1") == ev.best_thresholds("f1_macro") == ev.best_thresholds(thresholds.FScore())
     assert ev.best_thresholds("precision_at_recall(recall=0.9)") == ev.best_thresholds(thresholds.PrecisionAt(0.9))
-    assert ev.best_threshold() == ev.best_threshold(thresholds.FScore()) == ev.best_threshold("f1", average="micro")
+    assert ev.best_threshold() == ev.best_threshold(thresholds.FScore()) == ev.best_threshold("f1_micro")
     best = ev.best_threshold("f1_macro").threshold
     again = se.Evaluator(["f1_macro"], labels=["a", "b", "c"], threshold=best)
     rng = np.random.default_rng(3)

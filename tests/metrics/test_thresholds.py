@@ -23,7 +23,6 @@ from streameval.metrics.thresholds import (
     decisions_at,
     pcut,
     rcut,
-    rcut_size,
 )
 from streameval.states.curves import CurveTables
 from tests.support import curve_oracle as oracle
@@ -157,11 +156,9 @@ def test_pcut_and_rcut_by_hand():
     assert pcut(tables) == Choice(0.6, 0.0, 0.0)
     assert pcut(tables, 0).threshold == 0.8
     assert pcut(tables, 2).threshold == math.inf
-    assert rcut_size(tables) == 1
     assert rcut(scores, 1).tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 0]]
     assert rcut(np.array([[0.5, 0.5, 0.1]]), 1).tolist() == [[1, 0, 0]]
     assert rcut(scores, 9).all()
-    assert rcut_size(counted(width=2)) == 0
 
 
 def test_nothing_counted_leaves_nothing_to_choose():
