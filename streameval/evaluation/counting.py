@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 
@@ -10,7 +11,17 @@ from streameval.errors import FormatError, MetricError, silent
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.guarding import Change, changes, combines, copied, forget, forget_gone, make_read, reads
+from streameval.evaluation.guarding import (
+    Change,
+    Declined,
+    changes,
+    combines,
+    copied,
+    forget,
+    forget_gone,
+    make_read,
+    reads,
+)
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look, pause, resume
@@ -160,6 +171,9 @@ class Accumulator(Details, Mergeable):
 
     def _try_prediction(self, y_pred: object) -> None:
         """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
+        with suppress(Declined), self._guard:
+            self._prepare_plain(set(), y_pred)
+            return
         known = len(self._core.labels)
         with silent():
             self._read(set(), y_pred, 1.0, None)

@@ -12,13 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from streameval.errors import InputError, LabelError, public
-from streameval.inputs.arrow import (
-    arrow_of_polars,
-    bits_of_columns,
-    lists_of_arrow,
-    rows_of_arrow,
-    table_of_structs,
-)
+from streameval.inputs.arrow import arrow_of_polars, bits_of_columns, lists_of_arrow, rows_of_arrow, table_of_structs
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of

@@ -10,12 +10,7 @@ from typing import Any
 from streameval.errors import InputError
 from streameval.plots.bars import plot_compare, plot_labels, plot_metric, plot_slices
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
-from streameval.plots.curves import (
-    plot_calibration_curve,
-    plot_precision_recall_curve,
-    plot_roc_curve,
-    plot_thresholds,
-)
+from streameval.plots.curves import plot_calibration_curve, plot_precision_recall_curve, plot_roc_curve, plot_thresholds
 from streameval.schema.text import quoted, suggestion
 
 __all__ = [

@@ -321,6 +321,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         twin = type(self).__new__(type(self))
         twin.__setstate__(self._contents())
         twin._targets = {"": Target(copy.deepcopy(self.evaluator, memo))}
+        twin._trials = [trial._fresh() for trial in self._trials]
         twin._waiting = self._waiting.copy()  # a stored prediction never changes, so both hold the same one
         twin._cell = commit.Root().cell(self._status)
         return twin

@@ -19,13 +19,7 @@ from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.states import Holder
-from streameval.progressive.target import (
-    Target,
-    Values,
-    all_read_scores,
-    check_order,
-    reads_scores,
-)
+from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.lines import Key, Line, column_of
 from streameval.report.model import MetricValue, Report, Table
