@@ -525,7 +525,7 @@ static int se_count_blocks(
    that took three times as long. NULL if memory ran out. */
 static void *se_tile(se_scores *scores, ptrdiff_t columns) {
     const ptrdiff_t size = columns * (scores->narrow ? 4 : 8);
-    scores->tile = scores->stride == size && columns < 256 ? 256 / columns : 1;
+    scores->tile = scores->stride == size && columns < 1024 ? 1024 / columns : 1;
     char *bounds = (char *)malloc((size_t)(scores->tile * size));
     if (!bounds) return NULL;
     float above = (float)scores->bound; /* decides alike: the smallest that is not below */
