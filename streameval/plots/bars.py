@@ -78,7 +78,7 @@ def plot_metric(
     y_pred, metrics = _moved(source, y_pred, metrics)
     specs = _specs(metrics)
     if hasattr(source, "record"):  # a trace
-        return cast("Axes", cast("Any", source).plot(ax, specs, title=title))
+        return cast("Axes", cast("Any", source).plot(specs, ax=ax, title=title))
     runs = runs_of(source, y_pred)
     if len(runs) > 1:
         return plot_compare(runs, specs, ax=ax, title=title)
