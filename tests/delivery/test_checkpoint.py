@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import errno
 import os
 import re
@@ -170,6 +171,34 @@ def test_without_every_and_seconds_only_save_and_the_end_of_the_block_write(tmp_
                 saved.save()
         assert se.load(path) == se.Checkpoint(counted(3), 3)
     assert se.load(path) == se.Checkpoint(counted(5), 5)
+
+
+@pytest.mark.parametrize("moment", ["before the state is saved", "after the state was saved"])
+def test_a_model_saved_as_the_page_says_goes_on_after_a_crash(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("river")
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8").split("### A model that learns")[1]
+    names: dict[str, Any] = {"se": se}
+    for example in doctest.DocTestParser().get_examples(page)[:4]:
+        exec(example.source, names)  # noqa: S102  # our own page
+    save, saves = se.Checkpointer.save, iter(range(9))
+
+    def crash_at_the_third(saved: se.Checkpointer) -> None:
+        is_third = next(saves) == 2
+        if not is_third or moment.startswith("after"):
+            save(saved)
+        if is_third:
+            raise OSError("crash")
+
+    for folder in ("crashed", "whole"):
+        (tmp_path / folder).mkdir()
+    whole = names["evaluate"](tmp_path / "whole")
+    monkeypatch.setattr(se.Checkpointer, "save", crash_at_the_third)
+    with pytest.raises(OSError, match="crash"):
+        names["evaluate"](tmp_path / "crashed")
+    assert se.load(tmp_path / "crashed" / "f1.state").position == (150 if moment.startswith("after") else 100)
+    assert names["evaluate"](tmp_path / "crashed") == whole
 
 
 # -- what does not fit ------------------------------------------------------------------------------------------------

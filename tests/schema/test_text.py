@@ -20,6 +20,7 @@ from streameval.schema.text import (
     markdown_cell,
     mlflow_label,
     prometheus_label,
+    quoted,
     shortened,
     type_text,
     visible_json,
@@ -169,3 +170,12 @@ def test_of_a_long_name_both_ends_stay():
 )
 def test_types_of_arrow_stand_in_words(kind: pa.DataType, text: str):
     assert type_text(kind) == text
+
+
+def test_a_repr_of_several_lines_stands_on_one():
+    class Pipeline:
+        def __repr__(self) -> str:
+            return "Pipeline (\n  Scaler (\n    mean  0\n  )\n)"
+
+    assert quoted(Pipeline()) == "Pipeline ( Scaler ( mean 0 ) )"
+    assert quoted("a  b\n") == r"'a  b\n'"
