@@ -195,11 +195,11 @@ class Accumulator(Details, Mergeable):
     def _prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> list[Part]:
         return [self._core.prepare_plain(y_true, y_pred, sign)]
 
-    def _spend(self, unused: int) -> None:
+    def _spend(self, unused: int, *, guarded: bool = False) -> None:
         """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
         self._until_compaction -= unused
         if self._until_compaction < 0:
-            with self._guard:
+            with self._guard.reading if guarded else self._guard:
                 self._compact()
 
     def _merge(self, states: StateSet, reader: Reader | None = None) -> None:

@@ -140,7 +140,18 @@ class Sliced(Mergeable, Generic[A]):
         keys = self._keys(where)
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and self._count_plain(keys, y_true, y_pred)):
-            self._count(keys, y_true, y_pred, weight, mask)
+            self._count(keys, y_true, y_pred, weight, mask, 1)
+
+    @explained
+    def revert(
+        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
+    ) -> None:
+        """Revert one example, passed as it was passed to `update`.
+
+        `RevertError` if the counts show that no such example was counted; or if it is the last one of its slice while
+        others have no room: which of them would now have a slice is not known any more.
+        """
+        self._count(self._keys(where), y_true, y_pred, weight, mask, -1)
 
     def _count_plain(self, keys: list[Key], y_true: object, y_pred: object) -> bool:
         """Count an unweighted example that runs no code of the user, if it is one and its slices are there."""
@@ -154,25 +165,41 @@ class Sliced(Mergeable, Generic[A]):
             return False
         return True
 
-    def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object) -> None:
+    def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
         forget_gone(self)
         of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
         readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
-        make([(self, (keys, readings), 1)])
+        make([(self, (keys, readings), sign)])
 
-    def _prepare(self, change: tuple[list[Key], list[Reading]], sign: int = 1) -> list[Part]:  # noqa: ARG002
+    def _prepare(self, change: tuple[list[Key], list[Reading]], sign: int) -> list[Part]:
         keys, readings = change
         places = list(zip(self._slices, keys, strict=True))
-        if not all(key in group.slices for group, key in places):
+        if sign > 0 and not all(key in group.slices for group, key in places):
             added = self._template.copy()
             core = core_of(added)
             core.states.root.commit(core.prepare(readings[0]))
             return self._prepare_add([{key: added} for key in keys], 1)
+        of_keys = [group.slices[key] if sign > 0 else self._reverted(group, key) for group, key in places]
         return [
             part
-            for (group, key), reading in zip(places, readings, strict=True)
-            for part in core_of(group.slices[key]).prepare(reading)
+            for counting, reading in zip(of_keys, readings, strict=True)
+            for part in core_of(counting).prepare(reading, sign)
         ]
+
+    def _reverted(self, group: AxisSlices[A], key: Key) -> A:
+        part = group.slices.get(key)
+        if part is None or not part.examples:
+            part = group.rest
+            if key in group.axis.selected({*group.keys(), key}):
+                raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
+        elif part.examples == 1 and group.rest.examples and group.full():
+            raise RevertError(
+                f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
+                f"values should have a slice in its place is not known any more; construct with "
+                f"max_slices={group.axis.max_slices + 1} or more"
+            )
+        part._spend(1, guarded=True)
+        return part
 
     @explained
     def update_many(

@@ -108,6 +108,7 @@ def test_what_took_back_every_example_accepts_what_an_equal_object_accepts(read:
     for holder, take_back in (
         (ev, lambda: ev.revert(ROW, ROW)),
         (ev, lambda: ev.unmerge(ev.copy())),
+        (sliced, lambda: sliced.revert(ROW, ROW, where={"n": 0})),
         (sliced, lambda: sliced.unmerge(sliced.copy())),
     ):
         for first, second in ((ROW, names), (names, ROW)):

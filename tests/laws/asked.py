@@ -129,10 +129,10 @@ def counting(feed: Feed, *, t: bool = False, where: bool = False) -> Calls:
     }
 
 
-def reverting(feed: Feed) -> Calls:
+def reverting(feed: Feed, *, t: bool = False, where: bool = False) -> Calls:
     """What takes them back."""
     true, scores, mask = FIRST[0]
-    how = {"weight": feed.weight, "mask": mask}
+    how = {"weight": feed.weight, "mask": mask, **keywords(0, t=t, where=where)}
     return {
         "revert": lambda held: held.revert(true, feed.pred(scores), **how),
         "revert that is refused": lambda held: held.revert({2, 9}, feed.pred({0: 0.75}), **how),
@@ -174,14 +174,14 @@ def count(held: Any, feed: Feed, rows: int = 3, *, t: bool = False, where: bool 
 
 
 def holding(
-    make: Callable[[Feed], Any], further: Calls, *, inverse: bool, merges: bool, t: bool = False, where: bool = False
+    make: Callable[[Feed], Any], further: Calls, *, reverts: bool, merges: bool, t: bool = False, where: bool = False
 ) -> Holder:
     """What counts as an evaluator does."""
     how = {"t": t, "where": where}
 
     def calls(feed: Feed) -> Calls:
-        asked = counting(feed, **how) | (reverting(feed) if inverse and not where else {})
-        return asked | (merging(feed, make, inverse=inverse, **how) if merges else {}) | further
+        asked = counting(feed, **how) | (reverting(feed, **how) if reverts else {})
+        return asked | (merging(feed, make, inverse=reverts, **how) if merges else {}) | further
 
     return Holder(lambda feed: count(make(feed), feed, **how), calls, how=how)
 
@@ -365,42 +365,42 @@ OF_SLICES: Calls = {
     "report": lambda held: held.report(),
 }
 
-EVALUATOR = holding(Feed.evaluator, READS | COUNTS | REPORTS, inverse=True, merges=True)
+EVALUATOR = holding(Feed.evaluator, READS | COUNTS | REPORTS, reverts=True, merges=True)
 HOLDERS = {
     "Evaluator": EVALUATOR,
     "Evaluator that drops labels": Holder(compacting, EVALUATOR.calls),
-    "Metric": holding(Feed.single, READS | COUNTS, inverse=True, merges=True),
+    "Metric": holding(Feed.single, READS | COUNTS, reverts=True, merges=True),
     "Rolling": holding(
-        lambda feed: se.Rolling(feed.evaluator(), size=3), READS | COUNTS | SNAPSHOT, inverse=False, merges=False
+        lambda feed: se.Rolling(feed.evaluator(), size=3), READS | COUNTS | SNAPSHOT, reverts=False, merges=False
     ),
     "TimeRolling": holding(
         lambda feed: se.TimeRolling(feed.evaluator(), period=1.0),
         READS | COUNTS | SNAPSHOT | {"advance": lambda held: held.advance(2.0)},
-        inverse=False, merges=True, t=True,
+        reverts=False, merges=True, t=True,
     ),
     "Fading": holding(
-        lambda feed: se.Fading(feed.evaluator(), half_life=2), READS | COUNTS | SNAPSHOT, inverse=False, merges=False
+        lambda feed: se.Fading(feed.evaluator(), half_life=2), READS | COUNTS | SNAPSHOT, reverts=False, merges=False
     ),
     "Fading in time": holding(
         lambda feed: se.Fading(feed.evaluator(), half_life=0.75),
         READS | COUNTS | SNAPSHOT | {"advance": lambda held: held.advance(2.0)},
-        inverse=False, merges=True, t=True,
+        reverts=False, merges=True, t=True,
     ),
     "Tumbling": holding(
         lambda feed: se.Tumbling(feed.evaluator(), size=2), READS | COUNTS | SNAPSHOT | CLOSED,
-        inverse=False, merges=False,
+        reverts=False, merges=False,
     ),
     "Tumbling in time": holding(
         lambda feed: se.Tumbling(feed.evaluator(), period=0.75),
         READS | COUNTS | SNAPSHOT | CLOSED | {"advance": lambda held: held.advance(2.0)},
-        inverse=False, merges=True, t=True,
+        reverts=False, merges=True, t=True,
     ),
     "Sliced": holding(
-        lambda feed: se.Sliced(feed.evaluator(), by="region"), READS | OF_SLICES, inverse=True, merges=True, where=True
+        lambda feed: se.Sliced(feed.evaluator(), by="region"), READS | OF_SLICES, reverts=True, merges=True, where=True
     ),
     "Sliced by two": holding(
         lambda feed: se.Sliced(feed.evaluator(), by=BY, cross=[BY], max_slices=2),
-        READS | OF_SLICES, inverse=True, merges=True, where=True,
+        READS | OF_SLICES, reverts=True, merges=True, where=True,
     ),
     "River's metric": Holder(
         lambda _: river.RiverMetric(count(se.F1(), FEEDS["decisions"])),

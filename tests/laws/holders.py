@@ -180,7 +180,10 @@ HOLDERS = {
     "Sliced, overflowing": Holder(
         lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], max_slices=1),
         apart,
-        without=(("unmerge", "of several values were counted together"),),
+        without=(
+            ("inverse", "cannot revert"),
+            ("unmerge", "of several values were counted together"),
+        ),
     ),
     "Tumbling": Holder(
         lambda kind: se.Tumbling(kind.evaluator(), period=1.0, history=9),

@@ -36,7 +36,7 @@ def pending() -> se.Pending:
         (lambda: sliced().update({"a"}, {"a"}, {"region": "us"}), "2 arguments without a name (y_true, y_pred), not 3"),
         (lambda: sliced().update({"a"}, {"a"}, region="us"), "go into where={'region': ...}"),
         (lambda: sliced().update_many([["a"]], [["a"]], by=["us"]), "no argument by=; write where={'region': ...}"),
-        (lambda: sliced().update({"a"}, {"a"}, where={"region": 1}, sample_weight=2), "sample_weight=; write weight="),
+        (lambda: sliced().revert({"a"}, {"a"}, where={"region": 1}, sample_weight=2), "sample_weight=; write weight="),
         (lambda: sliced().merge(), "merge is missing other; write merge(other)"),
         (lambda: pending().predict({"a"}), "predict is missing y_pred; write predict(key, y_pred)"),
         (lambda: pending().predict(id=1, y_pred={"a"}), "no argument id=; it is key, the first argument"),

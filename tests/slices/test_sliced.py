@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import pickle
@@ -122,14 +123,31 @@ def test_any_sharding_order_batching_and_merge_tree_gives_the_same_bytes(
 
 
 @CHECK
-@given(streams())
-def test_without_overflow_everything_can_be_taken_out(stream: tuple[dict[str, Any], str, list[Example]]):
+@given(streams(), st.data())
+def test_reverting_undoes_updating_or_is_refused_by_name(
+    stream: tuple[dict[str, Any], str, list[Example]], data: st.DataObject
+):
     setup, kind, examples = stream
-    setup = {**setup, "max_slices": 10_000}
-    target = feed(fresh(setup, kind), examples)
-    for example in examples:
-        target.unmerge(feed(fresh(setup, kind), [example]))
-    assert target.to_bytes() == fresh(setup, kind).to_bytes()
+    cut = data.draw(st.integers(0, len(examples)))
+    target = feed(fresh(setup, kind), data.draw(st.permutations(examples)))
+    left = list(examples)
+    for true, pred, where, weight in data.draw(st.permutations(examples[cut:])):
+        before = target.to_bytes()
+        with contextlib.suppress(se.RevertError):
+            target.revert(true, pred, where=where, weight=weight)
+            left.remove((true, pred, where, weight))
+            before = feed(fresh(setup, kind), left).to_bytes()
+        assert target.to_bytes() == before
+
+
+@CHECK
+@given(streams())
+def test_without_overflow_everything_can_be_taken_back(stream: tuple[dict[str, Any], str, list[Example]]):
+    setup, kind, examples = stream
+    target = feed(fresh({**setup, "max_slices": 10_000}, kind), examples)
+    for true, pred, where, weight in examples:
+        target.revert(true, pred, where=where, weight=weight)
+    assert target.to_bytes() == fresh({**setup, "max_slices": 10_000}, kind).to_bytes()
 
 
 @CHECK
@@ -189,6 +207,7 @@ BROKEN: tuple[Callable[[se.Sliced[Any]], None], ...] = (
     lambda target: target.update_many([{"a"}] * 2, [{"a"}] * 2, where=columns(target, ["eu"])),
     lambda target: target.update_many([{"a"}], [{"a"}], where=columns(target, ["eu", "new"])),
     lambda target: target.update_many([{"a"}] * 2, [{"a"}] * 2, where=columns(target, ["eu", 0.5])),
+    lambda target: target.revert({"q"}, {"q"}, where=dict.fromkeys(target.by, "eu")),
     lambda target: target.merge(object()),
     lambda target: target.merge(se.Sliced(se.Accuracy(), by=target.by)),
 )
@@ -215,6 +234,8 @@ CHANGES: dict[str, Callable[[se.Sliced], object]] = {
     "update": lambda target: target.update(*EXAMPLE, where={"region": "eu", "device": "x"}),
     "update of new labels": lambda target: target.update({"z"}, {"y"}, where={"region": "eu", "device": "x"}),
     "update of a new value": lambda target: target.update(*EXAMPLE, where={"region": "eu", "device": "new"}),
+    "revert": lambda target: target.revert(*EXAMPLE, where={"region": "eu", "device": "x"}),
+    "revert that fails": lambda target: target.revert({"b"}, set(), where={"region": "eu", "device": "x"}),
     "update_many": lambda target: target.update_many(
         [{"a"}] * 4, [{"c"}] * 4, where={"region": ["eu", "us", "", None], "device": list("xyzx")}
     ),
@@ -342,6 +363,19 @@ def test_values_beyond_the_most_are_counted_together_whichever_came_first():
     assert repr(OTHER) == "OTHER"
     assert first[OTHER].examples == 40
     assert first.total().examples == first.examples == 50
+
+
+def test_the_last_example_of_a_slice_stays_while_the_rest_have_no_room():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
+    for name in ("ann", "bob", "cy"):
+        sliced.update({"a"}, {"a"}, where={"user": name})
+    (retained,) = [part.where["user"] for part in sliced.slices() if part.where["user"] is not OTHER]
+    with pytest.raises(se.RevertError, match=r"last example of user .*max_slices=2 or more$"):
+        sliced.revert({"a"}, {"a"}, where={"user": retained})
+    for name in {"ann", "bob", "cy"} - {retained}:
+        sliced.revert({"a"}, {"a"}, where={"user": name})
+    sliced.revert({"a"}, {"a"}, where={"user": retained})
+    assert sliced == se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
 
 
 def test_the_report_has_a_line_for_each_slice_and_one_for_all():
