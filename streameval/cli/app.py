@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -22,7 +21,7 @@ from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_bytes, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, load_state, merged
 from streameval.cli.settings import in_options, note
-from streameval.errors import DataWarning, MetricError
+from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import to_html
 from streameval.kernel import BACKEND
@@ -94,12 +93,7 @@ def evaluate(files: list[str], **options: Any) -> int:
 
 @command(app, "rows", "metrics", "evaluating")
 def watch(
-    file: str,
-    every: str = "1s",
-    top: int = 20,
-    save: Path | None = None,
-    force: bool = False,
-    **options: Any,
+    file: str, every: str = "1s", top: int = 20, save: Path | None = None, force: bool = False, **options: Any
 ) -> None:
     """Follow a file that grows until Ctrl-C: a live table in a terminal, in a pipe lines of JSON.
 
@@ -134,8 +128,6 @@ def _count(
     sources: list[Source], counting: Counting, seen: AbstractContextManager[Advance], options: Mapping[str, Any]
 ) -> bool:
     """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
-    if options["strict"]:
-        warnings.simplefilter("error", DataWarning)
     check_distinct(file for source in sources for file in source.files)
     with seen as advance:
         stopped = count(sources, counting, advance, allow_empty=options["allow_empty"], limit=options.get("limit"))
@@ -146,8 +138,7 @@ def _count(
         why = f"all {counting.rows:,} were skipped" if counting.rows else f"{names} has none"
         raise UserError(f"no rows were read: {why}; --allow-empty accepts that")
     if counting.skip is not None:
-        reasons = map(in_options, counting.reasons)
-        note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *reasons]))
+        note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *map(in_options, counting.reasons)]))
     if options["explain"]:
         columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n"
         text = text.replace("\ny_true:", f"\nactual {columns.actual!r}:")
@@ -326,7 +317,7 @@ def thresholds(
     how = Output({**options, "save": thresholds_file}, inputs).format
     stopped = False
     if of_rows:
-        find_truth(options, sources, "--scores COLUMN")
+        find_truth(options, sources, scored=True)
         counting = counting_of(options, ("roc_auc_micro",))
         state: Any = counting.state
         stopped = _count(sources, counting, watched(sources, partial(Result.of, state)), options)

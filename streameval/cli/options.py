@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from streameval.cli.reading import Source, UserError, columns_of, sources_of
 from streameval.cli.results import Check
 from streameval.cli.settings import note
-from streameval.errors import MetricError
+from streameval.errors import DataWarning, MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
@@ -123,17 +124,15 @@ def tolerance_of(text: str) -> Callable[..., None]:
     return check
 
 
-def find_truth(
-    options: dict[str, Any], sources: list[Source], wanted: str = "--predicted COLUMN or --scores COLUMN"
-) -> None:
-    """Set the column of true labels where it need not be named."""
-    predicted = options["scores"] or ("--predicted" in wanted and options["predicted"])
+def find_truth(options: dict[str, Any], sources: list[Source], *, scored: bool = False) -> None:
+    """Set the column of true labels where it need not be named; predictions are named, as scores if ``scored``."""
+    predicted = options["scores"] or (not scored and options["predicted"])
     if options["actual"] and predicted:
         return
     truth = sources_of([options["truth"]])[0] if options["truth"] else sources[0]
     used = [name for each in options.values() for name in (each if isinstance(each, list) else [each])]
     likely = [name for name in columns_of(truth) if name in _TRUTHS and name not in used]
-    missing = [wanted] if not predicted else []
+    missing = [] if predicted else ["--predicted COLUMN or " * (not scored) + "--scores COLUMN"]
     if not options["actual"] and len(likely) != 1:
         missing.insert(0, "--actual COLUMN")
     if missing:
@@ -147,6 +146,8 @@ def find_truth(
 
 def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), checks: Iterable[Check] = ()) -> Counting:
     """What counts rows as options say, whose columns are known, and the last of them, for the metrics of checks too."""
+    if options["strict"]:
+        warnings.simplefilter("error", DataWarning)
     names = ("actual", "predicted", *JobOptions.__annotations__)
     read = {name: value for name in names if (value := options.get(name)) not in (None, [])}
     read |= {"by": names_of(options.get("by")), "labels": labels_of(options["labels"])}

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from streameval.cli.settings import note
-from streameval.errors import InputError, MetricError, StreamevalError
-from streameval.metrics.catalogue import parse_spec
+from streameval.errors import InputError, StreamevalError
 from streameval.tabular.columns import Columns
 from streameval.tabular.evaluate import Counting
 from streameval.tabular.rows import Block, EmptyError
@@ -112,13 +111,7 @@ def sources_of(arguments: list[str]) -> list[Source]:
         raise UserError("standard input can be read only once; give - once")
     sources: list[Source] = []
     for path in arguments:
-        try:
-            files = [] if path == STDIN else files_of(path)
-        except InputError as error:
-            with suppress(MetricError):
-                commas = f"name several metrics with commas between: --metrics f1_micro,{parse_spec(path).key}"
-                raise UserError(f"{error}; {commas}") from None
-            raise
+        files = [] if path == STDIN else files_of(path)
         size = sum(file.stat().st_size for file in files) if all(file.is_file() for file in files) else None
         sources.append(Source(path, tuple(files) or (STDIN,), size if files else None))
     return sources

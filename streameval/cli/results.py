@@ -42,6 +42,7 @@ from streameval.wire.files import read_file
 
 Counted: TypeAlias = Evaluator | Metric
 
+_HELD = {Sliced: "slices", Evaluator: "metrics without slices"}
 _TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _CHECK = re.compile(
     r"\s*(?P<change>change\()?\s*(?P<metric>[^\[\]<>]+?)\s*(?(change)\)\s*)(\[(?P<scope>.+)\]\s*)?"
@@ -145,20 +146,14 @@ def load_state(path: Path) -> Any:
     return state
 
 
-def _held(state: Any) -> str:
-    own = f"a {type(state).__name__}"
-    return {Sliced: "slices", Evaluator: "metrics without slices"}.get(type(state)) or (
-        f"the single metric {state.spec.key}" if isinstance(state, Metric) else own
-    )
-
-
 def merged(paths: list[Path]) -> Any:
     """The states of some files as one."""
     total = load_state(paths[0])
     for path in paths[1:]:
         part = load_state(path)
         if type(part) is not type(total):
-            raise UserError(f"{path} holds {_held(part)}, {paths[0]} {_held(total)}; they do not merge")
+            kinds = [_HELD.get(type(each), f"the class {type(each).__name__}") for each in (part, total)]
+            raise UserError(f"{path} holds {kinds[0]}, {paths[0]} {kinds[1]}; they do not merge")
         try:
             total.merge(part)
         except StreamevalError as error:
@@ -167,9 +162,6 @@ def merged(paths: list[Path]) -> Any:
 
 
 # -- thresholds that are chosen when a state of scores is read --------------------------------------------------------
-
-
-_REQUIRED = "requires the predictions of each example; run evaluate with --threshold"
 
 
 class _Tables:
@@ -184,16 +176,11 @@ class _Tables:
         self.pooled = Counts(*(np.array([sum(part.tolist())], object) for part in (tp, fp, pos - tp, known)))
 
     def __getattr__(self, name: str) -> Any:
-        raise MetricError(_REQUIRED)
+        raise MetricError("metrics of whole examples require their predictions; run evaluate with --threshold")
 
 
 class _Judged(Report):
     corners: tuple[Report, ...] = ()
-
-    def _read(self, spec: MetricSpec) -> MetricValue:
-        item = super()._read(spec)
-        named = str(item.error).startswith(_REQUIRED)
-        return replace(item, error=MetricError(f"{spec.key} {item.error}")) if named else item
 
     def bounds_by_label(self, item: MetricValue) -> Mapping[Label | None, Bounds]:
         if item.entry.state != "decisions" or not self.corners or item.error:
@@ -316,11 +303,8 @@ class Output:
                 write_output(self.options["report"], page.encode())
         finally:  # what was counted is not lost with a disk that has become full
             with written_to(self.options["output"]):
-                show(
-                    document,
-                    self.format,
-                    **{name: self.options[name] for name in ("top", "raw") if name in self.options},
-                )
+                how = {name: self.options[name] for name in ("top", "raw") if name in self.options}
+                show(document, self.format, **how)
         if stopped:
             sys.stderr.write("interrupted: this is what was counted until then\n")
             return 130

@@ -42,6 +42,9 @@ _PHRASES = {
     "construct both with the same configuration": "evaluate both with the same options",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
     r"^([^']*(?:there is no column|no column matches) '[^']*') \((\w+)\)": r"\1 (--\2)",
+    r"^(there is no file '(\w+_(?:micro|macro|weighted|samples|per_label))').*": (
+        r"\1; name several metrics with commas between: --metrics f1_micro,\2"
+    ),
     r"^actual and (predicted|scores) both": r"--actual and --\1 both",
     r"^(truth|example) and (join|label) (?=go together)": r"--\1 and --\2 ",
 }

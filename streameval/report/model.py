@@ -291,10 +291,7 @@ class Table:
 
 
 def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | None]]) -> Table:
-    """Slices or windows, named by ``heads``, with their metrics.
-
-    The worst comes first: by micro F1 where it is there, or by the first metric that has a direction.
-    """
+    """Slices or windows with their metrics: the worst first, by micro F1, or else the first that has a direction."""
     columns, by, rising = list(heads), "", False
     for key, numbers in values.items():
         entry = entry_of(parse_spec(key).name)

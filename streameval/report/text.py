@@ -49,13 +49,11 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
         for name, values, support in rows
     ]
+    unlabelled = [f"{number_of(report.unlabelled, 'example')} without a true label"] * bool(report.unlabelled)
     omitted = len(report.labels) - len(labels)
     rest = [f"... {number_of(omitted, 'label')} of smaller support omitted"] if omitted else []
     blocks = [
-        [
-            report.headline,
-            *([f"{number_of(report.unlabelled, 'example')} without a true label"] * bool(report.unlabelled)),
-        ],
+        [report.headline, *unlabelled],
         [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *rest],
         lines[len(labels) :],
         [

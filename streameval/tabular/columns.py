@@ -214,11 +214,10 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
                 raise columns.missing(name, role, names)
         wide[role] = labels
     roles = [role for role in ("actual", "scores" if columns.scores is not None else "predicted") if role in wide]
-    both = set(wide[roles[0]].values()).intersection(*(wide[role].values() for role in roles)) if roles else set()
     every = {label for side in (wide.values() if len(roles) == 2 else ()) for label in side.values()}
-    single = every - both
+    lacking = {role: sorted(every.difference(wide[role].values())) for role in roles}
+    single = {label for labels in lacking.values() for label in labels}
     if single and columns.one_sided == "error":
-        lacking = {role: sorted(every.difference(wide[role].values())) for role in roles}
         absent = ", and ".join(f"no {role} column for {quoted(some, 300)}" for role, some in lacking.items() if some)
         raise InputError(f"there is {absent}; name the columns alike, or give unknown='ignore' to drop these")
     return {role: {name: label for name, label in side.items() if label not in single} for role, side in wide.items()}

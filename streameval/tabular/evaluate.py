@@ -8,7 +8,7 @@ from typing import Any, Never, Unpack
 
 from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
 from streameval.schema.text import check_number, quoted
-from streameval.tabular.columns import Columns, Names
+from streameval.tabular.columns import Names
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 from streameval.tabular.rows import Block, RowError
 
@@ -24,7 +24,11 @@ class Counting:
         self.skip = skip  # called with a number of rows of which the bad ones are counted, it may raise
         self.rows = self.skipped = self.last_skipped = 0
         self.reasons: list[str] = []
-        self._looked, self._labels = False, set[str]()
+        self._labels = set[str]()
+        actual, other = job.columns.actual, ("predicted", "scores")
+        if role := next((role for role in other if getattr(job.columns, role) == actual), ""):
+            same = f"actual and {role} both name {quoted(actual)}, so that every prediction is right"
+            warn(f"{same}; name the column of the predictions")
 
     def add(self, block: Block) -> None:
         """Count a block; a bad row that is not to be skipped is an error that has its place."""
@@ -33,11 +37,8 @@ class Counting:
             from streameval.tabular.arrow import check_cells, table_of
 
             rows = table_of(rows, columns)
-            if not self._looked:
+            if not self.rows:
                 check_cells(rows, columns, block.sep)
-        if not self._looked:
-            self._looked = True
-            _check_distinct(columns)
         self._add(rows, 0, block)
         self.rows += len(rows)
         if self.skip is not None:
@@ -83,13 +84,6 @@ class Counting:
         self.skipped, self.last_skipped = self.skipped + 1, rows
         if len(self.reasons) < _REASONS:
             self.reasons.append(reason)
-
-
-def _check_distinct(columns: Columns) -> None:
-    """Warn where the predictions are the true labels."""
-    if role := next((role for role in ("predicted", "scores") if getattr(columns, role) == columns.actual), ""):
-        same = f"actual and {role} both name {quoted(columns.actual)}, so that every prediction is right"
-        warn(f"{same}; name the column of the predictions")
 
 
 def evaluate_table(

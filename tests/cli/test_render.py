@@ -331,7 +331,10 @@ def test_show_makes_predictions_of_saved_scores(run, threshold):
         for name in names[:-1]:
             low, high = content["bounds"].get(name, [content["metrics"][name]] * 2)
             assert low == high == wanted["metrics"][name]
-    assert "requires the predictions of each example" in run("show", "state", "-t", "0.5", "-m", "f1_samples").err
+    assert (
+        "metrics of whole examples require their predictions"
+        in run("show", "state", "-t", "0.5", "-m", "f1_samples").err
+    )
 
 
 LABELLED = b"".join(

@@ -102,7 +102,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--report", "."], ". is a folder"),
     (["t.jsonl", *COLUMNS, "--save", "pipe"], "pipe is no ordinary file"),
     (["t.jsonl", *COLUMNS, "--colour"], "--colour"),
-    (["t.jsonl", *COLUMNS, "-m", "f1_micro", "f1"], "no file 'f1'; name several metrics with commas between: "),
+    (["t.jsonl", *COLUMNS, "-m", "f1_micro", "f1_macro"], "no file 'f1_macro'; name several metrics with commas"),
 ])  # fmt: skip
 def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     (tmp_path / "t.jsonl").write_bytes(OK)
@@ -143,7 +143,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     refused(
         run("merge", "plain", "half", "--save", "out"), "half: cannot merge", "; evaluate both with the same options"
     )
-    refused(run("merge", "plain", "single"), "single holds the single metric f1_macro, plain metrics without slices")
+    refused(run("merge", "plain", "single"), "single holds the class F1, plain metrics without slices")
     refused(run("merge", "sliced", "plain"), "plain holds metrics without slices, sliced slices; they do not merge")
     refused(run("compare", "plain", "text"), "text is not a saved state")
     for held in (se.Checkpoint(se.F1()), se.Ledger(se.F1()), se.Pending(se.F1()), se.Trace(se.F1())):
@@ -168,7 +168,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     scored = se.Evaluator(["roc_auc_macro"])
     scored.update({"a"}, {"a": 0.5})
     scored.save("scored")
-    needed = "subset_accuracy requires the predictions of each example; run evaluate with --threshold"
+    needed = "metrics of whole examples require their predictions; run evaluate with --threshold"
     refused(run("show", "scored", "-t", "0.5", "-m", "subset_accuracy"), needed)
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")
     refused(run("evaluat"), "there is no command 'evaluat'; did you mean 'evaluate'?")

@@ -29,8 +29,7 @@ _Run: TypeAlias = tuple[str, Any]  # its name and the view of its curves
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
 _MEANING = (
-    "<p>Scores are binned. The exact value is guaranteed to lie within the bounds; all digits of a value "
-    "without bounds are right.</p>"
+    "<p>Scores are binned: exact values are guaranteed to lie within bounds; without bounds all digits are right.</p>"
 )
 _ALL = "all labels together"
 
