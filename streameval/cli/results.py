@@ -303,8 +303,8 @@ class Output:
                 write_output(self.options["report"], page.encode())
         finally:  # what was counted is not lost with a disk that has become full
             with written_to(self.options["output"]):
-                how = {name: self.options[name] for name in ("top", "raw") if name in self.options}
-                show(document, self.format, **how)
+                form = {name: self.options[name] for name in ("top", "raw") if name in self.options}
+                show(document, self.format, **form)
         if stopped:
             sys.stderr.write("interrupted: this is what was counted until then\n")
             return 130
