@@ -54,13 +54,13 @@ def test_curves_are_drawn_as_they_are_read_with_bands_where_they_are_open():
     sharp = scored("roc_auc")._view("curves", "this")
     coarse = scored("roc_auc", scores=np.tile(np.linspace(0.3, 0.3001, 500)[:, None], 3))._view("curves", "this")
     whole, open_ = roc_curve(sharp), roc_curve(coarse, "b")
-    ax = plots.plot_roc_curve({"all": whole, "b": open_}, background=[roc_curve(sharp, "a")])
+    ax = plots.plot_roc_curve({"all": whole, "b": open_})
     assert ax.lines[-2].get_xydata().tolist() == np.stack([whole.fpr, whole.tpr], axis=1).tolist()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all", "b"]
     assert len(ax.collections) == int(whole.mixed.any()) + 1
     band = ax.collections[-1].get_datalim(ax.transData)
     assert band.height > 0.01
-    assert len(ax.lines) == 4
+    assert len(ax.lines) == 3
 
 
 def test_precision_is_drawn_where_recall_is_above_0():
@@ -83,7 +83,7 @@ def test_buckets_of_a_reliability_diagram_lie_side_by_side_around_their_mean_sco
     assert (result.low <= result.mean_score).all()
     assert (result.mean_score <= result.high).all()
     assert (result.high[:-1] <= result.low[1:]).all()
-    ax = plots.plot_calibration_curve(result, name="b")
+    ax = plots.plot_calibration_curve(result)
     assert ax.lines[-1].get_xydata().tolist() == np.stack([result.mean_score, result.frequency], axis=1).tolist()
     bars = ax.child_axes[0].patches
     assert [bar.get_height() for bar in bars] == result.weight.tolist()
@@ -110,8 +110,8 @@ def test_a_sweep_is_drawn_from_a_precision_recall_curve():
 
 def test_without_matplotlib_a_plot_says_what_it_needs():
     calls = (
-        "plots.plot_roc_curve(plots.Curve('a', [0, 1], [0, 1]))",
-        "plots.plot_labels({'a': 0.5})",
+        "plots.plot_roc_curve([['a']], [{'a': 0.5}])",
+        "plots.plot_labels([['a']], [['a']])",
         "plots.plot_multilabel_confusion([['a']], [['a']])",
         "ev.plot('confusion_matrix')",
     )
