@@ -28,7 +28,7 @@ typedef struct {
 
 /* Where a block of rows is counted. */
 typedef struct {
-    int room;       /* how many bytes of a vector each row has, if several or just one fit; else 0 */
+    int shared;     /* whether two rows of at most SE_SHARE columns share a vector */
     int bits;       /* of each part of a packed key */
     uint8_t *sums;  /* byte counters of columns, `wide` each for true, predicted, both and masked */
     ptrdiff_t wide; /* a multiple of 64 */
@@ -53,6 +53,8 @@ typedef struct {
         }                                                                                                             \
         return finite;                                                                                                \
     }
+
+#define SE_SHARE 16
 
 /* Rows at least so many bytes ahead are fetched before they are needed: processors do not foresee steps from row to row
    well. Measured: a quarter less time for rows of 100 bytes, half for rows of 1,000; 2,048 gains less, 8,192 no more. */
@@ -120,7 +122,7 @@ typedef uint64_t se_256 __attribute__((vector_size(32), may_alias)), se_512 __at
 #define SE_TARGET __attribute__((target("avx2")))
 #define SE_VECTOR se_256
 #define SE_DEEP 4
-#define SE_ROOM 16
+#define SE_SHARES
 #define SE_STRIP 2
 #define SE_SUM(a) (se_256)_mm256_sad_epu8((__m256i)(a), _mm256_setzero_si256())
 
@@ -150,26 +152,18 @@ SE_WITHIN void SE_(fold)(const se_256 *totals, const int vectors, uint64_t *keys
 #undef SE_PAIR
 }
 
-typedef se_256 SE_(layout);
-
-SE_WITHIN se_256 SE_(lay)(ptrdiff_t stride, ptrdiff_t columns, const int room) {
-    (void)stride;
-    const __m256i keep = (__m256i)SE_(whole)(SE_EDGE + 32 - columns);
-    return (se_256)(room == SE_BYTES ? keep : _mm256_broadcastsi128_si256(_mm256_castsi256_si128(keep)));
-}
-
-SE_WITHIN se_256 SE_(several)(const uint8_t *at, ptrdiff_t stride, se_256 keep, const int room) {
-    if (room == SE_BYTES) return keep & SE_(whole)(at);
+/* What two rows have that share a vector. */
+SE_WITHIN se_256 SE_(two)(const uint8_t *at, ptrdiff_t stride, se_256 keep) {
     const __m128i low = _mm_loadu_si128((const __m128i *)at), high = _mm_loadu_si128((const __m128i *)(at + stride));
     return keep & (se_256)_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* How many rows can be read as so many bytes. */
-SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
+/* How many rows can be read as SE_SHARE bytes. */
+SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in) {
     ptrdiff_t rows = in->rows;
-    while (rows && (in->true_end - (in->true_ + (rows - 1) * in->true_stride) < room ||
-                    in->pred_end - (in->pred + (rows - 1) * in->pred_stride) < room ||
-                    (in->masked && in->hidden_end - (in->masked + (rows - 1) * in->masked_stride) < room))) {
+    while (rows && (in->true_end - (in->true_ + (rows - 1) * in->true_stride) < SE_SHARE ||
+                    in->pred_end - (in->pred + (rows - 1) * in->pred_stride) < SE_SHARE ||
+                    (in->masked && in->hidden_end - (in->masked + (rows - 1) * in->masked_stride) < SE_SHARE))) {
         rows--;
     }
     return rows;
@@ -177,13 +171,12 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
 
 #include "dense_loop.h"
 
-/* -- AVX-512: sixty-four columns, or two, four or eight rows ---------------------------------------------------------- */
+/* -- AVX-512: sixty-four columns --------------------------------------------------------------------------------------- */
 
 #define SE_(name) se_avx512_##name
 #define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq")))
 #define SE_VECTOR se_512
 #define SE_DEEP 8
-#define SE_ROOM 8
 #define SE_STRIP 4
 #define SE_ONES(a) (se_512)_mm512_popcnt_epi64((__m512i)(a))
 #define SE_SUM(a) (se_512)_mm512_sad_epu8((__m512i)(a), _mm512_setzero_si512())
@@ -199,15 +192,15 @@ SE_WITHIN se_512 SE_(begun)(const uint8_t *at, ptrdiff_t bytes, const uint8_t *e
     return (se_512)_mm512_maskz_loadu_epi8(~0ull >> (SE_BYTES - bytes), at);
 }
 
-/* Add up the 64-bit sums of each row: of eight vectors, or of the parts of four or two. */
+/* Add up the 64-bit sums of each row, of eight vectors. */
 SE_WITHIN void SE_(fold)(const se_512 *totals, const int vectors, uint64_t *keys) {
 #define SE_PAIR(a, b) \
     (_mm512_unpacklo_epi64((__m512i)(a), (__m512i)(b)) + _mm512_unpackhi_epi64((__m512i)(a), (__m512i)(b)))
 #define SE_FOUR(a, b) (_mm512_shuffle_i64x2(a, b, 0x88) + _mm512_shuffle_i64x2(a, b, 0xDD))
-    __m512i all = (__m512i)totals[0];
-    if (vectors >= 2) all = SE_PAIR(all, totals[1]);
-    if (vectors >= 4) all = SE_FOUR(all, SE_PAIR(totals[2], totals[3]));
-    if (vectors == 8) all = SE_FOUR(all, SE_FOUR(SE_PAIR(totals[4], totals[5]), SE_PAIR(totals[6], totals[7])));
+    const __m512i low = SE_FOUR(SE_PAIR(totals[0], totals[1]), SE_PAIR(totals[2], totals[3]));
+    const __m512i high = SE_FOUR(SE_PAIR(totals[4], totals[5]), SE_PAIR(totals[6], totals[7]));
+    const __m512i all = SE_FOUR(low, high);
+    (void)vectors;
     _mm512_storeu_si512(keys, all);
 #undef SE_PAIR
 #undef SE_FOUR
@@ -241,42 +234,14 @@ SE_WITHIN uint64_t SE_(read_bits)(const se_bit_rows *in, ptrdiff_t rows, const s
 #undef SE_READ_BITS
 #define SE_READ_BITS(in, rows, part, to) se_avx512_read_bits(in, rows, part, to)
 
-/* Rows that lie close together are read with one load, and spread over the vector. */
-typedef struct {
-    __m512i from;
-    __mmask64 read, keep;
-} SE_(layout);
-
-SE_WITHIN SE_(layout) SE_(lay)(ptrdiff_t stride, ptrdiff_t columns, const int room) {
-    uint8_t from[SE_BYTES];
-    const int last = SE_BYTES / room - 1;
-    __mmask64 keep = 0;
-    for (int i = 0; i < SE_BYTES; i++) {
-        from[i] = (uint8_t)(i / room * stride + i % room);
-        keep |= (__mmask64)(i % room < columns) << i;
-    }
-    return (SE_(layout)){_mm512_loadu_si512(from), ~0ull >> (SE_BYTES - (last * stride + columns)), keep};
-}
-
-SE_WITHIN se_512 SE_(several)(const uint8_t *at, ptrdiff_t stride, SE_(layout) layout, const int room) {
-    (void)stride;
-    const __m512i rows = _mm512_maskz_loadu_epi8(layout.read, at);
-    return (se_512)(room == SE_BYTES ? rows : _mm512_maskz_permutexvar_epi8(layout.keep, layout.from, rows));
-}
-
-SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
-    (void)room;
-    return in->rows;
-}
-
 #include "dense_loop.h"
 #endif
 
 /* -- the variant in use ---------------------------------------------------------------------------------------------- */
 
-/* Vectors of a block: as many as byte counters hold, and some rows more that cannot share one. */
+/* Vectors of a block: as many as byte counters hold, of one row or two. */
 #define SE_ROWS 240
-#define SE_KEYS (8 * SE_ROWS)
+#define SE_KEYS (2 * SE_ROWS)
 
 /* Packed keys hold rows of so many columns; longer ones are counted in parts. */
 #define SE_LONG 65472
@@ -295,17 +260,6 @@ static int se_has(int vector) {
     if (vector == 32) return se_has_avx2();
 #endif
     return vector == SE_WORD;
-}
-
-/* What `room` of a block is; see there. */
-static int se_room(const se_rows *in, int vector) {
-    const ptrdiff_t t = in->true_stride, p = in->pred_stride, m = in->masked ? in->masked_stride : p;
-    const ptrdiff_t longest = t > p ? (t > m ? t : m) : (p > m ? p : m);
-    int room = vector == 64 ? 8 : 16;
-    if (vector == SE_WORD || in->columns > vector || t < in->columns || p < in->columns || m < in->columns) return 0;
-    while (room < in->columns) room *= 2;
-    /* The widest vectors read all their rows at once. */
-    return vector == 64 && (64 / room - 1) * longest + in->columns > 64 ? 64 : room;
 }
 
 /* A function of the variant in use. */
@@ -478,7 +432,7 @@ static int se_count_long(const se_rows *in, int vector, const se_block *to, se_s
 
 /* Move the byte counters to totals. Each column has several, `room` apart, where rows shared a vector. */
 static void se_flush(const se_block *from, int vector, const se_rows *in, uint64_t *__restrict totals) {
-    const int room = from->room ? from->room : vector;
+    const int room = from->shared ? SE_SHARE : vector;
     const int parts = in->masked ? 4 : 3;
     for (int part = 0; part < parts; part++) {
         for (ptrdiff_t lane = 0; lane < vector; lane += room) {
@@ -546,14 +500,17 @@ static void *se_tile(se_scores *scores, ptrdiff_t columns) {
 static int se_dense(
     const se_rows *all, se_scores *scores, int vector, ptrdiff_t fixed, int64_t *cells, se_sums *h) {
     const ptrdiff_t columns = all->columns, wide = (columns + 63) / 64 * 64;
+    if (columns <= SE_SHARE && vector == 64) vector = 32; /* rows that share a vector gain nothing from wider ones */
     const int made = (all->true_cells != NULL) + (scores || all->pred_cells); /* of how many sides bytes are made */
     uint64_t keys[SE_KEYS];
     se_rows in = *all;
     if (in.true_cells) in.true_stride = columns;
     if (scores || in.pred_cells) in.pred_stride = columns;
     /* Rows of few labels have keys of few bits, so that each key can have a place of its own. */
-    se_block block = {se_room(&in, vector), columns < 8 ? 3 : columns < 16 && !in.masked ? 4 : 16, NULL, wide, keys};
-    ptrdiff_t rows = block.room ? SE_ROWS * vector / block.room : SE_ROWS;
+    const int shared = vector == 32 && columns <= SE_SHARE && in.true_stride >= columns && in.pred_stride >= columns &&
+                       (!in.masked || in.masked_stride >= columns);
+    se_block block = {shared, columns < 8 ? 3 : columns < 16 && !in.masked ? 4 : 16, NULL, wide, keys};
+    ptrdiff_t rows = shared ? 2 * SE_ROWS : SE_ROWS;
     /* Bytes that are made are to stay in the first-level cache. */
     const ptrdiff_t most = made ? SE_DECIDED / made / columns : rows;
     if (rows > most) rows = most < 8 ? 8 : most / 8 * 8;

@@ -84,28 +84,28 @@ SE_WITHIN SE_VECTOR SE_(rows)(
     return seen;
 }
 
-#ifdef SE_ROOM
-/* Short rows, each with some room in a vector; a multiple of SE_DEEP of them. */
-SE_WITHIN SE_VECTOR SE_(narrow)(
-    const se_rows *in, ptrdiff_t rows, const int room, const int hides, const se_block *to) {
-    const int step = SE_BYTES / room, vectors = SE_DEEP / step, bits = to->bits;
-    const SE_(layout) true_ = SE_(lay)(in->true_stride, in->columns, room);
-    const SE_(layout) pred = SE_(lay)(in->pred_stride, in->columns, room);
-    const SE_(layout) masked = SE_(lay)(hides ? in->masked_stride : 0, in->columns, room);
-    SE_VECTOR seen = SE_ZERO, column[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO}, totals[SE_DEEP];
+#ifdef SE_SHARES
+/* Short rows, of which two share a vector; a multiple of SE_DEEP of them. */
+SE_WITHIN SE_VECTOR SE_(narrow)(const se_rows *in, ptrdiff_t rows, const int hides, const se_block *to) {
+    const int bits = to->bits;
+    uint8_t kept[SE_BYTES] = {0};
+    memset(kept, 255, (size_t)in->columns);
+    memset(kept + SE_SHARE, 255, (size_t)in->columns);
+    const SE_VECTOR keep = SE_(whole)(kept);
+    SE_VECTOR seen = SE_ZERO, column[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO}, totals[SE_DEEP / 2];
     for (ptrdiff_t r = 0; r < rows; r += SE_DEEP) {
         SE_UNROLL
-        for (int i = 0; i < vectors; i++) {
-            const ptrdiff_t at = r + i * step;
+        for (int i = 0; i < SE_DEEP / 2; i++) {
+            const ptrdiff_t at = r + 2 * i;
             SE_VECTOR row[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO};
-            const SE_VECTOR a = SE_(several)(in->true_ + at * in->true_stride, in->true_stride, true_, room);
-            const SE_VECTOR b = SE_(several)(in->pred + at * in->pred_stride, in->pred_stride, pred, room);
+            const SE_VECTOR a = SE_(two)(in->true_ + at * in->true_stride, in->true_stride, keep);
+            const SE_VECTOR b = SE_(two)(in->pred + at * in->pred_stride, in->pred_stride, keep);
             const SE_VECTOR m =
-                hides ? SE_(several)(in->masked + at * in->masked_stride, in->masked_stride, masked, room) : SE_ZERO;
+                hides ? SE_(two)(in->masked + at * in->masked_stride, in->masked_stride, keep) : SE_ZERO;
             SE_(count)(a, b, m, hides, &seen, column, row);
             totals[i] = SE_(pack)(row, bits, hides);
         }
-        SE_(fold)(totals, vectors, to->keys + r);
+        SE_(fold)(totals, SE_DEEP / 2, to->keys + r);
     }
     for (int part = 0; part < 4; part++) *(SE_VECTOR *)(to->sums + part * to->wide) += column[part];
     return seen;
@@ -116,12 +116,9 @@ SE_WITHIN uint8_t SE_(block_of)(const se_rows *in, const int hides, const se_blo
     uint8_t bytes[SE_BYTES], all = 0;
     SE_VECTOR seen = SE_ZERO;
     ptrdiff_t r = 0;
-#ifdef SE_ROOM
-    if (to->room) r = SE_(readable)(in, to->room) / SE_DEEP * SE_DEEP;
-    if (SE_ROOM <= 8 && to->room == 8) seen = SE_(narrow)(in, r, SE_ROOM, hides, to);
-    if (to->room == 16) seen = SE_(narrow)(in, r, 16, hides, to);
-    if (to->room == 32) seen = SE_(narrow)(in, r, 32, hides, to);
-    if (SE_BYTES >= 64 && to->room == 64) seen = SE_(narrow)(in, r, SE_BYTES, hides, to);
+#ifdef SE_SHARES
+    if (to->shared) r = SE_(readable)(in) / SE_DEEP * SE_DEEP;
+    if (r) seen = SE_(narrow)(in, r, hides, to);
 #endif
     for (; r < in->rows; r += SE_DEEP) {
         const int rows = in->rows - r < SE_DEEP ? (int)(in->rows - r) : SE_DEEP;
@@ -235,7 +232,7 @@ SE_TARGET static int SE_(decide)(
 #undef SE_TARGET
 #undef SE_VECTOR
 #undef SE_DEEP
-#undef SE_ROOM
+#undef SE_SHARES
 #undef SE_STRIP
 #undef SE_ONES
 #undef SE_SUM

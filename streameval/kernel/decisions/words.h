@@ -129,11 +129,13 @@ static int se_count_words(
     uint64_t *memory = (uint64_t *)calloc(t_held + p_held + words * (size_t)pairs->groups, sizeof(uint64_t));
     const se_bits t_bits = {memory, t_held - 1}, p_bits = {memory + t_held, p_held - 1};
     se_load *loads = (se_load *)(memory + t_held + p_held);
-    se_tally tally;
-    int done = se_tally_init(&tally, rows, SE_FEW, SE_LABELS, pairs->codes ? 4 : 3, h) && memory ? 1 : -1;
-    if (done == 1 && se_fill(t, &t_bits) && se_fill(p, &p_bits)) {
-        done = wide ? se_count_words_of(rows, t, p, 1, vector, pairs, t_bits, p_bits, loads, &tally)
-                    : se_count_words_of(rows, t, p, 0, vector, pairs, t_bits, p_bits, loads, &tally);
+    se_tally tally = {0};
+    int done = memory ? 1 : -1;
+    if (memory && se_fill(t, &t_bits) && se_fill(p, &p_bits)) { /* most lists have more columns: no table yet */
+        done = -1;
+        if (se_tally_init(&tally, rows, SE_FEW, SE_LABELS, pairs->codes ? 4 : 3, h))
+            done = wide ? se_count_words_of(rows, t, p, 1, vector, pairs, t_bits, p_bits, loads, &tally)
+                        : se_count_words_of(rows, t, p, 0, vector, pairs, t_bits, p_bits, loads, &tally);
         if (!done && !se_tally_end(&tally)) done = -1;
     }
     free(memory);
