@@ -39,7 +39,7 @@ def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_rea
         record.is_read = record.is_read or is_read
         while examples >= record.due:  # to look again at twice as many, after noting some more
             record.due, record.room = 2 * record.due, FEW
-        warnings = [*_suspicions(counted, record)]
+        warnings = [*_suspicions(counted, record, is_read)]
     for about, message in warnings:
         record.warn(about, message)
 
@@ -55,7 +55,7 @@ def resume(guard: commit.Guard, core: Core) -> None:
     core.table.most = record_of(guard).stop
 
 
-def _suspicions(core: Core, record: Record) -> _Warnings:
+def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
     true, pred = (record.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
     if core.config.decides:
         decisions = core.decisions
@@ -90,7 +90,8 @@ def _suspicions(core: Core, record: Record) -> _Warnings:
             binary = "all scores in y_pred are 0 or 1, as binary predictions are"
             yield "binary", f"{binary}; give probabilities or other scores"
     views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
-    if views.keeps("curves") and core.states.examples >= FIRST:
+    few = FIRST <= core.states.examples < 10 * FIRST  # of more this takes as long as an area: only before one is read
+    if views.keeps("curves") and (few or (is_read and core.states.examples >= FIRST)):
         hidden = unordered(views.named("curves", "curves"))
         if hidden > _UNORDERED:
             close = f"scores in y_pred are so close together that bins hide the order of {hidden:.0%} of pairs of a"

@@ -148,10 +148,10 @@ def _area(neg: int, pos: int, least: int, tied: int, most: int) -> Unrounded | N
 
 def unordered(tables: CurveTables) -> float:
     """Fraction of the pairs of a positive and a negative of one label that may be in either order within a bin."""
-    steps = tables.steps
-    within = steps.over(np.where(steps.mixed, steps.pos * steps.neg, 0))
-    pairs = steps.over(steps.pos) * steps.over(steps.neg)
-    return float(within.sum() / pairs.sum()) if pairs.any() else 0.0
+    # Of counts, without weights: streams are looked at while they are counted, and their steps take as long to make.
+    undecided = sum(most - least for *_, least, _, most in tables.pairs)
+    pairs = sum(negatives * positives for negatives, positives, *_ in tables.pairs)
+    return undecided / (2 * pairs) if pairs else 0.0
 
 
 def _pairs(steps: Steps) -> list[tuple[int, int, int, int, int]]:
