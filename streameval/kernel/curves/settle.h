@@ -107,30 +107,18 @@ SE_INLINE void se_sum_floats(se_counter *c, const float *scores, size_t n) {
     }
 }
 
-#define SE_LOOPS(NAME, ATTRIBUTE)                                                                                     \
-    ATTRIBUTE static int se_extremes_##NAME(const float *scores, size_t n, float ends[2]) {                           \
-        return se_extremes(scores, n, ends);                                                                          \
-    }                                                                                                                 \
-    ATTRIBUTE static void se_sum_floats_##NAME(se_counter *c, const float *scores, size_t n) {                        \
-        se_sum_floats(c, scores, n);                                                                                  \
-    }
-
-SE_LOOPS(plain, )
-SE_LOOPS(avx2, SE_AVX2)
-
 /* Count floats by bin. Returns how many bins they meet, or 0 if they are too many, too far apart or too small for this,
    or if memory ran out. */
 static uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
     float ends[2];
     uint64_t unused;
     uint32_t bins = 0;
-    const int wide = se_has_avx2();
-    if (n > SE_AT_ONCE || !(wide ? se_extremes_avx2 : se_extremes_plain)(scores, n, ends)) return 0;
+    if (n > SE_AT_ONCE || !se_extremes(scores, n, ends)) return 0;
     const uint32_t first = se_bin(se_bits_of_float(ends), &unused) / SE_BLOCK * SE_BLOCK;
     const uint32_t span = se_bin(se_bits_of_float(ends + 1), &unused) - first + 1;
     if (span > SE_SPAN || !se_widen_counter(c, (span + SE_BLOCK - 1) / SE_BLOCK)) return 0;
     c->base = first;
-    (wide ? se_sum_floats_avx2 : se_sum_floats_plain)(c, scores, n);
+    se_sum_floats(c, scores, n);
     for (uint32_t block = 0; block < c->blocks; block++)
         for (uint32_t at = block * SE_BLOCK; c->occupied[block] && at < (block + 1) * SE_BLOCK; at++)
             bins += c->sums[at][0] != 0;
