@@ -88,10 +88,10 @@ SE_WITHIN SE_VECTOR SE_(rows)(
 /* Short rows, of which two share a vector; a multiple of SE_DEEP of them. */
 SE_WITHIN SE_VECTOR SE_(narrow)(const se_rows *in, ptrdiff_t rows, const int hides, const se_block *to) {
     const int bits = to->bits;
-    uint8_t kept[SE_BYTES] = {0};
-    memset(kept, 255, (size_t)in->columns);
-    memset(kept + SE_SHARE, 255, (size_t)in->columns);
-    const SE_VECTOR keep = SE_(whole)(kept);
+    uint8_t bytes[SE_BYTES] = {0};
+    memset(bytes, 255, (size_t)in->columns);
+    memset(bytes + SE_SHARE, 255, (size_t)in->columns);
+    const SE_VECTOR keep = SE_(whole)(bytes);
     SE_VECTOR seen = SE_ZERO, column[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO}, totals[SE_DEEP / 2];
     for (ptrdiff_t r = 0; r < rows; r += SE_DEEP) {
         SE_UNROLL
