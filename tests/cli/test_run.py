@@ -168,6 +168,9 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     scored = se.Evaluator(["roc_auc_macro"])
     scored.update({"a"}, {"a": 0.5})
     scored.save("scored")
+    binary = "f1_micro requires binary predictions, but predictions are scores; evaluate, or show the state, with --thr"
+    refused(run("show", "scored", "-m", "f1_micro"), binary)
+    refused(run("compare", "scored", "scored", "-m", "f1_micro"), binary)
     needed = "metrics of whole examples require their predictions; run evaluate with --threshold"
     refused(run("show", "scored", "-t", "0.5", "-m", "subset_accuracy"), needed)
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")

@@ -28,7 +28,7 @@ from streameval.report.page.metrics import metric_list
 _Run: TypeAlias = tuple[str, Any]  # its name and the view of its curves
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
-_MEANING = "<p>Scores are binned. Values are guaranteed to be in the bounds; without bounds all digits are right.</p>"
+_MEANING = "<p>Scores are binned. Bounds are guaranteed to hold the exact value; without them all digits are right.</p>"
 _ALL = "all labels together"
 
 
