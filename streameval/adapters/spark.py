@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from streameval import errors
 from streameval.adapters.engine import check_job, raise_ours, require
-from streameval.delivery.checkpoint import load
-from streameval.delivery.ledger import Ledger
 from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import Evaluator
+from streameval.progressive.states import restored
 from streameval.schema.text import check_number, quoted
 from streameval.slices import Sliced
 from streameval.tabular.job import Job, JobOptions, Metrics, RowOptions, State
+from streameval.wire.files import naming_file, write_file
 
 with require("spark"):
     import pyarrow as pa
@@ -29,12 +31,12 @@ with require("spark"):
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["StreamEvaluation", "evaluate", "evaluate_by_key"]
+__all__ = ["StreamEvaluation", "evaluate", "evaluate_by_key", "merged", "states"]
 
 _RAISED = re.compile(r"streameval\.(\w+Error): (.*?)(?=\n\s+at |\n*JVM stacktrace| SQLSTATE: |\s*\Z)", re.DOTALL)
 _RESULTS = ("examples", "metrics", "state")
 _ROWS = 100_000  # after which a worker sends its states on: there are no more keys than rows, which bounds its memory
-_EARLIER, _LAST = "earlier batches", "last batch"  # the shards in the file of a stream
+_FILE = re.compile(r"batches-(\d+)-(\d+)\.state")
 
 
 def evaluate(
@@ -43,6 +45,7 @@ def evaluate(
     predicted: str | None = None,
     *,
     metrics: Metrics = None,
+    tasks: int | None = None,
     **options: Unpack[JobOptions],
 ) -> State:
     """Count the rows of a data frame, in one pass and without a shuffle of rows.
@@ -56,6 +59,9 @@ def evaluate(
         A data frame of a classic or a Connect session.
     actual, predicted, metrics, **options
         As for `evaluate_table`. With ``by``, the result is a `Sliced`; for very many values see `evaluate_by_key`.
+    tasks
+        Merge the states of the partitions in this many tasks before the driver merges the rest. Pays with thousands of
+        partitions.
 
     Examples
     --------
@@ -64,26 +70,45 @@ def evaluate(
     """
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     _check(df, job)
-    return _merged(_states(df, job), job)
+    return merged(states(df, job, tasks=tasks), job)
 
 
-def _states(df: DataFrame, job: Job) -> DataFrame:
-    """A data frame with one column, ``state binary``: the state of each partition."""
+def states(df: DataFrame, job: Job, *, tasks: int | None = None) -> DataFrame:
+    """A data frame with one column, ``state binary``: the state of each partition. `merged` collects it.
+
+    Parameters
+    ----------
+    df, job
+        What to count, and how.
+    tasks
+        Merge them in this many tasks; without it, there is one for each partition of ``df``.
+    """
+    if tasks is not None:
+        check_number("tasks", tasks, 1)
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
-        yield pa.RecordBatch.from_arrays([pa.array([job.state(batches)], pa.binary())], names=["state"])
+        yield _row(job.state(batches))
 
-    return _mapped(df, job.columns.names, count, "state binary")
+    def merge(batches: Iterator[Any]) -> Iterator[Any]:
+        yield _row(job.merged(state for batch in batches for state in batch.column("state").to_pylist()).to_bytes())
+
+    counted = _mapped(df, job.columns.names, count, "state binary")
+    # By their content, not in turn: a task that is tried again then sends each state to the same place.
+    return counted if tasks is None else counted.repartition(tasks, "state").mapInArrow(merge, "state binary")
 
 
-def _merged(states: DataFrame, job: Job) -> State:
-    """Run the job that a data frame of states describes, and merge them.
+def merged(states: DataFrame, job: Job) -> State:
+    """Run the job that a data frame of `states` describes, and merge them.
 
     Where a worker could not read its rows, its error is raised; that of Spark with all its traces is its cause.
     """
     with raise_ours(PySparkException, _ours):
         rows = states.select("state").collect()
     return job.merged(bytes(row[0]) for row in rows)
+
+
+def _row(state: bytes) -> Any:
+    return pa.RecordBatch.from_arrays([pa.array([state], pa.binary())], names=["state"])
 
 
 def _check(df: DataFrame, job: Job) -> None:
@@ -207,92 +232,154 @@ def _answer(key: Any, total: Any) -> Any:
 class StreamEvaluation:
     """Counts the batches of a streaming query, each once; give it to ``writeStream.foreachBatch``.
 
-    Spark hands the last batch over again, with the same number, if the query died before it could note that the batch
-    was done. Its state is then replaced, never added. An older batch is refused: the query's checkpoint was removed or
-    set back.
+    Spark hands a batch over again, with the same number, if the query died before it could note that the batch was
+    done. Its state is then replaced, never added. An older batch that differs from what was counted is refused, since
+    the checkpoint was removed or set back: see `rewind`.
 
     Parameters
     ----------
     job
         What to count, and how.
     path
-        A file for the state, which belongs to one checkpoint of one query. A batch is counted once it is on disk there,
-        and a query that is started again with the same checkpoint goes on where it was. Without it, the state is stored
-        in this object, which must live as long as the query's checkpoint is used, and Spark Connect is refused.
+        A folder for the states, which belongs to one checkpoint of one query. A batch is counted once its file is on
+        disk, and a query that is started again with the same checkpoint goes on where it was. Without it, they are
+        stored in this object, which must live as long as the query's checkpoint is used, and Spark Connect is refused.
+    history
+        How many batches keep a state of their own; those before are merged.
 
     Raises
     ------
     MergeError, FormatError
-        If the file holds the state of another job, or a damaged one.
+        If the folder holds states of another job, or damaged ones.
 
     Examples
     --------
     >>> import streameval as se
     >>> from streameval.tabular.job import Job
     >>> job = Job.of(["f1_micro"], actual="actual", predicted="predicted")
-    >>> scores = StreamEvaluation(job, path="/data/scores.state")  # doctest: +SKIP
+    >>> scores = StreamEvaluation(job, path="/data/scores")  # doctest: +SKIP
     >>> stream.writeStream.foreachBatch(scores).option("checkpointLocation", "/data/query").start()  # doctest: +SKIP
     >>> scores.total().get()  # doctest: +SKIP
     {'f1_micro': 0.8}
     """
 
-    def __init__(self, job: Job, path: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, job: Job, path: str | os.PathLike[str] | None = None, *, history: int = 100) -> None:
         check_job(job)
-        self._job, self._path = job, None if path is None else Path(path).absolute()
-        self._memory = Ledger(job.fresh())
+        check_number("history", history, 1)
+        self._job, self._history = job, history
+        self._store: dict[Span, bytes] | Folder = {} if path is None else Folder(Path(path).absolute())
         self._lock, self._checked = threading.RLock(), False
-        self.total()
+        try:
+            self.total()
+        except MergeError as error:
+            raise MergeError(f"{path} holds states of another job: {error}; use a new folder") from None
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Count a batch; Spark calls this."""
         if not self._checked:
             _check(batch, self._job)
         self._checked = True
-        self.put(batch_id, _merged(_states(batch, self._job), self._job).to_bytes())
+        self.put(batch_id, merged(states(batch, self._job), self._job).to_bytes())
 
     def put(self, batch_id: int, state: bytes) -> None:
         """Take the state of a batch, in place of what it had.
 
-        `InputError` if later batches were counted; `MergeError` or `FormatError` if the state is of another job, or
-        damaged.
+        `InputError` if later batches were counted and this one is not the same as it was; `MergeError` or `FormatError`
+        if the state is of another job, or damaged.
         """
         check_number("batch_id", batch_id, 0)
-        # A later batch comes only after Spark has noted that the last one is done: the two are never replaced.
+        whole = self._job.merged([state]).to_bytes()
         with self._lock:
-            stored, after = self._stored(), Ledger(self._job.fresh())
-            last = stored.shards()[_LAST].sequence if _LAST in stored else -1
-            if batch_id < last:
+            spans, span = self._spans(), Span(batch_id, batch_id)
+            if spans and (batch_id < spans[-1].last or spans[-1].first < batch_id == spans[-1].last):
+                if span in spans and self._store[span] == state:
+                    return
                 raise InputError(
-                    f"batch {batch_id} comes after batch {last}: the query's checkpoint was removed or set back; use a "
-                    "new path for a new checkpoint, and restore the file with the checkpoint"
+                    f"batch {batch_id} comes after batch {spans[-1].last} and is not what was counted as batch "
+                    f"{batch_id}: the query's checkpoint was removed or set back; call rewind({batch_id}) to forget it "
+                    "and all later ones, or use a new folder for a new checkpoint"
                 )
-            if batch_id > last:
-                after.put(_EARLIER, batch_id, stored.total())
-            else:
-                after.put(_EARLIER, batch_id, stored.state(_EARLIER))
-            after.put(_LAST, batch_id, self._job.merged([state]))
-            if self._path is not None:
-                after.save(self._path)
-            else:
-                self._memory = after
+            self._store[span] = whole
+            if len(spans) > 2 * self._history:
+                oldest = spans[: -self._history]  # killed in between, they and their sum are there, and the sum counts
+                total = self._job.merged(self._store[span] for span in oldest)
+                self._store[Span(oldest[0].first, oldest[-1].last)] = total.to_bytes()
+                for span in oldest:
+                    del self._store[span]
 
     def total(self) -> State:
         """All batches that were counted, as a new object."""
-        with self._lock:
-            total: State = self._stored().total()
-        return total
+        for _ in range(100):
+            # Another process, which runs the query, may just have merged a file with others.
+            with contextlib.suppress(FileNotFoundError), self._lock:
+                return self._job.merged(self._store[span] for span in self._spans())
+        raise InputError("the states in the folder change all the time; is there one query that writes there?")
 
-    def _stored(self) -> Ledger[Any]:
-        if self._path is None or not self._path.exists():
-            return self._memory
-        ledger: Ledger[Any] = Ledger(self._job.fresh())
-        try:
-            ledger.merge(cast("Ledger[Any]", load(self._path)))
-        except MergeError as error:
-            raise MergeError(f"{self._path} is not the state of this job: {error}; use a new path") from None
-        return ledger
+    def batches(self) -> tuple[int, ...]:
+        """The batches that have a state of their own, in order."""
+        with self._lock:
+            return tuple(span.first for span in self._spans() if span.first == span.last)
+
+    def rewind(self, batch_id: int) -> None:
+        """Forget a batch and all after it, for a query whose checkpoint was set back to before this batch.
+
+        `InputError` if the batch was merged with earlier ones; nothing has changed then.
+        """
+        check_number("batch_id", batch_id, 0)
+        with self._lock:
+            if any(span.first < batch_id <= span.last for span in self._spans()):
+                raise InputError(f"batch {batch_id} was merged with earlier ones; use a new folder")
+            for span in reversed(_in_order(self._store)):
+                if span.first >= batch_id:
+                    del self._store[span]
+
+    def _spans(self) -> list[Span]:
+        """The spans that count: those that no longer one has taken in."""
+        spans: list[Span] = []
+        for span in _in_order(self._store):
+            if not spans or span.last > spans[-1].last:
+                spans.append(span)
+        return spans
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._path is None:
-            raise InputError("the state is in memory, where another process cannot write it; give path=")
-        return StreamEvaluation, (self._job, str(self._path))
+        if not isinstance(self._store, Folder):
+            raise InputError("the states are in memory, where another process cannot write them; give path=")
+        return partial(StreamEvaluation, history=self._history), (self._job, str(self._store.path))
+
+
+class Span(NamedTuple):
+    """Batches whose examples are in one state: from the first to the last."""
+
+    first: int
+    last: int
+
+
+class Folder:
+    """States in files, each of which is written whole or not at all, and is on disk once it is written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+
+    def __iter__(self) -> Iterator[Span]:
+        matches = [_FILE.fullmatch(file.name) for file in self.path.iterdir()]
+        return (Span(int(match[1]), int(match[2])) for match in matches if match)
+
+    def __getitem__(self, span: Span) -> bytes:
+        file = self._file(span)
+        with naming_file(file):
+            return restored(file.read_bytes()).to_bytes()
+
+    def __setitem__(self, span: Span, state: bytes) -> None:
+        write_file(self._file(span), state)
+
+    def __delitem__(self, span: Span) -> None:
+        self._file(span).unlink(missing_ok=True)
+
+    def _file(self, span: Span) -> Path:
+        return self.path / f"batches-{span.first}-{span.last}.state"
+
+
+def _in_order(spans: Iterable[Span]) -> list[Span]:
+    """A longer span stands before those that it has taken in."""
+    return sorted(spans, key=lambda span: (span.first, -span.last))

@@ -38,6 +38,7 @@ def main(folder: Path) -> None:
     single.update_many([row[0] for row in rows], [row[1] for row in rows])
 
     assert evaluate(df, "actual", "predicted").to_bytes() == single.to_bytes()
+    assert evaluate(df, "actual", "predicted", tasks=2).to_bytes() == single.to_bytes()
     assert evaluate(df, "actual", "predicted", by="region").total() == single
     merged = se.Evaluator()
     for row in evaluate_by_key(df, "actual", "predicted", keys="region").collect():
@@ -73,7 +74,7 @@ def main(folder: Path) -> None:
     with pytest.raises(Exception, match="foreachBatch") as caught:
         run(StreamEvaluation(job))
     assert "give path=" in str(caught.value.__context__)  # Spark prints it above an error of its own
-    evaluation = StreamEvaluation(job, folder / "state")
+    evaluation = StreamEvaluation(job, folder / "states")
     run(evaluation)
     assert evaluation.total() == single
     spark.stop()

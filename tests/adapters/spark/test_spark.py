@@ -100,10 +100,10 @@ def df(spark, rows, tmp_path_factory):
     return spark.read.parquet(str(path)).cache()
 
 
-@pytest.mark.parametrize("partitions", [None, 1, 7])
-def test_any_partitioning_gives_the_bytes_of_one_process(df, rows, adapter, partitions):
+@pytest.mark.parametrize(("partitions", "tasks"), [(None, None), (1, None), (7, None), (7, 2)])
+def test_any_partitioning_gives_the_bytes_of_one_process(df, rows, adapter, partitions, tasks):
     frame = df if partitions is None else df.repartition(partitions)
-    assert adapter.evaluate(frame, "actual", "predicted").to_bytes() == counted(rows).to_bytes()
+    assert adapter.evaluate(frame, "actual", "predicted", tasks=tasks).to_bytes() == counted(rows).to_bytes()
 
 
 def test_weights_and_metrics_go_to_the_workers(df, rows, adapter):
@@ -254,6 +254,11 @@ def test_other_errors_of_workers_stay_what_they_are(spark, adapter):
         adapter.evaluate(spark.range(3).mapInArrow(failing(), LISTS), "actual", "predicted")
 
 
+def test_tasks_must_be_a_positive_integer(df, adapter):
+    with pytest.raises(se.InputError, match="tasks must be an integer of at least 1, not 0"):
+        adapter.evaluate(df, "actual", "predicted", tasks=0)
+
+
 # -- streams ----------------------------------------------------------------------------------------------------------
 
 JOB = Job.of(["f1_micro"], actual="actual", predicted="predicted")
@@ -292,23 +297,23 @@ def test_a_replayed_batch_counts_once_and_a_new_process_goes_on(spark, adapter, 
             assert dies_at is not None
 
     arrive(range(4))
-    run(adapter.StreamEvaluation(JOB, tmp_path / "state"), dies_at=2)
-    evaluation = adapter.StreamEvaluation(JOB, tmp_path / "state")
-    assert evaluation.total().examples == 900
+    run(adapter.StreamEvaluation(JOB, tmp_path / "states"), dies_at=2)
+    evaluation = adapter.StreamEvaluation(JOB, tmp_path / "states")
+    assert evaluation.batches() == (0, 1, 2)
     run(evaluation)
     arrive([4, 5])
     run(evaluation)
     assert seen == [0, 1, 2, 2, 3, 4, 5]
     single = counted([row for part in parts for row in part], ["f1_micro"])
     assert evaluation.total().to_bytes() == single.to_bytes()
-    assert adapter.StreamEvaluation(JOB, tmp_path / "state").total().to_bytes() == single.to_bytes()
+    assert adapter.StreamEvaluation(JOB, tmp_path / "states").total().to_bytes() == single.to_bytes()
 
 
 def test_a_batch_is_checked_before_it_is_counted(spark, adapter):
     evaluation = adapter.StreamEvaluation(JOB)
     with pytest.raises(se.InputError, match="there is no column 'actual'"):
         evaluation(spark.createDataFrame([(["a"],)], "predicted array<string>"), 0)
-    assert evaluation.total().examples == 0
+    assert evaluation.batches() == ()
 
 
 def state_of(number):
@@ -320,60 +325,110 @@ def state_of(number):
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    steps=st.lists(st.tuples(st.sampled_from(["next", "skip", "again", "back", "reopen"]), st.integers(0, 5))),
-    in_file=st.booleans(),
+    steps=st.lists(st.tuples(st.sampled_from(["next", "skip", "again", "reopen", "rewind"]), st.integers(0, 5))),
+    keep=st.integers(1, 3),
+    in_folder=st.booleans(),
 )
-def test_the_total_is_that_of_the_last_state_of_every_batch(adapter, tmp_path_factory, steps, in_file):
-    path = tmp_path_factory.mktemp("stream") / "state" if in_file else None
-    evaluation, model, last = adapter.StreamEvaluation(JOB, path), {}, -1
+def test_the_total_is_that_of_the_last_state_of_every_batch(adapter, tmp_path_factory, steps, keep, in_folder):
+    path = tmp_path_factory.mktemp("states") if in_folder else None
+    evaluation, model, last = adapter.StreamEvaluation(JOB, path, history=keep), {}, -1
     for kind, number in steps:
-        if kind == "reopen":
-            evaluation = adapter.StreamEvaluation(JOB, path) if in_file else evaluation
-        elif kind == "back":
-            if last > 0:
-                with pytest.raises(se.InputError, match=rf"batch .* after batch {last}: the query's checkpoint was re"):
-                    evaluation.put(max(0, last - 1 - number), state_of(number).to_bytes())
-        else:
-            last = max(last, 0) if kind == "again" else last + 1 + (kind == "skip")
+        if kind == "reopen" and in_folder:
+            evaluation = adapter.StreamEvaluation(JOB, path, history=keep)
+        elif kind == "rewind":
+            batch = max(0, last - number)
+            try:
+                evaluation.rewind(batch)
+            except se.InputError:
+                assert batch <= max(set(model) - set(evaluation.batches()))  # merged with earlier ones
+            else:
+                model = {key: value for key, value in model.items() if key < batch}
+                last = max(model, default=-1)
+        elif kind != "reopen":
+            if kind == "again" and last not in evaluation.batches():
+                continue
+            last = last if kind == "again" else last + 1 + (kind == "skip")
             evaluation.put(last, state_of(number).to_bytes())
             model[last] = number
         total = se.Evaluator(["f1_micro"])
         for value in model.values():
             total.merge(state_of(value))
         assert evaluation.total().to_bytes() == total.to_bytes()
+        assert len(evaluation.batches()) <= 2 * keep + 1
 
 
-def test_a_file_of_another_job_or_with_damage_is_refused(adapter, tmp_path):
-    file = tmp_path / "state"
-    adapter.StreamEvaluation(JOB, file).put(0, state_of(3).to_bytes())
+def test_an_older_batch_is_refused_unless_it_is_the_same(adapter, tmp_path):
+    for evaluation in (adapter.StreamEvaluation(JOB, history=2), adapter.StreamEvaluation(JOB, tmp_path, history=2)):
+        for number in range(7):
+            evaluation.put(number, state_of(number).to_bytes())
+        whole = evaluation.total()
+        evaluation.put(5, state_of(5).to_bytes())
+        for number, other in ((5, 4), (0, 0)):  # batch 0 was merged with others, so that nobody knows what it was
+            with pytest.raises(se.InputError, match=rf"the query's checkpoint was removed .* call rewind\({number}\)"):
+                evaluation.put(number, state_of(other).to_bytes())
+        assert evaluation.total() == whole
+        with pytest.raises(se.InputError, match="batch 2 was merged with earlier ones"):
+            evaluation.rewind(2)
+        evaluation.rewind(6)
+        evaluation.put(6, state_of(6).to_bytes())
+        assert evaluation.total() == whole
+
+
+def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter, tmp_path, monkeypatch):
+    from streameval.adapters.spark import Folder
+
+    evaluation, total = adapter.StreamEvaluation(JOB, tmp_path, history=1), se.Evaluator(["f1_micro"])
+
+    def killed(self, span):
+        raise OSError("killed")
+
+    for number in range(4):
+        total.merge(state_of(number))
+        if number == 3:
+            monkeypatch.setattr(Folder, "__delitem__", killed)
+            with pytest.raises(OSError, match="killed"):
+                evaluation.put(number, state_of(number).to_bytes())
+            monkeypatch.undo()
+        else:
+            evaluation.put(number, state_of(number).to_bytes())
+    names = {file.name for file in tmp_path.iterdir()}
+    assert {"batches-0-1.state", "batches-0-0.state", "batches-1-1.state"} <= names
+    evaluation = adapter.StreamEvaluation(JOB, tmp_path, history=1)
+    assert evaluation.total() == total
+    evaluation.rewind(0)
+    assert evaluation.total() == se.Evaluator(["f1_micro"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_another_job_or_with_damage_is_refused(adapter, tmp_path):
+    adapter.StreamEvaluation(JOB, tmp_path).put(0, state_of(3).to_bytes())
     other = Job.of(se.Evaluator(["f1_micro"], labels=["cat", "dog"]), actual="actual", predicted="predicted")
-    with pytest.raises(se.MergeError, match=r"is not the state of this job.* use a new path"):
-        adapter.StreamEvaluation(other, file)
+    with pytest.raises(se.MergeError, match=r"holds states of another job.* use a new folder"):
+        adapter.StreamEvaluation(other, tmp_path)
+    file = tmp_path / "batches-0-0.state"
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(se.FormatError, match=r"/state"):
-        adapter.StreamEvaluation(JOB, file)
-    state_of(0).save(file)
-    with pytest.raises(se.MergeError, match=r"is not the state of this job.* use a new path"):
-        adapter.StreamEvaluation(JOB, file)
+    with pytest.raises(se.FormatError, match=r"batches-0-0\.state"):
+        adapter.StreamEvaluation(JOB, tmp_path)
 
 
-def test_arguments_of_stream_evaluations_are_checked(adapter, tmp_path):
+def test_arguments_of_stream_evaluations_are_checked(adapter):
     with pytest.raises(se.InputError, match="job must be a Job"):
         adapter.StreamEvaluation(["f1_micro"])
-    evaluation = adapter.StreamEvaluation(JOB, tmp_path / "state")
+    with pytest.raises(se.InputError, match="history must be an integer of at least 1, not 0"):
+        adapter.StreamEvaluation(JOB, history=0)
+    evaluation = adapter.StreamEvaluation(JOB)
     for number in (-1, True, "1"):
         with pytest.raises(se.InputError, match="batch_id must be an integer of at least 0"):
             evaluation.put(number, state_of(0).to_bytes())
     with pytest.raises(se.MergeError):
         evaluation.put(0, se.F1().to_bytes())
-    assert evaluation.total().examples == 0
-    assert list(tmp_path.iterdir()) == []
+    assert evaluation.batches() == ()
 
 
-def test_other_processes_get_only_evaluations_with_a_file(adapter, tmp_path):
-    with pytest.raises(se.InputError, match="where another process cannot write it; give path="):
+def test_other_processes_get_only_evaluations_with_a_folder(adapter, tmp_path):
+    with pytest.raises(se.InputError, match="where another process cannot write them; give path="):
         pickle.dumps(adapter.StreamEvaluation(JOB))
-    evaluation = adapter.StreamEvaluation(JOB, tmp_path / "state")
+    evaluation = adapter.StreamEvaluation(JOB, tmp_path)
     pickle.loads(pickle.dumps(evaluation)).put(0, state_of(2).to_bytes())
     assert evaluation.total() == state_of(2)
 
