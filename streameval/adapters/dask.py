@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -233,10 +234,11 @@ def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
         if wide and len(array.chunks[1]) > 1:
             array = array.rechunk({1: -1})
         first, own = first or array.chunks[0], array.chunks[0]
-        if (
-            own != first
-        ):  # unknown lengths are one object, NaN, and so equal here; what they are is compared on a worker
-            if sum(own) != sum(first):
+        # Unknown lengths, which are NaN, are compared once they are there.
+        unknown = any(map(math.isnan, (*own, *first)))
+        fits = len(own) == len(first) and all(a == b or math.isnan(a + b) for a, b in zip(own, first, strict=True))
+        if not fits:
+            if unknown or sum(own) != sum(first):
                 raise InputError(
                     f"y_true has the chunks {quoted(first)} and {name} {quoted(own)} along examples; give arrays of "
                     "one length, and compute_chunk_sizes() where they are unknown"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
-from streameval.errors import ConflictError, FormatError, InputError, MergeError, public, silent
+from streameval.errors import ConflictError, FormatError, InputError, MergeError, StreamevalError, public, silent
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import changes, combines, reads
 from streameval.evaluation.metric import Metric
@@ -86,7 +86,7 @@ class Ledger(Mergeable, Generic[StateT]):
         self._guard = commit.Guard()
         self._template: Any = None  # of the configuration of all shards, without examples; it never changes
         self._sums: dict[Label, SavedSum] = {}  # that each shard is part of; no shard is in two of them
-        self._total: Any = None  # the sum of all, once it was asked for; no other ledger's
+        self._total: Any = None  # the sum of all, if it is known; no other ledger's
         if evaluator is not None:
             self._template = _template_of(evaluator)
             check_empty(evaluator, "Ledger", "empty", ", and put this one as a shard")
@@ -130,8 +130,14 @@ class Ledger(Mergeable, Generic[StateT]):
             check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
             if not _is_news(added, self._sums):
                 return
-            self._total = None
-            self._template, self._sums[name] = template, added
+            total = self._total if name not in self._sums else None
+            self._total = None  # whatever interrupts this, it is summed anew then
+            if total is not None:
+                try:
+                    total.merge(state)
+                except StreamevalError:  # reading will say what is wrong
+                    total = None
+            self._template, self._sums[name], self._total = template, added, total
 
     @combines
     def merge(self, other: Self) -> None:
@@ -317,8 +323,18 @@ class Ledger(Mergeable, Generic[StateT]):
                 raise FormatError("shards of no configuration")
         try:
             made = cls(cast("StateT", restored(template))) if template else cls()
-            for part in sums:
-                check_compatible(made._template, restored(part.state), "the shards differ")
+
+            def states() -> Iterator[tuple[AnyState, SavedSum]]:
+                for part in sums:
+                    state = restored(part.state)
+                    check_compatible(made._template, state, "the shards differ")
+                    yield state, part
+
+            try:  # as they have to be read anyway
+                made._total = _summed(states()) if sums else None
+            except StreamevalError:
+                for _ in states():  # either one of them is refused, or only reading the sum is
+                    pass
         except (InputError, MergeError) as error:
             raise FormatError(f"the bytes are damaged: {error}") from None
         made._sums = {shard: part for part in sums for shard in part.shards}

@@ -158,7 +158,7 @@ class Loop:
 
     def run(self, stream: Iterator[object]) -> None:
         """Go through the whole stream."""
-        if not (self._weight is self._time is self._delay is None):
+        if not (self._weight is self._time is self._delay is None) or self._target.needs_t:
             deque(self.answers(stream), 0)
             return
         predict, update, learn, skips = self._predict, self._target.update, self._learn, self._skips
