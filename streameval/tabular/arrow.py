@@ -149,7 +149,7 @@ def _scores(table: Any, columns: Columns) -> Any:
     name = str(columns.scores)
     column = table.column(name)
     if is_string(column.type) and columns.sep is not None:
-        labelled, cells = columns.predicted is None, column.fill_null("").to_pylist()
+        labelled, cells = columns.predicted is None, _joined(column).to_pylist()
         column = [scores_of(cell, columns.sep, name, labelled=labelled) for cell in cells]
     if columns.predicted is not None:
         parts = _labels(table, "predicted", columns), column
@@ -285,12 +285,18 @@ def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
         return parts
     try:
         if not labelled:
-            return [float(part) for part in parts]
-        pairs = [part.rsplit(":", 1) for part in parts]
-        return mapping_of(((label.strip(), float(score)) for label, score in pairs), f"column {name!r}")
+            return [_score(part) for part in parts]
+        pairs = [(label.strip(), _score(score)) for label, score in (part.rsplit(":", 1) for part in parts)]
     except ValueError:
         like = f"cat:0.9{sep}dog:0.2" if labelled else f"0.9{sep}0.2"
         raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(cell)}") from None
+    return mapping_of(pairs, f"column {name!r}")
+
+
+def _score(text: str) -> float:
+    if "_" in text or not text.isascii():  # which Python reads
+        raise ValueError(text)
+    return float(text)
 
 
 def check_cells(table: Any, columns: Columns, sep: str | None) -> None:

@@ -22,6 +22,29 @@ def row(*names: str, scored: bool = False, region: str = "x") -> Row:
     return Row(set(names[:1]), dict.fromkeys(names, 0.7) if scored else set(names), None, 1.0, 0.5, region)
 
 
+@pytest.mark.parametrize("form", [lambda label: {label}, lambda label: [label], lambda label: {label: 1}])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_label_that_has_left_counts_against_the_limit_when_it_comes_back(form: Callable[[str], Any], fresh: bool):
+    """As the same object, whose column may be remembered, or as an equal one."""
+    names = [f"x{number}" for number in range(30)]
+    ev = se.Evaluator(label_limit=20)
+
+    def once(name: str, change: Callable[[Any, Any], None]) -> None:
+        one = "".join(list(name)) if fresh else name
+        change(form(one), form(one))
+
+    for name in names[:20]:
+        once(name, ev.update)
+    for name in names[10:20]:
+        once(name, ev.revert)
+    for name in names[20:30]:
+        once(name, ev.update)
+    for name in names[10:20]:
+        with pytest.raises(se.LabelError, match="label_limit is 20"):
+            once(name, ev.update)
+    assert len(ev.labels) == 20
+
+
 @pytest.mark.parametrize("scored", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_label_beyond_the_limit_is_refused_whole(name: str, scored: bool):

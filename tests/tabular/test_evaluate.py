@@ -297,3 +297,22 @@ def test_a_small_file_of_long_labels_takes_little_memory(source_of: Callable[[Pa
         pa.set_memory_pool(before)
     assert (made.examples, made.labels) == (rows, (name,))
     assert pool.max_memory() < 16e6  # as strings the labels take 400 MB
+
+
+def test_cells_of_scores_are_read_from_strings_of_any_type():
+    frame = pl.DataFrame({"actual": ["a", "b"], "s": ["a:0.9|b:0.2", None]})
+    made = se.evaluate_table(frame, metrics=["ndcg"], scores="s", sep="|")
+    assert made.get("ndcg") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("a:1_0", "must hold scores like"),
+        ("a:\u0663", "must hold scores like"),
+        ("a:1|a:2", "two values for label 'a'"),
+    ],
+)
+def test_what_is_no_number_in_a_cell_of_scores_is_refused(cell: str, message: str):
+    with pytest.raises(se.InputError, match=message):
+        se.evaluate_table([{"actual": "a", "s": cell}], metrics=["ndcg"], scores="s", sep="|")

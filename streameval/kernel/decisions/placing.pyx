@@ -258,11 +258,12 @@ cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
 
 cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) except -2:
     """The column of a label that is known and needs no conversion, else -1. Examples tend to share the objects of their
-    labels, so that columns are remembered by address."""
+    labels, so that columns are remembered by address. Columns are numbered from 0, so that a dict has them all, or, where
+    labels must be looked at, none."""
     cdef Known* known = &self.known[<size_t>label // 32 % KNOWN]
     cdef PyObject* value
     cdef Py_ssize_t column
-    if known.label == label:
+    if known.label == label and known.column < PyDict_Size(columns):
         return known.column
     if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
         return -1
