@@ -301,7 +301,7 @@ def test_a_small_file_of_long_labels_takes_little_memory(source_of: Callable[[Pa
 
 def test_cells_of_scores_are_read_from_strings_of_any_type():
     frame = pl.DataFrame({"actual": ["a", "b"], "s": ["a:0.9|b:0.2", None]})
-    made = se.evaluate_table(frame, metrics=["ndcg"], scores="s", sep="|")
+    made = se.evaluate_table(frame, metrics=["ndcg"], actual="actual", scores="s", sep="|")
     assert made.get("ndcg") == 0.5
 
 
@@ -315,4 +315,4 @@ def test_cells_of_scores_are_read_from_strings_of_any_type():
 )
 def test_what_is_no_number_in_a_cell_of_scores_is_refused(cell: str, message: str):
     with pytest.raises(se.InputError, match=message):
-        se.evaluate_table([{"actual": "a", "s": cell}], metrics=["ndcg"], scores="s", sep="|")
+        se.evaluate_table([{"actual": "a", "s": cell}], metrics=["ndcg"], actual="actual", scores="s", sep="|")
