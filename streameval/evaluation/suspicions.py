@@ -14,7 +14,6 @@ from streameval.evaluation.core import Core
 from streameval.evaluation.kinds import KINDS
 from streameval.inputs.samples import Sample
 from streameval.kernel.backend import commit
-from streameval.metrics.areas import unordered
 from streameval.metrics.views import Views
 from streameval.schema.labels import Label
 from streameval.schema.record import FEW, FIRST, Record, record_of
@@ -89,9 +88,11 @@ def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
         elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
             binary = "all scores in y_pred are 0 or 1, as binary predictions are"
             yield "binary", f"{binary}; give probabilities or other scores"
-    views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
     few = FIRST <= core.states.examples < 10 * FIRST  # of more this takes as long as an area: only before one is read
-    if views.keeps("curves") and (few or (is_read and core.states.examples >= FIRST)):
+    if "curves" in core.config.states and (few or (is_read and core.states.examples >= FIRST)):
+        from streameval.metrics.areas import unordered  # only where there are curves
+
+        views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
         hidden = unordered(views.named("curves", "curves"))
         if hidden > _UNORDERED:
             close = f"scores in y_pred are so close together that bins hide the order of {hidden:.0%} of pairs of a"

@@ -9,9 +9,9 @@ from itertools import repeat
 from typing import TypeVar
 
 from streameval.errors import imported
+from streameval.metrics.bounds import Bounds
 from streameval.report.model import (
     PER_LABEL,
-    MetricValue,
     Report,
     Table,
     bounds_text,
@@ -58,7 +58,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         lines[len(labels) :],
         [
             _line(item.spec.key, left, [cell_text(item.value, digits=digits)])
-            + "".join(f"  {note}" for note in (item.direction, *_bounds(item, digits)) if note)
+            + "".join(f"  {note}" for note in (item.direction, _bounds(report.bounds(item), digits)) if note)
             for item in single
         ],
         [f"warning: {text}" for text in report.warnings],
@@ -68,8 +68,8 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _bounds(item: MetricValue, digits: int) -> Iterator[str]:
-    return (bounds_text(bounds, digits) for bounds in item.bounds.values() if not math.isnan(bounds.value))
+def _bounds(bounds: Bounds | None, digits: int) -> str:
+    return "" if bounds is None or math.isnan(bounds.value) else bounds_text(bounds, digits)
 
 
 def slices_report(tables: Sequence[Table], digits: int) -> str:

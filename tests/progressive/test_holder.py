@@ -29,7 +29,7 @@ def pending(**options: Any) -> se.Pending:
 
 
 class Own(se.Evaluator):
-    """An evaluator that counts in its own way, so that it cannot be counted with others in one step."""
+    """An evaluator that counts in its own way, so that no holder of evaluators can count with it in one step."""
 
     def update(self, *example: Any, **how: Any) -> None:
         super().update(*example, **how)

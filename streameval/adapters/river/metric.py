@@ -353,7 +353,7 @@ def _check_member(member: object) -> None:
 
 
 def _collected(*parts: object) -> Metrics:
-    """All metrics in a collection, which is River's own if others than ours are among them."""
+    """All metrics in a collection, which is River's own if metrics of River are among them."""
     members: list[Any] = [member for part in parts for member in (part if isinstance(part, Metrics) else [part])]
     for member in members:
         if not isinstance(member, MultiOutputMetric):
