@@ -72,7 +72,7 @@ def to_html(
         raise InputError(f"evaluators must be an evaluator, or a mapping name -> evaluator, not {quoted(evaluators)}")
     if len(runs) == 1:
         name, whole = runs[0]
-        if hasattr(whole, "copy"):  # read from a copy, all of it at one moment
+        if hasattr(whole, "copy") and not isinstance(whole, type):  # read from a copy, all of it at one moment
             whole = whole.copy()
             runs = [(name, whole)]
         trace = whole if trace is None and hasattr(whole, "_lines") else trace
@@ -135,6 +135,8 @@ def counts_of_slices(sliced: Any, by: str | tuple[str, ...] | None = None) -> _N
 
 def counts_of(source: object, what: str) -> Any:
     """An independent evaluator or metric with the examples that an object of this package has counted."""
+    if isinstance(source, type):
+        raise InputError(f"{what} must be an object, not a class; write {source.__name__}()")
     counts: Any = source
     while not hasattr(counts, "_views"):
         held = getattr(counts, "evaluators", None)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import streameval.plots.style as style
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import MetricLike, specs_of
 from streameval.metrics.catalogue import entry_of
@@ -43,9 +44,10 @@ def plot_labels(
     y_pred, metric = _moved(source, y_pred, metric)
     support: dict[Label, float] = {}
     run = run_of(source, y_pred)
-    own = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
-    spec = of_each_label(specs_of([metric or own])[0])
-    values, name = _value(run, spec), MetricValue(spec, None).column
+    if metric is None:
+        metric = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
+    spec = of_each_label(specs_of([metric])[0])
+    values, name = _values(run, spec), MetricValue(spec, None).column
     if run._decides():
         table = run.per_label()
         support = dict(zip(table.labels, table.support.tolist(), strict=True))
@@ -86,7 +88,7 @@ def plot_metric(
     report = Report(run._views(), specs or run._specs)
     if len(report.specs) == 1 and report.specs[0].average is None:
         return plot_labels(run, metric=report.specs[0], ax=ax, title=title)
-    items = [item for item in report.single(strict=specs is not None) if item.number is not None]
+    items = [item for item in report.single(strict=specs is not None) if item.number is not None and run.examples]
     spans = [report.bounds(item) for item in items]
     ax = _rows(ax, ("value", "", title, "Metrics"), [item.spec.key + arrow(item.spec) for item in items])
     _with_bars(ax, [float(item.value) for item in items])
@@ -117,9 +119,8 @@ def plot_slices(
         Of a `Sliced`: a name, or a combination of names, whose slices are drawn; None draws all.
     """
     check_number("limit", limit, 1)
-    whole = cast("Any", source).total() if hasattr(source, "slices") else None
     runs = runs_of(source, by=by)
-    if not runs or list(runs) == [""]:
+    if list(runs) == [""]:
         raise InputError("there is no slice; give a Sliced that has counted, or evaluators by name")
     first = next(iter(runs.values()))
     spec = next((one for one in specs_of([metric] if metric else first._specs) if one.average or metric), None)
@@ -132,8 +133,8 @@ def plot_slices(
     sizes = [number_of(runs[name].examples, "example") for name in drawn]
     default = some_of(f"{spec.key} of each slice", len(drawn), len(names), "worst")
     ax = _rows(ax, (spec.key + arrow(spec), "slice", title, default), named(drawn), sizes, pad=22)
-    if whole is not None:
-        base = _number(whole, spec)
+    if hasattr(source, "total"):
+        base = _number(source.total(), spec)
         ax.hlines(range(len(drawn)), base, values, color=_FAINT, linewidth=3, zorder=2)
         ax.axvline(base, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         ax.annotate(
@@ -167,11 +168,10 @@ def plot_compare(
         ``"f1_per_label"``, is compared label by label.
     """
     check_number("limit", limit, 1)
-    specs, of = _specs(metrics), "Metrics"
-    runs = runs_of(source)
-    specs = specs or (next(iter(runs.values()))._specs if runs else ())
+    runs, of = runs_of(source), "Metrics"
+    specs = _specs(metrics) or next(iter(runs.values()))._specs
     if len(specs) == 1 and specs[0].average is None:
-        read, of = {name: _value(run, specs[0]) for name, run in runs.items()}, f"{specs[0].name} of labels"
+        read, of = {name: _values(run, specs[0]) for name, run in runs.items()}, f"{specs[0].name} of labels"
     else:
         chosen = [spec for spec in specs if spec.average is not None]
         read = {name: {spec.key + arrow(spec): _number(run, spec) for spec in chosen} for name, run in runs.items()}
@@ -213,7 +213,7 @@ def _rows(
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
     ax.spines[["top", "right", "left"]].set_visible(False)
     if not names:
-        ax.text(0.5, 0.5, "no values", transform=ax.transAxes, ha="center", color=MUTED)
+        style.no_values(ax)
     for row, note in [*enumerate(notes), *([(-0.8, head)] * bool(head))]:
         ax.annotate(
             note, (1, row), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
@@ -239,7 +239,7 @@ def _three(value: float) -> str:
 
 def _moved(source: object, y_pred: object, metrics: Any) -> tuple[object, Any]:
     """The second and the third argument: what counted examples comes without the second."""
-    return (None, metrics or y_pred) if holds(source) else (y_pred, metrics)
+    return (None, y_pred if metrics is None else metrics) if holds(source) else (y_pred, metrics)
 
 
 def _specs(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[MetricSpec, ...] | None:
@@ -248,11 +248,13 @@ def _specs(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[MetricSpe
     return specs_of(metrics if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics])
 
 
-def _value(run: Any, spec: MetricSpec) -> Any:
-    return Report(run._views()).value(spec, strict=True).value
+def _values(run: Any, spec: MetricSpec) -> dict[Any, float]:
+    """The values of a metric per label, or that of all under None; none where there is no example."""
+    item = Report(run._views()).value(spec, strict=True)
+    return item.by_label if run.examples else {}
 
 
 def _number(run: Any, spec: MetricSpec) -> float:
     if spec.average is None:
         raise MetricError(f"{spec.key} has a value per label; choose an average, such as {spec.name}_macro")
-    return float(_value(run, spec))
+    return _values(run, spec).get(None, math.nan)

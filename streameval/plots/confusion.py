@@ -149,7 +149,7 @@ def plot_multilabel_confusion(
     wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(drawn)))))
     high = max(1, math.ceil(len(drawn) / wide))
     default = some_of("Outcomes of each label", len(drawn), len(counts), "most frequent")
-    ax = titled(ax, (1.5 * wide + 0.9, 1.62 * high + 0.9), "predicted", "true", title, default)
+    ax = titled(ax, (max(1.5 * wide + 0.9, 3.6), 1.62 * high + 0.9), "predicted", "true", title, default)
     colours, names = style.colours(diverging=True), named(table.labels, 22)
     for position, place in enumerate(drawn):
         x, y = position % wide * 2.5, position // wide * 2.9
@@ -165,7 +165,7 @@ def plot_multilabel_confusion(
         axis.set_ticks([step * panel + cell + 0.5 for panel in range(panels) for cell in (0, 1)], ["0", "1"] * panels)
     ax.tick_params(length=0, pad=2, labelsize=8, labelcolor=MUTED)
     ax.spines[:].set_visible(False)
-    return ax
+    return ax if drawn else style.no_values(ax)
 
 
 def _panel(ax: Axes, x: float, y: float, table: FloatArray, colours: Colormap) -> None:
@@ -215,6 +215,8 @@ def _heat(
                 column, row, short(value, fraction=fraction), ha="center", va="center",
                 color=style.ink_on(image.cmap(image.norm(value))), fontsize=8.5 if len(rows) <= 10 else 7,
             )  # fmt: skip
+    if not np.nansum(cells):
+        return style.no_values(ax)
     _colour_bar(ax, image, unit, percent=fraction)
     return ax
 

@@ -6,7 +6,9 @@ import datetime
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
 
 import streameval.plots.style as style
 from streameval.errors import InputError
@@ -68,7 +70,7 @@ def plot_precision_recall_curve(
     """
     lines = _lines(source, y_score, "precision_recall_curve", labels)
     ax = _unit_axes(ax, "recall", "precision", title, "Precision and recall")
-    first, *more = lines[0].values()
+    (_, first), *more = lines[0]
     if len(first.y) and not more:
         ax.axhline(float(first.y[0]), **_GUIDE)  # where all is predicted
     return _draw(ax, *lines, steps="steps-post", where="best")
@@ -96,6 +98,8 @@ def plot_calibration_curve(
         what = _of(what, label)
         curve = _read(run_of(source, y_score, ["curves"]), "calibration_curve", label)
     ax = _unit_axes(ax, "", "fraction that is true", title, what)
+    if not curve.weight.any():
+        return style.no_values(ax)
     ax.plot([0, 1], [0, 1], **_GUIDE)
     ax.plot(curve.mean_score, curve.frequency, **line_style(0), marker="o", markersize=4.5, linewidth=1.6)
     strip, sizes = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax), curve.weight
@@ -103,11 +107,10 @@ def plot_calibration_curve(
     strip.bar(curve.low, sizes, curve.high - curve.low, align="edge", color=COLOURS[0], alpha=0.75, edgecolor="white")
     strip.set_xlabel("mean score", color=MUTED, fontsize=10)
     strip.set_ylabel("scores", color=MUTED, fontsize=9)
-    if sizes.max(initial=0) > 0:
-        strip.set_yscale("log")
-        strip.set_ylim(0.7, float(sizes.max()) * 2)
-        strip.yaxis.set_major_formatter(lambda value, _: style.short(value))
-        strip.yaxis.minorticks_off()
+    strip.set_yscale("log")
+    strip.set_ylim(0.7, float(sizes.max()) * 2)
+    strip.yaxis.set_major_formatter(lambda value, _: style.short(value))
+    strip.yaxis.minorticks_off()
     quiet(strip)
     return ax
 
@@ -142,13 +145,14 @@ def plot_thresholds(
         best = (run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]).threshold
     at, sides = threshold_lines(curve, beta)
     ax = _unit_axes(ax, "threshold", "value at the threshold", title, what, square=False)
+    if not len(at):
+        return style.no_values(ax)
     names = ("precision", "recall", f"F{style.short(beta) or '0'}")
     for number, (name, side) in enumerate(zip(names, sides, strict=True)):
         # From one threshold up to and with the next, predictions are those of the next.
         ax.plot(at, side, **line_style(number), linewidth=1.5 + 0.4 * number, drawstyle="steps-pre", label=name)
-    if len(at):
-        margin = 0.02 * float(at[-1] - at[0]) or 0.5
-        ax.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
+    margin = 0.02 * float(at[-1] - at[0]) or 0.5
+    ax.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
     if math.isfinite(best):
         ax.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         left = best > sum(ax.get_xlim()) / 2
@@ -168,22 +172,30 @@ def _of(what: str, label: Label | None) -> str:
     return f"{what} of {'all labels pooled' if label is None else named([label])[0]}"
 
 
+_Lines: TypeAlias = list[tuple[str, CurveLine]]  # with their names
+
+
 def _lines(
     source: object, y_score: object, method: str, labels: Iterable[Label] | None
-) -> tuple[dict[Label, CurveLine], list[CurveLine], str]:
-    """The curves in colour by name, and of one evaluator those of its labels, which stand behind that of all."""
+) -> tuple[_Lines, list[CurveLine], str]:
+    """The curves in colour, and of one evaluator those of its labels, which stand behind that of all."""
     parts: Mapping[Any, Any] = source if isinstance(source, Mapping) else {"": source}
-    lines, behind, note = dict[Label, CurveLine](), list[CurveLine](), ""
-    if y_score is None and all(isinstance(part, RocCurve | PrecisionRecallCurve) for part in parts.values()):
+    behind, note = list[CurveLine](), ""
+    if parts and y_score is None and all(isinstance(part, RocCurve | PrecisionRecallCurve) for part in parts.values()):
         if labels is not None:
             raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
-        lines = {name: curve_line(part) for name, part in parts.items()}
+        lines = [*zip(_heads(parts), map(curve_line, parts.values()), strict=True)]
     else:
         runs, chosen = style.runs_of(source, y_score, ["curves"]), [None] if labels is None else [*labels]
-        for (name, run), label in product(runs.items(), chosen):
-            text = (name or "all labels") if label is None else f"{label} {name}" if name else label
-            lines[text] = curve_line(_read(run, method, label))
+        words = [""] if labels is None else named(chosen)
+        lines = [
+            (f"{word} {head}".strip() or "all labels", curve_line(_read(run, method, label)))
+            for (head, run), (word, label) in product(
+                zip(_heads(runs), runs.values(), strict=True), zip(words, chosen, strict=True)
+            )
+        ]
         if len(lines) == 1 and labels is None:
+            run = runs.popitem()[1]
             behind, size = [curve_line(_read(run, method, label)) for label in run.labels[:_BEHIND]], len(run.labels)
             note = f"{len(behind)} of {size:,} labels" if len(behind) < size else "each label"
     if len(lines) > len(COLOURS):
@@ -191,14 +203,20 @@ def _lines(
     return lines, behind, note
 
 
-def _draw(
-    ax: Axes, lines: dict[Label, CurveLine], behind: list[CurveLine], note: str, *, steps: Any, where: str
-) -> Axes:
+def _heads(runs: Mapping[Any, object]) -> list[str]:
+    """The names of runs, none of a single one without."""
+    return [""] if list(runs) == [""] else named(runs)
+
+
+def _draw(ax: Axes, lines: _Lines, behind: list[CurveLine], note: str, *, steps: Any, where: str) -> Axes:
+    drawn = [bool((np.isfinite(line.x) & np.isfinite(line.y)).any()) for _, line in lines]
+    if not any(drawn):
+        return style.no_values(ax)
     for number, faint in enumerate(behind):
         text = "_" if number else note  # once, for the legend
         ax.plot(faint.x, faint.y, color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=steps, label=text, zorder=1.5)
-    for number, (line, name) in enumerate(zip(lines.values(), named(lines), strict=True)):
-        look = line_style(number, marked=len(lines) > 1)
+    for number, (name, line) in enumerate(lines):
+        look = line_style(number, marked=len(lines) > 1 and drawn[number])
         if line.band is not None:
             ax.fill_between(*line.band, color=look["color"], alpha=0.25, linewidth=0, zorder=2)
         ax.plot(line.x, line.y, **look, linewidth=1.8, drawstyle=steps, label=name or "_", zorder=3)

@@ -32,15 +32,20 @@ _DIVERGING = ("#8c3b16", "#c0652f", "#e09a68", "#f1cdb0", "#f7f7f7", "#b6cfed", 
 
 def holds(source: object) -> bool:
     """Whether something counted examples, so that it comes without ``y_pred``."""
-    return isinstance(source, Mapping) or hasattr(source, "_guard")
+    return not isinstance(source, type) and (isinstance(source, Mapping) or hasattr(source, "_guard"))
 
 
 def runs_of(
-    source: Any, y_pred: object = None, keep: Iterable[str] = (), *, by: str | tuple[str, ...] | None = None
-) -> dict[str, Any]:
+    source: Any,
+    y_pred: object = None,
+    keep: Iterable[str] = (),
+    *,
+    by: str | tuple[str, ...] | None = None,
+    whole: bool = False,
+) -> dict[Any, Any]:
     """Evaluators and metrics by name, each of one moment; a single one has the name "".
 
-    Of arrays an evaluator that counted their examples, with these states.
+    Of arrays an evaluator that counted their examples, with these states; of slices that of all if ``whole``.
     """
     if y_pred is not None:
         if holds(source):
@@ -48,20 +53,25 @@ def runs_of(
         ev = Evaluator([], keep=keep) if keep else Evaluator()
         ev.update_many(source, y_pred)
         return {"": ev}
+    if isinstance(source, type):
+        raise InputError(f"a picture is drawn of an object, not of a class; write {source.__name__}()")
     if not (holds(source) or hasattr(source, "evaluator")):
-        what = "an Evaluator, a metric or a window, or of y_true with y_pred or y_score"
-        raise InputError(f"a picture is drawn of {what}, not of one {type(source).__name__}")
-    if hasattr(source, "slices"):
-        return dict(counts_of_slices(source, by))
-    if hasattr(source, "evaluators"):
+        what = "an Evaluator, a metric or a window; most also of y_true with y_pred or y_score"
+        raise InputError(f"a picture is drawn of {what}; not of one {type(source).__name__}")
+    if hasattr(source, "slices") and not whole:
+        source = dict(counts_of_slices(source, by))
+    elif hasattr(source, "evaluators"):
         source = source.copy().evaluators
-    named = source if isinstance(source, Mapping) else {"": source}
-    return {str(name): counts_of(part, "what is drawn") for name, part in named.items()}
+    elif not isinstance(source, Mapping):
+        source = {"": source}
+    if not source:
+        raise InputError("there is nothing to draw; give an evaluator, evaluators by name or slices that have counted")
+    return {name: counts_of(part, "what is drawn") for name, part in source.items()}
 
 
 def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
     """The only evaluator that a picture is drawn of; of slices that of all examples."""
-    runs = runs_of(source.total() if y_pred is None and hasattr(source, "total") else source, y_pred, keep)
+    runs = runs_of(source, y_pred, keep, whole=True)
     if len(runs) != 1:
         raise InputError(f"this picture is drawn of one evaluator; choose one of {', '.join(map(repr, runs))}")
     return next(iter(runs.values()))
@@ -143,6 +153,12 @@ def legend(ax: Axes, where: Any = "best") -> None:
         ax.legend(
             loc=where, fontsize=9, frameon=True, framealpha=0.9, edgecolor="none", labelcolor=INK, handlelength=3.2
         )
+
+
+def no_values(ax: Axes) -> Axes:
+    """Say that there is nothing to see."""
+    ax.text(0.5, 0.5, "no values", transform=ax.transAxes, ha="center", va="center", color=MUTED)
+    return ax
 
 
 def some_of(title: str, drawn: int, every: int, which: str) -> str:

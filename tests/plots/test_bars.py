@@ -132,7 +132,7 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
         (lambda: plots.plot_labels(se.Evaluator(), "subset_accuracy"), "average"),
         (lambda: plots.plot_metric(se.Evaluator(), "ndcg"), r"construct with keep=\['rankings'\]"),
         (lambda: plots.plot_slices(sliced(), "f1_per_label"), "has a value per label"),
-        (lambda: plots.plot_slices(se.Sliced(se.Evaluator(), by="x")), "no slice"),
+        (lambda: plots.plot_slices(se.Sliced(se.Evaluator(), by="x")), "nothing to draw; .* slices"),
         (lambda: plots.plot_compare({"a": se.Evaluator()}), "at least two runs"),
         (lambda: plots.plot_compare({str(n): se.Evaluator() for n in range(9)}), "too many to distinguish"),
         (lambda: se.Evaluator().plot("slices"), "no slice"),

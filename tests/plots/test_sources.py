@@ -1,0 +1,115 @@
+"""Whatever a picture is drawn of: it is drawn, or refused by an error of this package that says what to give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+
+import streameval as se
+from streameval import plots
+from streameval.errors import InputError, StreamevalError
+
+RNG = np.random.default_rng(8)
+SCORES = RNG.random((60, 3))
+TRUE = RNG.random((60, 3)) < SCORES
+PLOTS = [name for name in plots.__all__ if name.startswith("plot_")]
+
+
+def empty(labels: object = None) -> se.Evaluator:
+    return se.Evaluator(
+        ["f1_micro", "hamming_loss"], threshold=0.5, keep=["pairs", "curves", "rankings"], labels=labels
+    )
+
+
+def counted(holder: object, columns: int = 3) -> object:
+    for true, scores in zip(TRUE[:, :columns], SCORES[:, :columns], strict=True):
+        holder.update(true, scores)
+    return holder
+
+
+SOURCES: dict[str, Callable[[], tuple]] = {
+    "empty": lambda: (empty(),),
+    "declared": lambda: (empty(["a"]),),
+    "no states": lambda: (se.Evaluator(),),
+    "one label": lambda: (counted(empty(), 1),),
+    "metric": lambda: (se.F1(),),
+    "window": lambda: (se.Rolling(empty(), 9),),
+    "trace": lambda: (se.Trace(empty(), every=5),),
+    "trace of two": lambda: (se.Trace({"a": empty(), "b": empty()}, every=5),),
+    "slices": lambda: (se.Sliced(empty(), by="x"),),
+    "mapping": lambda: ({},),
+    "mapping of one": lambda: ({"m": empty()},),
+    "mapping of two": lambda: ({"m": empty(), "n": counted(empty())},),
+    "mapping of mappings": lambda: ({"m": {}},),
+    "curves of nothing": lambda: (empty().roc_curve(),),
+    "table": lambda: (empty().per_label(),),
+    "matrix": lambda: (empty().confusion_matrix(),),
+    "no rows": lambda: (TRUE[:0], SCORES[:0]),
+    "no columns": lambda: (TRUE[:, :0], TRUE[:, :0]),
+    "scores": lambda: (TRUE, SCORES),
+    "binary": lambda: (TRUE, SCORES > 0.5),
+    "counted with an array": lambda: (counted(empty()), TRUE),
+    "one array": lambda: (TRUE,),
+    "list": lambda: ([empty()],),
+    "class": lambda: (se.Evaluator,),
+    "class of slices": lambda: (se.Sliced,),
+    "class of metrics": lambda: (se.F1,),
+    "None": lambda: (None,),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", PLOTS)
+def test_every_source_is_drawn_or_refused_in_our_words(name: str, source: str):
+    try:
+        ax = getattr(plots, name)(*SOURCES[source]())
+    except StreamevalError:
+        assert not pyplot.get_fignums()
+    else:
+        assert isinstance(ax, Axes)
+        ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_nothing_to_draw_is_refused_with_what_to_give(name: str):
+    with pytest.raises(InputError, match="give an evaluator, evaluators by name or slices"):
+        getattr(plots, name)({})
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_class_is_refused_with_what_to_write(name: str):
+    with pytest.raises(InputError, match=r"write F1\(\)"):
+        getattr(plots, name)(se.F1)
+    with pytest.raises(InputError, match=r"write F1\(\)"):
+        getattr(plots, name)({"m": se.F1, "n": se.F1()})
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_picture_without_examples_says_so(name: str):
+    source = {"plot_slices": {"m": empty()}, "plot_compare": {"m": empty(), "n": empty()}}.get(name, empty())
+    ax = getattr(plots, name)(source)
+    assert [text.get_text() for text in ax.texts if text.get_text() not in ("", "change")] == ["no values"]
+    assert not ax.patches
+
+
+def names(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_labels_and_runs_whose_names_look_alike_have_a_curve_each():
+    ev = se.Evaluator(keep=["curves"], threshold=0.5)
+    ev.update({1}, {1: 0.9, "1": 0.2})
+    ev.update({"1"}, {1: 0.3, "1": 0.4})
+    runs: dict[object, se.Evaluator] = {"m": ev}
+    assert names(plots.plot_roc_curve(runs, labels=[1, "1"])) == ["1 m", "'1' m"]
+    assert names(plots.plot_roc_curve(ev, labels=["1", 1])) == ["'1'", "1"]
+    assert names(plots.plot_precision_recall_curve({1: ev, "1": ev})) == ["1", "'1'"]
+    assert names(plots.plot_roc_curve({"b c": ev, "c": ev}, labels=[1])) == ["1 b c", "1 c"]
+    ax = plots.plot_compare({1: ev, "1": ev})
+    assert names(ax) == ["1", "'1'"]
+    assert len(plots.plot_roc_curve(runs, labels=[1, "1"]).lines) == 3
