@@ -152,9 +152,12 @@ class Accumulator(Details, Mergeable):
         return (self,)
 
     def _renew(self) -> None:
+        """Rebuild without the labels that no example mentions."""
         labels = self._core.labels
         if len(labels) > labels.fixed:
-            self._replace(Core.fresh(self._config, labels))
+            fresh = Core.fresh(self._config, labels)
+            fresh.states.merge(self._core.states)
+            self._replace(fresh)
 
     def _look(self) -> None:
         look(self._guard, self._core.table.examples, lambda: self._core)
@@ -329,9 +332,7 @@ class Accumulator(Details, Mergeable):
         states = self._core.states
         states.compact()
         if len(states.labels) > 64 and states.mostly_unused():  # to register a few anew takes longer than to keep them
-            fresh = Core.fresh(self._config, states.labels)
-            fresh.states.merge(states)
-            self._replace(fresh)
+            self._renew()
         # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
         self._until_compaction = 64 + len(self._core.labels)
 

@@ -134,14 +134,18 @@ def is_gone(holder: Any) -> bool:
 def forget_gone(holder: Any) -> None:
     """Let an object without examples remember nothing of those it had, since equal objects accept the same input.
 
-    Labels that are left from them, or from calls that failed, lose their columns: the fast path would count them
-    without a look at what else is counted.
+    Labels that are left from them lose their columns, and so do strings that only calls that failed have mentioned:
+    the fast path would count them without a look at what else is counted.
     """
-    if holder._guard.notes is not None and is_gone(holder):
-        with holder._guard:
+    guard = holder._guard
+    if guard.notes is not None and (guard.notes.unsure or is_gone(holder)):
+        with guard:
             if is_gone(holder):
-                holder._guard.notes.forget_forms()
-                holder._renew()
+                guard.notes.forget_forms()
+            elif not guard.notes.unsure:
+                return
+            guard.notes.unsure = False
+            holder._renew()
 
 
 def held(*holders: object) -> commit.Guards:

@@ -144,9 +144,11 @@ class Reader:
 
     def _check_strings(self, record: Record, labels: Sequence[object]) -> None:
         """Raise if labels are strings where columns without names were counted, before the first of them is new."""
-        if record.width is not None and self.config.labels is None and str in set(map(type, labels)):
-            unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
-            raise InputError(f"{unnamed}; construct with labels=[...]")
+        if self.config.labels is None and str in set(map(type, labels)):
+            if record.width is not None:
+                unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
+                raise InputError(f"{unnamed}; construct with labels=[...]")
+            record.unsure = not record.strings
 
     def check_label_types(self) -> None:
         """Raise as `confirm` does, and warn of rows that are narrower than others."""
@@ -173,7 +175,7 @@ class Reader:
             record = self.record
             self._check_forms(record)
             if self.has_strings:
-                record.strings = True
+                record.strings, record.unsure = True, False
             else:
                 record.width = max(record.width or 0, *self._unnamed.values(), 0)
 

@@ -35,8 +35,8 @@ def sparse_matrices(example: Any) -> Callable[[Any], None]:
 class BySlice(se.Sliced):
     """Slices whose examples take turns, so that each is the first of its slice."""
 
-    def update(self, y_true: Any, y_pred: Any, **_: Any) -> None:
-        super().update(y_true, y_pred, where={"n": self.total().examples})
+    def update(self, y_true: Any, y_pred: Any, **keywords: Any) -> None:
+        super().update(y_true, y_pred, where={"n": self.total().examples}, **keywords)
 
     def update_many(self, y_true: Any, y_pred: Any, **_: Any) -> None:
         first, examples = self.total().examples, getattr(y_true, "shape", [2])[0]
@@ -184,10 +184,54 @@ def test_labels_of_examples_that_are_gone_are_not_counted_beside_columns_without
     assert counting.to_bytes() == before
 
 
-def test_labels_of_a_first_call_that_failed_are_not_counted_beside_columns_without_names():
+FAILING: dict[str, Callable[[Any], None]] = {
+    "label": lambda ev: ev.update({"a"}, {2.5}),
+    "value": lambda ev: ev.update({"a": True}, {"a": "x"}),
+    "mask": lambda ev: ev.update({"a": True}, {"a": False}, mask={2.5}),
+    "batch": lambda ev: ev.update_many([{"a"}], [{2.5}]),
+}
+
+
+class AtOnce(se.TimeRolling):
+    """A window of which all examples come at the same time."""
+
+    def update(self, y_true: Any, y_pred: Any, **keywords: Any) -> None:
+        super().update(y_true, y_pred, t=0.0, **keywords)
+
+    def update_many(self, y_true: Any, y_pred: Any, **_: Any) -> None:
+        super().update_many(y_true, y_pred, times=[0.0] * len(y_true))
+
+
+@pytest.mark.parametrize("fail", FAILING.values(), ids=list(FAILING))
+@pytest.mark.parametrize("counted", [None, {0: True}])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *HOLDERS.values(),
+        lambda: AtOnce(se.Evaluator(), period=9.0),
+        lambda: se.Evaluator(threshold=0.5),
+        lambda: se.Evaluator(["roc_auc_macro"]),
+    ],
+)
+def test_labels_of_a_call_that_failed_are_not_counted_beside_columns_without_names(make: Any, counted: Any, fail: Any):
+    holder = make()
+    value = 0.7 if getattr(holder, "reads_scores", False) else 1.0
+    if counted is not None:
+        holder.update(counted, dict.fromkeys(counted, value))
+    with pytest.raises(se.InputError):
+        fail(holder)
+    holder.update(ROW, ROW * value)
+    before = holder.to_bytes()
+    for keywords in ({}, {"weight": 2.0}):
+        with pytest.raises(se.InputError, match="columns without names were counted before"):
+            holder.update({"a": True}, {"a": value}, **keywords)
+    assert holder.to_bytes() == before
+
+
+def test_labels_of_a_prediction_that_was_tried_are_not_counted_beside_columns_without_names():
     ev = se.Evaluator()
-    with pytest.raises(se.LabelError):
-        ev.update({"a"}, {2.5})
+    ev.update({1}, {1})
+    se.Pending(ev).predict("id", {"a"})
     ev.update(ROW, ROW)
     with pytest.raises(se.InputError, match="columns without names were counted before"):
         ev.update({"a"}, {"a"})

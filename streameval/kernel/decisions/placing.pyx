@@ -199,6 +199,8 @@ cdef class Placing:
         cdef double[::1] to = scores
         cdef int64_t[::1] cell = block
         while PyDict_Next(y_pred, &at, &key, &value):
+            if position == ranked:  # a finaliser has added labels since
+                return None
             if PyFloat_CheckExact(<object>value):
                 score = PyFloat_AS_DOUBLE(<object>value)
             elif PyLong_CheckExact(<object>value) and not self.scored and -EXACT <= <object>value <= EXACT:
@@ -213,6 +215,8 @@ cdef class Placing:
             to[position], cell[4 + position] = score, column
             note(self, column, 2 * (self.scored and score >= self.bound), &count)
             position += 1
+        if position < ranked:
+            return None
         slots = outcomes_of(self, count, fixed, totals)
         count = 4 + ranked
         for position in range(slots):
