@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.settings import in_options
+from streameval.cli.settings import WARNINGS, in_options
 from streameval.errors import DataWarning, StreamevalError
 
 __all__ = ["main"]
@@ -52,6 +52,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warned
+            WARNINGS.set([])
             warnings.simplefilter("always", DataWarning)
             run: Any = partial(app, args=words or ["--help"], prog_name="streameval", standalone_mode=False)
             code = copy_context().run(run)  # settings hold for this run
@@ -89,4 +90,7 @@ def _failed(text: str) -> int:
 
 
 def _warned(message: Warning | str, *_: object, **__: object) -> None:
-    sys.stderr.write(f"warning: {' '.join(in_options(str(message)).split())}\n")
+    text = " ".join(in_options(str(message)).split())
+    if isinstance(message, DataWarning):
+        WARNINGS.get().append(text)
+    sys.stderr.write(f"warning: {text}\n")

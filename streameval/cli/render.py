@@ -19,7 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
-from streameval.cli.settings import COLOR, DIGITS, Color, note
+from streameval.cli.settings import COLOR, DIGITS, WARNINGS, Color, in_options, note
 from streameval.report.model import (
     PER_LABEL,
     Column,
@@ -366,7 +366,8 @@ def _content(document: Document) -> dict[str, object]:
     ]
     content["windows"] = [{"scope": part.scope, **numbers_of(part)} for part in rest if part.where is None]
     content["slices"] = [{**_where(part.where), **numbers_of(part)} for part in rest if part.where is not None]
-    return content | {"warnings": [*document.warnings]}
+    of_states = [" ".join(in_options(text).split()) for text in document.warnings]
+    return content | {"warnings": [*dict.fromkeys([*WARNINGS.get(), *of_states])]}
 
 
 def _where(where: Mapping[str, object]) -> dict[str, object]:

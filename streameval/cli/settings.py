@@ -12,6 +12,8 @@ Color = StrEnum("Color", ["auto", "always", "never"])
 QUIET = ContextVar("QUIET", default=False)
 COLOR = ContextVar("COLOR", default=Color.auto)
 DIGITS = ContextVar("DIGITS", default=4)
+WARNINGS: ContextVar[list[str]] = ContextVar("WARNINGS")
+"""What was warned of, in the words of the command."""
 
 
 def note(text: str) -> None:
@@ -36,6 +38,7 @@ _PHRASES = {
     r"(\S+) requires the '(curves|rankings)' state; construct with keep=\S+": (
         r"\1 requires scores, which the state does not hold; save one with --scores and --metrics \1"
     ),
+    r', or construct with nan="missing"': ", or skip the row with --skip-bad",
     r"is missing \(None\)": "is null",
     r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip the row with --skip-bad",
     "are y_true and y_pred swapped": "are --actual and --predicted swapped",

@@ -300,17 +300,27 @@ def _score(text: str) -> float:
 
 
 def check_cells(table: Any, columns: Columns, sep: str | None) -> None:
-    """Warn of cells with labels that are probably misread; ``sep`` is what is between labels if nobody chose it."""
+    """Warn of cells with labels that are probably misread, or refuse them.
+
+    ``sep`` is what is between labels if nobody chose it.
+    """
     chosen, sep = columns.sep is not None, columns.sep or sep
-    labels = [name for name, role in columns.roles if role in ("actual", "predicted", "mask")]
-    for name in labels if sep is not None else ():
+    names = dict.fromkeys(name for name, role in columns.roles if role in ("actual", "predicted", "mask"))
+    wide = columns.labels_in(table.column_names)
+    for name in names if sep is not None else ():
         if name in table.column_names and is_string(table.column(name).type):
-            _check_column(table.column(name), str(sep), name, chosen=chosen)
+            _check_column(table.column(name), str(sep), name, wide, chosen=chosen)
 
 
-def _check_column(column: Any, sep: str, name: str, *, chosen: bool) -> None:
+def _check_column(column: Any, sep: str, name: str, wide: set[str], *, chosen: bool) -> None:
     # A space is taken for a separator only if nobody chose another.
     cells = [cell for cell in pc.unique(column).to_pylist()[:_LOOKED_AT] if cell and not is_written(cell.strip())]
+    if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
+        like = next((f" such as {name.removesuffix(label) + '*'!r}" for label in wide if name.endswith(label)), "")
+        raise InputError(
+            f"column {name!r} holds only 0 and 1, but the labels have columns of their own: name these on both sides, "
+            f"as by a pattern{like}"
+        )
     missing = sorted(_MISSING.intersection(part.strip() for cell in cells for part in cell.split(sep)))
     if missing:
         warn(f"column {name!r} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")

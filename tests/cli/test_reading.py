@@ -338,11 +338,31 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
      "--predicted swapped?\n"),
     ("1,0,1,0", "-a y_* -p p_*", "no column matches 'y_*' (--actual); the columns are ['t_a', 't_b', 'p_a', 'p_b']\n"),
     ("1,0,1,0", "-a t_* -p pr_*", "no column matches 'pr_*' (--predicted); did you mean 'p_b'? The columns are ['t_a"),
+    ("1,0,1,0", "-a t_* -p p_a", "column 'p_a' holds only 0 and 1, but the labels have columns of their own: "
+     "name these on both sides, as by a pattern such as 'p_*'\n"),
+    ("1,0,1,0", "-a t_b -s p_* -t .5", "column 't_b' holds only 0 and 1, but the labels have columns of their own"),
 ])  # fmt: skip
 def test_what_is_wrong_with_columns_of_labels_is_said_in_the_words_of_the_command(run, cells, options, message):
     (Path("w.csv")).write_text(f"t_a,t_b,p_a,p_b\n{cells}\n")
     ran = run("evaluate", "w.csv", *options.split())
     assert (ran.code, message in ran.err) == (2, True), ran.err
+
+
+def test_labels_that_are_called_0_and_1_may_stand_beside_their_columns(run):
+    Path("w.csv").write_text("t_0,t_1,p\n1,0,0\n1,1,0|1\n0,1,1\n")
+    assert "f1_micro,1.0" in run("evaluate", "w.csv", "-a", "t_*", "-p", "p", "-f", "csv").out
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("n.csv", "tags,p\na,a:0.5\na,a:nan\n"), ("n.jsonl", '{"tags": ["a"], "p": {"a": "NaN"}}\n'),
+    ("n.csv", "tags,p\na,a:nan|b:0.5\n"),
+])  # fmt: skip
+def test_scores_that_are_no_numbers_bring_advice_for_the_shell(run, name, text):
+    Path(name).write_text(text)
+    for more in (["-t", "0.5"], ["-m", "ndcg"]):
+        ran = run("evaluate", name, "-a", "tags", "-s", "p", *more)
+        assert (ran.code, "nan=" in ran.err) == (2, False)
+        assert name.endswith("jsonl") or ran.err.endswith("leave the label out, or skip the row with --skip-bad\n")
 
 
 def test_long_tables_and_two_files_have_options(run, tmp_path):

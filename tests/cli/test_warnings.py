@@ -81,6 +81,23 @@ def test_honest_rows_bring_no_line(run, cells: str):
     assert (ran.code, ran.err) == (0, "")
 
 
+def test_results_hold_every_warning_once_in_words_of_options(run):
+    Path("r.csv").write_text("id,by,y,p\n1,u,a;b,a\n2,v,b;c,b\n3,v,a;c,c\n")
+    Path("t.csv").write_text("id,y\n1,a;b\n2,b;c\n3,a;c\n4,b\n")
+    for kinds, *words in (
+        (["--sep", "is read 2 times"], "r.csv", "r.csv", "--by", "by"),
+        (["--sep", "truths without a row"], "r.csv", "--truth", "t.csv", "--join", "id"),
+        (["both name 'y'", "--sep"], "r.csv"),
+    ):
+        predicted = "p" if words[1:] else "y"
+        ran = run("evaluate", words[0], "-a", "y", "-p", predicted, "-f", "json", *words[1:])
+        printed = [line.removeprefix("warning: ") for line in ran.err.splitlines()]
+        assert json.loads(ran.out)["warnings"] == printed, words
+        assert all(any(kind in text for text in printed) for kind in kinds), ran.err
+        assert len(printed) == len({*printed})
+    assert json.loads(run("evaluate", "r.csv", "-a", "y", "-p", "p", "-f", "json", "--sep", ";").out)["warnings"] == []
+
+
 def test_reports_show_what_was_warned_of():
     ev = se.Evaluator(["f1_micro"])
     ev.update_many([{"Cat"}] * 30, [{"cat"}] * 30)
