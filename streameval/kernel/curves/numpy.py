@@ -17,8 +17,9 @@ import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.curves.bins import bins_of, flipped_bins, possible
+from streameval.kernel.scores import examples_of
 from streameval.kernel.table import Counted, SumTable, enter
-from streameval.kernel.types import Flags, FloatArray, IntArray, Ragged, Scored, WordArray
+from streameval.kernel.types import Flags, IntArray, Scored, WordArray
 
 _WORD = 2**64 - 1
 _Part = tuple[int, ...]
@@ -55,48 +56,30 @@ class Bins(SumTable[_Place]):
 
     def prepare_example(self, scored: Scored, sign: int) -> Part | int:
         """Count one example (sign 1) or take it back (sign -1)."""
-        return self._prepared(self._of_lists(scored) if scored[0] is None else self._of_rows(scored), sign)
+        return self._prepared(self._counted(scored), sign)
 
     def count(self, scored: Scored) -> int:
         """Count examples."""
         return self._commit(self.prepare_example(scored, 1))
 
-    def _of_rows(self, rows: Scored) -> Counted[_Place]:
-        columns, fixed, true, scores, ranked, mask = rows
-        self._check(columns)
-        visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
-        scored = visible if ranked is None else visible & (ranked != 0)
-        _, column = np.nonzero(scored)
-        place = np.broadcast_to(columns, true.shape)
-        unscored = visible & ~scored
-        sides = [place[side] for side in (unscored & (true == 0) & (place >= fixed), unscored & (true != 0), ~visible)]
-        wide = scores[scored].astype(np.float64)
-        return self._change(len(true), columns[column], wide, true[scored] != 0, sides)
-
-    def _of_lists(self, lists: Scored) -> Counted[_Place]:
-        _, _, true, scores, ranked, mask = lists  # they mention no label that is neither true nor ranked nor masked
-        examples, width = len(true[0]) - 1, len(self._cell.value.columns)
-        for side in (true, ranked, *([] if mask is None else [mask])):
-            self._check(side[1])
-        trues, cells = _cells(examples, width, true), _cells(examples, width, ranked)
-        masked = np.unique(_cells(examples, width, mask)) if mask is not None else np.zeros(0, np.int64)
-        known = ~np.isin(cells, masked)
-        scored = cells[known]
-        unscored = np.setdiff1d(np.setdiff1d(trues, masked), scored)
-        positive = np.isin(scored, trues)
-        sides = [np.zeros(0, np.int64), unscored % width, masked % width]
-        return self._change(examples, scored % width, scores[known], positive, sides)
-
-    def _change(
-        self, examples: int, columns: IntArray, scores: FloatArray, positive: Flags, unscored: list[IntArray]
-    ) -> Counted[_Place]:
-        """Examples with these scores, and with these columns without a score, by side."""
-        sides = np.repeat(np.eye(3, dtype=np.int64), [len(side) for side in unscored], axis=0)
+    def _counted(self, scored: Scored) -> Counted[_Place]:
+        sides, fixed = np.zeros_like(self._cell.value.columns), scored[1]
+        examples, places, scores = 0, list[tuple[int, bool]](), list[float]()
+        for cells in examples_of(scored, len(sides)):
+            examples += 1
+            for column, cell in cells.items():
+                if cell is None:
+                    sides[column, 2] += 1
+                elif cell[1] is not None:
+                    places.append((column, cell[0]))
+                    scores.append(cell[1])
+                elif cell[0] or column >= fixed:
+                    sides[column, int(cell[0])] += 1
         sums: dict[_Place, _Part] = {}
-        bins, residuals = (part.tolist() for part in bins_of(scores))
-        for place, x in zip(zip(columns.tolist(), bins, positive.tolist(), strict=True), residuals, strict=True):
-            enter(sums, place, (1, x, x * x))
-        return Counted(examples, self._by_column(np.concatenate(unscored), sides), sums)
+        bins, residuals = (part.tolist() for part in bins_of(np.array(scores, np.float64)))
+        for (column, true), bin_, x in zip(places, bins, residuals, strict=True):
+            enter(sums, (column, bin_, int(true)), (1, x, x * x))
+        return Counted(examples, sides, sums)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -181,10 +164,6 @@ def _mentions(counted: Counted[_Place]) -> IntArray:
     for (column, *_), (times, *_) in counted.sums.items():
         mentions[column] += times
     return np.asarray(mentions)
-
-
-def _cells(examples: int, width: int, lists: Ragged) -> IntArray:
-    return np.repeat(np.arange(examples), np.diff(lists[0])) * width + lists[1]
 
 
 def _common(n: int, total: int, squares: int) -> int:

@@ -12,109 +12,59 @@ Where ties are strict, no two labels rank alike: every ``g`` is 1.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
+from streameval.kernel.scores import examples_of
 from streameval.kernel.table import COUNT_MAX, Counted, SumTable, enter
-from streameval.kernel.types import Flags, IntArray, Records, Scored
+from streameval.kernel.types import IntArray, Records, Scored
 
 SUMS = (3, 1, 6)
 """How many sums each of the three tables keeps for a key; see `RankCounts`."""
 
 _Key: TypeAlias = tuple[int, ...]
-_Scores: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-def _rank(
-    sizes: list[IntArray],
-    rows: IntArray,
-    columns: IntArray,
-    true: Flags,
-    ranked: Flags,
-    scores: _Scores,
-    order: IntArray,
-    strict: bool,
-    detailed: bool,
-) -> Records:
-    """Rank labels, in ascending ``rows``, within each of which ``order`` sorts them by score, those without one last.
-
-    ``sizes`` are ``m, l, u, h``. Where ``strict``, labels with the same score rank as they are ordered.
-    """
-    scores, hits = scores[order], np.flatnonzero((true & ranked)[order])
-    starts = np.ones(len(rows), np.bool_)
-    if not strict:
-        starts[1:] = (scores[1:] != scores[:-1]) | (rows[1:] != rows[:-1])
-    bounds = np.append(np.flatnonzero(starts), len(rows))
-    group = np.searchsorted(bounds, hits, "right") - 1
-    first = np.flatnonzero(np.diff(group, prepend=-1))  # of the true labels of each group that has any
-    row, group, t = rows[hits[first]], group[first], np.diff(first, append=len(hits))
-    a, g = bounds[group] - np.searchsorted(rows, row), bounds[group + 1] - bounds[group]
-    best = np.flatnonzero(np.diff(row, prepend=-1))
-    upto = first + t - np.repeat(first[best], np.diff(best, append=len(first)))
-
-    summary = np.zeros((len(sizes[0]), 9), np.int64)
-    summary.T[:4] = sizes
-    np.add.at(summary[:, 4], row, t * (a + g - upto))
-    np.maximum.at(summary[:, 5], row, a + g)
-    summary[summary[:, 2] > 0, 5] = 0
-    summary[:, 6] = summary[:, 4] > 0
-    summary[row[best], 7] = (a + g > t)[best]
-    np.add.at(summary[:, 8], row, t * (a + g == upto))
-
-    labels = np.zeros((0, 4), np.int64)
-    if detailed:
-        ends, trues = np.full((len(rows), 2), (-1, 0)), np.flatnonzero(true)
-        ends[order[hits]] = np.repeat(np.column_stack([a, g]), t, axis=0)
-        labels = np.column_stack([rows[trues], columns[trues], ends[trues]])
-    return Records(summary, np.column_stack([row, a, g, t, upto]), labels)
-
-
-def _rank_rows(scored: Scored, width: int, strict: bool, detailed: bool) -> tuple[Records, IntArray]:
-    """Rank dense rows, and count the examples that mention each of ``width`` columns.
-
-    Where ``strict``, the later of two labels with the same score ranks better.
-    """
-    columns, _, true, scores, ranked, mask = scored
-    mentions = np.zeros(width, np.int64)
-    mentions[columns] = len(true)
-    examples, width = true.shape
-    visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
-    present, truth = visible if ranked is None else visible & (ranked != 0), visible & (true != 0)
-    scores = -scores
-    scores[~present] = np.nan  # sorted to the end
-    order = width - 1 - np.argsort(scores[:, ::-1], kind="stable") if strict else np.argsort(scores)
-    order += width * np.arange(examples)[:, None]
-    rows, columns = np.repeat(np.arange(examples), width), np.tile(columns, examples if detailed else 0)
-    sizes = [side.sum(axis=1) for side in (truth, present, truth & ~present, ~visible)]
-    flat = (truth.ravel(), present.ravel(), scores.ravel(), order.ravel())
-    return _rank(sizes, rows, columns, *flat, strict, detailed), mentions
-
-
-def _rank_lists(lists: Scored, width: int, place: IntArray | None, detailed: bool) -> tuple[Records, IntArray]:
-    """Rank lists of columns, and count the examples that mention each of ``width`` columns.
+def _records(scored: Scored, width: int, place: IntArray | None) -> tuple[Records, IntArray]:
+    """Rank the labels of each example, and count the examples that mention each of ``width`` columns.
 
     Where columns have a ``place``, the larger one of two labels with the same score ranks better.
     """
-    _, _, true, scores, ranked, mask = lists
-    examples = len(true[0]) - 1
-    height = np.arange(width) if place is None else len(place) - 1 - place
-    column, start = np.argsort(height), width * np.arange(examples)
-    none = np.zeros(examples + 1, np.int64), np.zeros(0, np.int64)
-    trues, present, hidden = (
-        np.repeat(start, np.diff(offsets)) + height[columns] for offsets, columns in (true, ranked, mask or none)
-    )
-    mentioned, seen = np.unique(np.concatenate([trues, present, hidden])), np.isin(present, hidden, invert=True)
-    cells = np.setdiff1d(mentioned, hidden, assume_unique=True)
-    values = np.full(len(cells), np.nan)
-    values[np.searchsorted(cells, present[seen])] = -scores[: len(present)][seen]
-    (rows, heights), truth, known = np.divmod(cells, width), np.isin(cells, trues), ~np.isnan(values)
-    sizes = [np.bincount(rows[side], minlength=examples) for side in (truth, known, truth & ~known)]
-    sizes.append(np.bincount(np.unique(hidden) // width, minlength=examples))
-    order = np.lexsort((values, rows))
-    records = _rank(sizes, rows, column[heights], truth, known, values, order, place is not None, detailed)
-    return records, np.bincount(column[mentioned % width], minlength=width)
+    columns, fixed, *_ = scored
+    mentions = np.zeros(width, np.int64)
+    rows, groups, labels = list[list[int]](), list[list[int]](), list[list[int]]()
+    for example, cells in enumerate(examples_of(scored, width)):
+        mentions[[column for column in cells if column >= fixed]] += 1
+        known = {column: cell for column, cell in cells.items() if cell is not None}
+        better = [*reversed(known)]  # the first of two labels with the same score; rows are in the order of places
+        if place is not None and columns is None:
+            better.sort(key=place.__getitem__, reverse=True)
+        score_of = {column: score for column in better if (score := known[column][1]) is not None}
+        ranking = sorted(score_of, key=lambda column: -score_of[column])
+        own, ends, a, upto = list[tuple[int, ...]](), dict[int, tuple[int, int]](), 0, 0
+        for _, tied in groupby(ranking, score_of.get if place is None else None):
+            group = list(tied)
+            g, t = len(group), sum(known[column][0] for column in group)
+            upto += t
+            if t:
+                own.append((a, g, t, upto))
+            ends.update(dict.fromkeys(group, (a, g)))
+            a += g
+        trues = [column for column, (true, _) in known.items() if true]
+        unranked = len(trues) - upto
+        wrong = sum(t * (a + g - upto) for a, g, t, upto in own)
+        last = sum(own[-1][:2]) if own and not unranked else 0
+        missed = bool(own) and own[0][0] + own[0][1] > own[0][2]
+        lead = sum(t for a, g, t, upto in own if a + g == upto)
+        sizes = len(trues), len(ranking), unranked, len(cells) - len(known)
+        rows.append([*sizes, wrong, last, wrong > 0, missed, lead])
+        groups += [[example, *group] for group in own]
+        labels += [[example, column, *ends.get(column, (-1, 0))] for column in trues]
+    parts = ((rows, 9), (groups, 5), (labels, 4))
+    return Records(*(np.array(part, np.int64).reshape(-1, size) for part, size in parts)), mentions
 
 
 class RankCounts(SumTable[_Key]):
@@ -156,24 +106,13 @@ class RankCounts(SumTable[_Key]):
 
         Where columns have a ``place``, no two labels rank alike. Those of rows are in the order of their places.
         """
-        records, added = self._ranked(scored, place, detailed)
-        self._cell.store(self._cell.value.plus(added, 1))
+        records, mentions = _records(scored, len(self._cell.value.columns), place)
+        self._cell.store(self._cell.value.plus(_counted(records, mentions), 1))
         return records if detailed else None
 
     def prepare_example(self, scored: Scored, place: IntArray | None, sign: int) -> Part | int:
         """Count one example (sign 1), or take it back (sign -1)."""
-        return self._prepared(self._ranked(scored, place, False)[1], sign)
-
-    def _ranked(self, scored: Scored, place: IntArray | None, detailed: bool) -> tuple[Records, Counted[_Key]]:
-        columns, fixed, *_ = scored
-        width = len(self._cell.value.columns)
-        if columns is None:
-            records, mentions = _rank_lists(scored, width, place, detailed)
-        else:
-            self._check(columns)
-            records, mentions = _rank_rows(scored, width, place is not None, detailed)
-        mentions[:fixed] = 0
-        return records, _counted(records, mentions)
+        return self._prepared(_counted(*_records(scored, len(self._cell.value.columns), place)), sign)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
