@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from streameval.kernel.types import IntArray
@@ -63,11 +61,11 @@ def can_be(examples: int, fixed: int, cells: IntArray, keys: IntArray, times: In
     Of the labels, ``fixed`` come first that every example mentions. ``cells`` has shape (labels, 5) and says how often
     each label has each outcome; ``keys`` are row keys, shape (distinct, 4), which ``times`` examples have.
     """
-    base = int(keys.max(initial=0)) + 1
-    ranks = keys @ np.array([base**3, base**2, base, 1], np.int64 if base**4 < 2**63 else object)
-    if not (times.all() and (ranks[1:] > ranks[:-1]).all()):  # first: what follows may take much memory for each key
+    steps = np.diff(keys, axis=0, prepend=-1)
+    rises = steps[np.arange(len(keys)), (steps != 0).argmax(axis=1)] > 0
+    if not (times.all() and rises.all()):  # first: what follows takes much memory for each key
         return False
-    cells, keys, times = _addable(cells, keys, times)
+    cells, keys, times = (array.astype(object) for array in (cells, keys, times))  # what is added up could pass 64 bits
     true, pred, both, masked = keys.T
     mentions = cells.sum(axis=1)
     _, fn, fp, tp, sum_masked = cells.sum(axis=0).tolist()
@@ -79,11 +77,3 @@ def can_be(examples: int, fixed: int, cells: IntArray, keys: IntArray, times: In
         and not cells[:fixed, 0].any()
         and (times @ keys).tolist() == [tp + fn, tp + fp, tp, sum_masked]
     )
-
-
-def _addable(cells: IntArray, keys: IntArray, times: IntArray) -> tuple[Any, Any, Any]:
-    """The same arrays, or of Python integers where what is added up of them could pass 64 bits."""
-    cell, key, time = (int(array.max(initial=0)) for array in (cells, keys, times))
-    if 5 * max(cell, (key + 1) * (time + 1)) * max(len(cells), len(keys)) < 2**63:
-        return cells, keys, times
-    return cells.astype(object), keys.astype(object), times.astype(object)

@@ -1,6 +1,6 @@
 """The examples in a window, oldest first, in numpy: what the compiled twin does, and the fallback.
 
-Each example is an object, and a change appends to a list.
+Each example is an object, and a change makes another list.
 """
 
 from __future__ import annotations
@@ -35,37 +35,14 @@ class _Example(NamedTuple):
 
 
 class _Value(NamedTuple):
-    """A list of which the entries from ``start`` to ``stop`` are on the tape; a change may write behind them.
-
-    ``weighted`` of them weigh other than 1, and ``kind`` is what scores are.
-    """
+    """The examples on the tape, and what scores are. Nothing in it is ever changed."""
 
     examples: list[_Example]
-    start: int
-    stop: int
-    weighted: int
     kind: Any
-
-    def part(self, start: int, stop: int) -> list[_Example]:
-        """Some of the examples."""
-        return self.examples[self.start + start : min(self.start + stop, self.stop)]
 
     def plus(self, new: list[_Example], kind: Any) -> _Value:
         """With more examples."""
-        examples, start, stop, weighted, old = self
-        if start > stop - start:
-            examples, start, stop = examples[start:stop], 0, stop - start
-        examples[stop:] = new
-        return _Value(examples, start, len(examples), weighted + _weighted(new), old if kind is np.float32 else kind)
-
-    def dropped(self, examples: int) -> _Value:
-        """Without the oldest examples."""
-        gone = self.part(0, examples)
-        return self._replace(start=self.start + len(gone), weighted=self.weighted - _weighted(gone))
-
-
-def _weighted(examples: list[_Example]) -> int:
-    return sum([one.weight != 1.0 for one in examples])
+        return _Value(self.examples + new, self.kind if kind is np.float32 else kind)
 
 
 def _flat(lists: Iterable[Any], kind: Any) -> tuple[Int32Array, Any]:
@@ -85,28 +62,27 @@ class Tape:
 
     def __init__(self, root: Root, timed: bool) -> None:
         self.timed, self.earliest = timed, -(2**63)
-        self._cell = root.cell(_Value([], 0, 0, 0, np.float32))
+        self._cell = root.cell(_Value([], np.float32))
 
     @property
-    def _value(self) -> _Value:
-        value: _Value = self._cell.value
-        return value
+    def _examples(self) -> list[_Example]:
+        return self._cell.value.examples  # type: ignore[no-any-return]
 
     @property
     def examples(self) -> int:
         """How many examples are on the tape."""
-        return self._value.stop - self._value.start
+        return len(self._examples)
 
     @property
     def weighted(self) -> int:
         """How many of them weigh other than 1."""
-        return self._value.weighted
+        return sum([one.weight != 1.0 for one in self._examples])
 
     @property
     def latest(self) -> int | None:
         """The stamp of the newest example."""
-        value = self._value
-        return value.examples[value.stop - 1].stamp if self.timed and value.stop > value.start else None
+        examples = self._examples
+        return examples[-1].stamp if self.timed and examples else None
 
     def slide(self, *_: object) -> int:
         """Count one example of a common form and append it, then take back what is overdue.
@@ -165,43 +141,41 @@ class Tape:
         """
         if self.timed != other.timed:
             raise ValueError("only one of the tapes is timed")
-        kind, new = other._value.kind, [one.moved(columns) for one in other._value.part(start, other.examples)]
+        kind, new = other._cell.value.kind, [one.moved(columns) for one in other._examples[start:]]
 
         def merged(value: _Value) -> _Value:
             longer = value.plus(new, kind)
-            examples = sorted(longer.part(0, longer.stop), key=attrgetter("stamp"))
-            return longer._replace(examples=examples, start=0, stop=len(examples))
+            return longer._replace(examples=sorted(longer.examples, key=attrgetter("stamp")))
 
         return self._cell.prepare(merged)
 
     def overdue(self, size: int, limit: int) -> int:
         """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""
-        examples, start, stop, *_ = self._value
-        late = bisect_right(examples, limit, start, stop, key=lambda one: one.stamp) - start if self.timed else 0
-        return max(0, late, stop - start - size)
+        late = bisect_right(self._examples, limit, key=attrgetter("stamp")) if self.timed else 0
+        return max(0, late, self.examples - size)
 
     def prepare_drop(self, examples: int) -> Part:
         """Prepare to take the oldest examples off the tape."""
-        return self._cell.prepare(lambda value: value.dropped(examples))
+        return self._cell.prepare(lambda value: value._replace(examples=value.examples[examples:]))
 
     def contents(self, start: int, stop: int) -> TapeContents:
         """Copies of what `prepare_append` took, of some of the examples; no weights if all on the tape are 1."""
-        part = self._value.part(start, stop)
+        part = self._examples[start:stop]
         lengths, slots = _flat((one.slots for one in part), np.int32)
         weights = np.array([one.weight for one in part], np.float64) if self.weighted else None
         return lengths, slots, weights, np.array([one.stamp for one in part], np.int64) if self.timed else None
 
     def copy(self, root: Root) -> Self:
         """An independent copy."""
-        twin, value = type(self)(root, self.timed), self._value
+        twin = type(self)(root, self.timed)
         twin.earliest = self.earliest
-        twin._cell.store(value._replace(examples=value.part(0, self.examples), start=0, stop=self.examples))
+        twin._cell.store(self._cell.value)
         return twin
 
     def oldest(self, examples: int) -> list[tuple[IntArray, RowKey, float]]:
         """The slots, the row key and the weight of each of the oldest examples."""
         result: list[tuple[IntArray, RowKey, float]] = []
-        for one in self._value.part(0, examples):
+        for one in self._examples[:examples]:
             slots = one.slots.astype(np.int64)
             _, fn, fp, tp, masked = np.bincount(slots % 5, minlength=5).tolist()
             result.append((slots, (tp + fn, tp + fp, tp, masked), one.weight))
@@ -209,6 +183,6 @@ class Tape:
 
     def scores_of(self, start: int, stop: int) -> tuple[Int32Array, Int32Array, ScoreArray]:
         """Copies of the scores of some of the examples: how many each has, their columns, and they."""
-        part = self._value.part(start, stop)
+        part = self._examples[start:stop]
         many, columns = _flat((one.columns for one in part), np.int32)
-        return many, columns, _flat((one.scores for one in part), self._value.kind)[1]
+        return many, columns, _flat((one.scores for one in part), self._cell.value.kind)[1]
