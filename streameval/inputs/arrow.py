@@ -18,17 +18,6 @@ from streameval.schema.text import type_text
 
 _CORNERS = (7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0)
 """To turn rows into columns, the bits of these corners of each square are exchanged with those so many places above."""
-_VIEW = 40
-"""To get one view from Arrow takes as long as to have it encode so many."""
-
-
-def arrow_of_polars(frame: Any) -> Any:
-    """A data frame or column of polars, or of what is like it, as Arrow; strings of polars as the views they are."""
-    if not type(frame).__module__.startswith("polars."):
-        return frame.to_arrow()
-    import polars as pl
-
-    return frame.to_arrow(compat_level=pl.CompatLevel.newest())
 
 
 def table_of_structs(array: Any) -> Any:
@@ -182,24 +171,24 @@ def encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
     `InputError` if strings are damaged; `NotImplementedError` if Arrow does not encode this type.
     """
     kind = str(values.type)
-    if kind not in ("string", "large_string", "string_view") or values.null_count:
+    if kind == "string_view":
+        try:
+            values.validate(full=True)
+        except (IndexError, ValueError) as error:
+            raise InputError(f"{name} is damaged: {error}") from None
+    if kind not in ("string", "large_string") or values.null_count:
         return _dictionary_codes(values, name)
-    viewed = kind == "string_view"
-    arrays: Any = _views(values, name) if viewed else _strings(values, name)
-    if BACKEND == "numpy":  # whose twins take longer than Arrow
-        if not (strings.are_views if viewed else strings.are_strings)(*arrays):
+    arrays = _strings(values, name)
+    if BACKEND == "numpy":  # whose twin takes longer than Arrow
+        if not strings.are_strings(*arrays):
             raise _damaged(name)
         return _dictionary_codes(values, name)
-    coded = (strings.view_codes if viewed else strings.string_codes)(*arrays)
+    coded = strings.string_codes(*arrays)
     if coded is None:
         raise _damaged(name)
     codes, firsts = coded
     with _decoding(name):
-        if not viewed:
-            return codes, values.take(firsts).to_pylist()
-        if _VIEW * len(firsts) <= len(values):  # Arrow can take none of these, and to get many one by one takes long
-            return codes, [values[first].as_py() for first in firsts.tolist()]
-    return codes, _dictionary_codes(values, name)[1]
+        return codes, values.take(firsts).to_pylist()
 
 
 def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:
@@ -212,16 +201,6 @@ def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:
         return np.zeros(1, kind), np.zeros(0, np.uint8)  # no strings need no offsets
     offsets = np.frombuffer(bounds, kind, len(values) + 1, values.offset * size)
     return offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-
-
-def _views(values: Any, name: str) -> tuple[UInt8Array, list[UInt8Array]]:
-    _, views, *data = values.buffers()
-    if not len(values):
-        return np.zeros(0, np.uint8), []
-    if views is None or views.size < 16 * (values.offset + len(values)):
-        raise _damaged(name)
-    data_arrays = [np.frombuffer(part, np.uint8) if part.size else np.zeros(0, np.uint8) for part in data]
-    return np.frombuffer(views, np.uint8, 16 * len(values), 16 * values.offset), data_arrays
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from streameval.errors import InputError, LabelError, public
-from streameval.inputs.arrow import arrow_of_polars, bits_of_columns, lists_of_arrow, rows_of_arrow, table_of_structs
+from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow, table_of_structs
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of
@@ -339,7 +339,7 @@ def _polars(series: Any, argument: Argument) -> Source:
     if str(getattr(series, "dtype", "")) == "Object":  # of which Arrow knows addresses
         return examples_of(series.to_list(), argument)
     with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
-        return _arrow(arrow_of_polars(series), argument)
+        return _arrow(series.to_arrow(), argument)
     return examples_of(series.to_list(), argument)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.arrow import arrow_of_polars, codes_of_arrow
+from streameval.inputs.arrow import codes_of_arrow
 from streameval.inputs.columns import EXAMPLES
 from streameval.inputs.forms import form_of
 from streameval.kernel import backend
@@ -33,7 +33,7 @@ def coded(column: object, name: str) -> Coded:
         raise InputError(f"{argument} must hold one value for each example, not {quoted(column)}")
     if form == "polars":
         try:
-            values, form = arrow_of_polars(column), "arrow"
+            values, form = values.to_arrow(), "arrow"
         except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
             values, form = values.to_list(), "list"
     if form == "arrow":

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import DependencyError, InputError, LabelError, warn
-from streameval.inputs.arrow import arrow_of_polars
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
@@ -76,7 +75,7 @@ def _table_of(batch: Any, columns: Columns) -> Any:
         raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {quoted(batch)}")
     names = columns.check_names(frame.columns)
     if not hasattr(frame, "iloc"):  # polars
-        return arrow_of_polars(frame.select(names))
+        return frame.select(names).to_arrow()
     try:
         return _table_of_pandas(frame[names], columns)
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:

@@ -155,7 +155,7 @@ def _checked(block: Block, columns: Columns) -> Block:
     """The same block, if all of its rows can be read, as a table of Arrow or a list of mappings."""
     if not isinstance(block.rows, list):
         table = table_of(block.rows, columns)
-        views = "string_view" in str(table.schema)  # of polars, from which Arrow takes no rows
+        views = "string_view" in str(table.schema)  # from which Arrow takes no rows
         return replace(block, rows=table.to_pylist() if views else table)
     for number, row in enumerate(block.rows):
         if not isinstance(row, Mapping):

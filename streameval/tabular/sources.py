@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, warn
-from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table
 from streameval.tabular.columns import Columns
@@ -157,12 +156,12 @@ def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 def _polars(frame: Any, columns: Columns, size: int) -> Source:
     chosen = frame.select(columns.check_names(frame.collect_schema().names()))
-    schema = arrow_of_polars(chosen.head(0).collect()).schema
+    schema = chosen.head(0).collect().to_arrow().schema
     if not hasattr(chosen, "collect_batches"):
-        table = arrow_of_polars(chosen.collect(engine="streaming"))
+        table = chosen.collect(engine="streaming").to_arrow()
         return Source(_blocks(table.to_batches(max_chunksize=size)), schema)
     parts = chosen.collect_batches(chunk_size=size, maintain_order=False)
-    return Source(_blocks(map(arrow_of_polars, parts)), schema)
+    return Source(_blocks(part.to_arrow() for part in parts), schema)
 
 
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:

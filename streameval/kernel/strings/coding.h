@@ -9,45 +9,14 @@
 #define SC_MEMORY -1
 #define SC_DAMAGED -2
 
-/* Strings between offsets of four or eight bytes, or as views: of 16 bytes each, of which the first four say how long the
-   string is. Up to SC_WITHIN bytes follow at once; of a longer string its first four, the number of its buffer, and where
-   it stands there. */
-enum { SC_NARROW, SC_WIDE, SC_VIEWS };
-#define SC_VIEW 16
-#define SC_WITHIN 12
-
+/* Strings between offsets of four or, if `wide`, of eight bytes. */
 typedef struct {
-    int kind;
+    int wide;
     int64_t count;
     const void *offsets;
-    const uint8_t *data; /* between the offsets, or all views */
-    int64_t size;        /* of data, in bytes */
-    const uint8_t *const *buffers;
-    const int64_t *sizes; /* of buffers */
-    int64_t held;         /* how many buffers there are */
+    const uint8_t *data;
+    int64_t size; /* of data, in bytes */
 } sc_strings;
-
-/* Where a string begins, and how many bytes can be read from there; NULL if it is not all there. */
-SE_INLINE const uint8_t *sc_string(const sc_strings *in, int kind, int64_t i, int64_t *length, int64_t *readable) {
-    if (kind != SC_VIEWS) {
-        const int64_t start = se_at(in->offsets, kind, i), end = se_at(in->offsets, kind, i + 1);
-        *length = end - start;
-        *readable = in->size - start;
-        return SE_RARELY((uint64_t)start > (uint64_t)end || (uint64_t)end > (uint64_t)in->size) ? NULL : in->data + start;
-    }
-    const uint8_t *view = in->data + i * SC_VIEW;
-    int32_t size, place[2];
-    memcpy(&size, view, sizeof size);
-    *length = size;
-    if (size <= SC_WITHIN) {
-        *readable = in->size - i * SC_VIEW - 4;
-        return SE_RARELY(size < 0) ? NULL : view + 4;
-    }
-    memcpy(place, view + 8, sizeof place);
-    if (place[0] < 0 || place[0] >= in->held || place[1] < 0 || place[1] + *length > in->sizes[place[0]]) return NULL;
-    *readable = in->sizes[place[0]] - place[1];
-    return in->buffers[place[0]] + place[1];
-}
 
 /* A key of two words ends with the length of a string of up to SC_SHORT bytes, which stand before it, so that comparing it
    needs no second look at the data. A longer one has its hash and length, and 254 in the end. */
@@ -107,14 +76,14 @@ SE_INLINE int64_t *sc_number(const uint8_t *string, int64_t length, int64_t read
 #define SC_SPARSE 32
 
 /* The table is a copy until the end, of which the compiler knows that no other pointer leads there. */
-SE_INLINE int sc_codes_of(const sc_strings *in, int kind, se_sums *table, int32_t *codes) {
+SE_INLINE int sc_codes_of(const sc_strings *in, int wide, se_sums *table, int32_t *codes) {
     se_sums copy = *table;
     copy.sums = 2;
     for (int64_t i = 0; i < in->count; i++) {
-        int64_t length, readable;
-        const uint8_t *string = sc_string(in, kind, i, &length, &readable);
-        if (SE_RARELY(!string)) return SC_DAMAGED;
-        int64_t *number = sc_number(string, length, readable, &copy);
+        const int64_t start = se_at(in->offsets, wide, i), end = se_at(in->offsets, wide, i + 1);
+        if (SE_RARELY((uint64_t)start > (uint64_t)end || (uint64_t)end > (uint64_t)in->size)) return SC_DAMAGED;
+        const uint8_t *string = in->data + start;
+        int64_t *number = sc_number(string, end - start, in->size - start, &copy);
         if (SE_RARELY(!number[0])) {
             const size_t used = copy.used, room = used <= SC_FEW ? SC_SPARSE / 2 * used : used;
             if (used > INT32_MAX) return SC_MEMORY;
@@ -134,9 +103,7 @@ SE_INLINE int sc_codes_of(const sc_strings *in, int kind, se_sums *table, int32_
 }
 
 static int sc_codes(const sc_strings *in, se_sums *table, int32_t *codes) {
-    if (in->kind == SC_VIEWS) return sc_codes_of(in, SC_VIEWS, table, codes);
-    if (in->kind == SC_WIDE) return sc_codes_of(in, SC_WIDE, table, codes);
-    return sc_codes_of(in, SC_NARROW, table, codes);
+    return in->wide ? sc_codes_of(in, 1, table, codes) : sc_codes_of(in, 0, table, codes);
 }
 
 #endif

@@ -13,7 +13,7 @@ cimport numpy as cnp
 import numpy as np
 
 from streameval.kernel.strings import numpy as twin
-from streameval.kernel.strings.numpy import are_strings, are_views  # which need no loops of their own
+from streameval.kernel.strings.numpy import are_strings  # which needs no loops of its own
 
 cnp.import_array()
 
@@ -22,16 +22,12 @@ cdef extern from "Python.h":
 
 cdef extern from "strings/coding.h" nogil:
     int SC_MEMORY
-    int SC_VIEWS
     ctypedef struct sc_strings:
-        int kind
+        int wide
         int64_t count
         const void* offsets
         const uint8_t* data
         int64_t size
-        const uint8_t** buffers
-        const int64_t* sizes
-        int64_t held
     int sc_codes(const sc_strings*, se_sums*, int32_t*)
 
 set_seed()
@@ -40,43 +36,24 @@ set_seed()
 def string_codes(offsets, data):
     cdef const uint8_t[::1] held = data
     cdef sc_strings strings
-    if len(offsets) < 2:
-        return twin.string_codes(offsets, data)
-    strings.kind, strings.count = offsets.dtype == np.int64, len(offsets) - 1
-    strings.offsets = start_of(offsets, strings.kind)
-    strings.data, strings.size = &held[0] if held.shape[0] else <const uint8_t*>b"", held.shape[0]
-    return codes_of(&strings)
-
-
-def view_codes(views, list buffers):
-    cdef const uint8_t[::1] view = views, held
-    cdef int64_t[::1] size = np.zeros(len(buffers) + 1, np.int64)
-    cdef size_t[::1] start = np.zeros(len(buffers) + 1, np.uintp)
-    cdef Py_ssize_t place
-    cdef sc_strings strings
-    if view.shape[0] < 16:
-        return twin.view_codes(views, buffers)
-    for place in range(len(buffers)):
-        held = buffers[place]
-        size[place], start[place] = held.shape[0], <size_t>&held[0] if held.shape[0] else 0
-    strings.kind, strings.count, strings.data, strings.size = SC_VIEWS, view.shape[0] // 16, &view[0], view.shape[0]
-    strings.buffers, strings.sizes, strings.held = <const uint8_t**>&start[0], &size[0], len(buffers)
-    return codes_of(&strings)
-
-
-cdef codes_of(const sc_strings* strings):
     cdef se_sums table
     cdef int64_t at = 0
     cdef int32_t number
     cdef int done
-    codes = np.empty(strings.count, np.int32)
-    cdef int32_t[::1] code = codes
+    cdef int32_t[::1] code
     cdef int64_t[::1] first
+    if len(offsets) < 2:
+        return twin.string_codes(offsets, data)
+    strings.wide, strings.count = offsets.dtype == np.int64, len(offsets) - 1
+    strings.offsets = start_of(offsets, strings.wide)
+    strings.data, strings.size = &held[0] if held.shape[0] else <const uint8_t*>b"", held.shape[0]
+    codes = np.empty(strings.count, np.int32)
+    code = codes
     if not se_sums_init(&table, 1024, 2):
         raise MemoryError
     try:
         with nogil:
-            done = sc_codes(strings, &table, &code[0])
+            done = sc_codes(&strings, &table, &code[0])
     finally:
         free(table.places)
     if done:

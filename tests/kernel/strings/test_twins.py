@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval import kernel
 from streameval.errors import InputError
-from streameval.inputs.arrow import _views, encoded
+from streameval.inputs.arrow import encoded
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.lists import numpy as _lists_numpy
@@ -44,8 +44,6 @@ ALL_TYPES = [*TYPES, pa.string_view()]
 
 
 def coded(twin: Any, array: pa.Array) -> Any:
-    if array.type == pa.string_view():
-        return twin.view_codes(*_views(array, "y_true"))
     kind = np.int32 if array.type == pa.string() else np.int64
     _, bounds, data = array.buffers()
     offsets = np.frombuffer(bounds, kind, len(array) + 1, array.offset * np.dtype(kind).itemsize)
@@ -57,7 +55,7 @@ def coded(twin: Any, array: pa.Array) -> Any:
 def agree(array: pa.Array) -> None:
     """Fail unless every twin gives the codes that Arrow gives."""
     wanted = array.dictionary_encode()
-    for twin in TWINS:
+    for twin in TWINS if array.type in TYPES else []:
         codes, firsts = coded(twin, array)
         assert codes.dtype == np.int32
         assert codes.tolist() == wanted.indices.to_pylist()
@@ -119,41 +117,19 @@ def view(length: int, *rest: int | bytes) -> bytes:
     return b"".join(parts).ljust(16, b"\0")
 
 
-def views_of(*views: bytes) -> np.ndarray:
-    return np.frombuffer(b"".join(views), np.uint8)
-
-
-def test_what_stands_behind_a_short_text_in_its_view_does_not_matter():
-    dirty, clean = view(2, b"ab", b"\xff" * 10), view(2, b"ab")
-    for twin in TWINS:
-        codes, firsts = twin.view_codes(views_of(view(3, b"ab\0"), dirty, clean, view(0, b"\1" * 12), view(0)), [])
-        assert (codes.tolist(), firsts.tolist()) == ([0, 1, 1, 2, 2], [0, 1, 3])
-
-
-@pytest.mark.parametrize("length", [13, 16, 17, 100])
-def test_long_strings_are_equal_wherever_they_stand(length: int):
-    strings = [np.arange(length + 5, dtype=np.uint8), np.arange(2, length + 2, dtype=np.uint8), np.zeros(0, np.uint8)]
-    same = view(length, b"\2\3\4\5", 0, 2), view(length, b"\2\3\4\5", 1, 0)
-    for twin in TWINS:
-        codes, firsts = twin.view_codes(views_of(view(length, b"\0\1\2\3", 0, 0), *same), strings)
-        assert (codes.tolist(), firsts.tolist()) == ([0, 1, 1], [0, 1])
-
-
 @pytest.mark.parametrize("wrong", [
     view(-1), view(-(2**31), b"abc"), view(13, b"abcd", 2, 0), view(13, b"abcd", -1, 0), view(13, b"abcd", 0, -1),
     view(13, b"abcd", 0, 8), view(21, b"abcd", 0, 0), view(13, b"abcd", 0, 2**31 - 1), view(2**31 - 1, b"abcd", 0, 0),
     view(13, b"abcd", 1, 0),
 ])  # fmt: skip
+@pytest.mark.skipif(int(pa.__version__.split(".")[0]) < 19, reason="makes no views of several buffers")
 def test_views_of_nothing_are_reported(wrong: bytes):
-    buffers = [np.zeros(20, np.uint8), np.zeros(0, np.uint8)]
-    for twin in TWINS:
-        assert twin.view_codes(views_of(view(13, b"\0" * 4, 0, 7), wrong), buffers) is None
-    if int(pa.__version__.split(".")[0]) < 19:  # which makes no views of several buffers
-        return
-    strings = pa.Array.from_buffers(pa.string_view(), 1, [None, pa.py_buffer(wrong), *map(pa.py_buffer, buffers)])
+    buffers = [pa.py_buffer(b"\0" * 20), pa.py_buffer(b"")]
+    views = pa.py_buffer(view(13, b"\0" * 4, 0, 7) + wrong)
+    strings = pa.Array.from_buffers(pa.string_view(), 2, [None, views, *buffers])
     ev = se.Evaluator()
-    with pytest.raises(InputError, match="y_true is damaged: the offsets of its strings"):
-        ev.update_many(pa.LargeListArray.from_arrays(pa.array([0, 1], pa.int64()), strings), [["a"]])
+    with pytest.raises(InputError, match=r"y_true is damaged: .*[Vv]iew at slot 1"):
+        ev.update_many(pa.LargeListArray.from_arrays(pa.array([0, 1, 2], pa.int64()), strings), [["a"], ["a"]])
     assert ev == se.Evaluator()
 
 
@@ -410,11 +386,6 @@ for length in range(41):
                 codes, firsts = _codes.string_codes(offsets, data)
                 assert len(codes) == count and len(firsts) == (count if length else 1)
                 places = between_guards(np.arange(length * count, dtype=kind), at_end)
-                views = np.zeros((count, 4), np.int32)
-                views[:, 0], views[:, 3] = length, np.arange(count) * length * (length > 12)
-                views = between_guards(views.view(np.uint8).reshape(-1), at_end)
-                codes, firsts = _codes.view_codes(views, [data])
-                assert len(codes) == count and len(firsts) == (count if length > 12 else 1)
                 ends, taken = _lists.taken(offsets, places, np.arange(count)[::-1].copy())
                 assert len(taken) == length * count
 """
