@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
@@ -62,7 +63,8 @@ class Ledger(Mergeable, Generic[StateT]):
     ----------
     evaluator
         A state that has counted nothing and says what all shards are built like: an `Evaluator`, a metric, or a
-        window that merges. Without it the first shard says so, and an empty ledger cannot answer.
+        window that merges. Without it the first shard says so, and an empty ledger cannot answer. Its ``label_limit``
+        holds for the sum of all shards: what reads a sum with more labels raises `LabelError`.
 
     Examples
     --------
@@ -123,7 +125,7 @@ class Ledger(Mergeable, Generic[StateT]):
         plain = _without_limit(state)  # a shard may come again with another limit
         if plain is not state or not data:
             data = plain.to_bytes()
-        fresh = _template_of(state) if self._template is None else None
+        fresh = _template_of(plain) if self._template is None else None
         added = SavedSum({name: Shard(version, digest(data))}, data)
         with self._guard:
             template = fresh if self._template is None else self._template
@@ -184,7 +186,8 @@ class Ledger(Mergeable, Generic[StateT]):
         if len(picked) < 2:
             return
         whole = {name: shard for part in picked.values() for name, shard in part.shards.items()}
-        state = _summed([(restored(part.state), part) for part in picked.values()]).to_bytes()
+        parts = ((restored(part.state), part) for part in picked.values())
+        state = _summed(_without_limit(self._template)._fresh(), parts).to_bytes()
         both = SavedSum({name: whole[name] for name in sorted(whole, key=in_order)}, state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
 
@@ -259,12 +262,16 @@ class Ledger(Mergeable, Generic[StateT]):
 
     @reads
     def __repr__(self) -> str:
-        return f"Ledger({number_of(len(self), 'shard')}{f'; {self._read()!r}' if self._template else ''})"
+        size = number_of(len(self), "shard")
+        with suppress(StreamevalError):  # where there is no sum, as of too many labels
+            return f"Ledger({size}; {self._read()!r})"
+        return f"Ledger({size})"
 
     def _display(self) -> tuple[str, Sequence[Table]]:
-        if self._template is None or not self._sums:
+        try:
+            head, tables = self._read()._display()
+        except StreamevalError:
             return repr(self), []
-        head, tables = self._read()._display()
         rows = [(printable(shard), *version) for shard, version in list(self.shards().items())[:20]]
         caption = f"The first 20 of {len(self):,} shards" if len(self) > 20 else "Shards"
         shards = Table("shards", caption, listed(["shard", "epoch", "sequence"], ["label", "count", "count"], rows))
@@ -275,7 +282,7 @@ class Ledger(Mergeable, Generic[StateT]):
             raise InputError("the ledger is empty and does not know what to count; write Ledger(evaluator)")
         if self._total is None:
             parts = ((restored(part.state), part) for part in self._each())
-            self._total = _summed(parts) if self._sums else self._template.copy()
+            self._total = _summed(self._template, parts)
         return self._total  # type: ignore[no-any-return]  # a state
 
     def _each(self) -> list[SavedSum]:
@@ -331,7 +338,7 @@ class Ledger(Mergeable, Generic[StateT]):
                     yield state, part
 
             try:  # as they have to be read anyway
-                made._total = _summed(states()) if sums else None
+                made._total = _summed(made._template, states()) if sums else None
             except StreamevalError:
                 for _ in states():  # either one of them is refused, or only reading the sum is
                     pass
@@ -449,9 +456,12 @@ def _at(shard: Shard) -> str:
     return f"epoch {shard.version.epoch}, sequence {shard.version.sequence}"
 
 
-def _summed(parts: Iterable[tuple[AnyState, SavedSum]]) -> AnyState:
-    """The sum of states, which are used up. Each is added to one of about its size, or many labels would cost much."""
-    waiting: list[tuple[int, Any]] = []
+def _summed(empty: AnyState, parts: Iterable[tuple[AnyState, SavedSum]]) -> AnyState:
+    """The sum of states, which are used up, with the ``label_limit`` of an empty one.
+
+    Each is added to one of about its size, or many labels would cost much.
+    """
+    waiting: list[tuple[int, Any]] = [(1, empty.copy())]
     for state, part in parts:
         size, whole = 1, state
         while waiting and waiting[-1][0] <= size:

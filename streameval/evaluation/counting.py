@@ -179,7 +179,9 @@ class Accumulator(Details, Mergeable):
             return
         known = len(self._core.labels)
         with silent():
-            self._read(set(), y_pred, 1.0, None)
+            reading = self._read(set(), y_pred, 1.0, None)
+        with self._guard:
+            self._prepare(reading)
         self._spend(len(self._core.labels) - known)
 
     def _change(

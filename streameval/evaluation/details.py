@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
@@ -10,7 +11,7 @@ from streameval.errors import InputError, MetricError
 from streameval.evaluation.guarding import reads
 from streameval.metrics.catalogue import entry_of
 from streameval.report.label_table import LabelTable
-from streameval.schema.keywords import ATTRIBUTES
+from streameval.schema.keywords import ATTRIBUTES, explained
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
@@ -340,6 +341,10 @@ def _absent(name: str, advice: str) -> property:
 
     return property(get)
 
+
+for _name, _method in [*vars(Details).items()]:
+    if inspect.isfunction(_method) and not _name.startswith("_") and _name != "plot":  # whose options go further
+        setattr(Details, _name, explained(_method))
 
 for _name, _advice in ATTRIBUTES.items():
     setattr(Details, _name, _absent(_name, _advice))

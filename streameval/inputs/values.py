@@ -18,7 +18,7 @@ _NUMBERS = (int, float, np.floating)
 _MISSING = ', or construct with nan="missing"'
 _EXPECTED = {
     TRUE: "truth is 0, 1, or None or NaN where masked",
-    PRED: "binary predictions are 0 or 1; for scores give threshold=0.5, or y_pred >= 0.5",
+    PRED: "binary predictions are 0 or 1; for scores give threshold=0.5",
     MASK: "a mask is 0 or 1",
 }
 

@@ -109,7 +109,9 @@ class Pending(Holder, Generic[EvaluatorT]):
             By what the truth will be matched, for example the number of the request. Any hashable value, under which no
             prediction waits.
         y_pred
-            The prediction, in any form that the evaluator takes, else `InputError`. A compact copy is stored.
+            The prediction, in any form that the evaluator takes, else `InputError`. A compact copy is stored. Of a
+            ``label_limit`` only a prediction with more labels than that is refused here. Whether its labels fit those
+            that are counted by then is known when its truth arrives: `observe` raises `LabelError`, and it still waits.
         t
             The time now, at which the prediction arrives here: numbers or datetimes, which must not go backwards.
             Needed if there is a ``max_age``.

@@ -44,12 +44,19 @@ def check_class(state: object, name: str, *more: type) -> None:
     if isinstance(state, type):
         raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
     if not isinstance(state, (Evaluator, Metric, Sliced, Window, *more)):
-        if type(state).__module__.startswith("streameval.adapters.river"):
-            advice = "pass it an Evaluator, and RiverMetric(evaluator) to the loop of River"
-            raise InputError(f"{name} takes no metric of River such as {type(state).__name__}; {advice}")
+        if advice := _advice_for_river(state):
+            raise InputError(f"{name} takes no metric of River such as {type(state).__name__}{advice}")
         also = (f"a {kind.__name__}" for kind in more)
         *rest, last = "an Evaluator", "a metric such as F1()", "a Sliced", "a window", *also
         raise InputError(f"{name} takes {', '.join(rest)} or {last}, not {quoted(state)}")
+
+
+def _advice_for_river(metric: Any) -> str:
+    if not type(metric).__module__.startswith("streameval.adapters.river"):
+        return ""
+    spec = getattr(metric, "spec", None)
+    same = "an Evaluator" if spec is None else f"Evaluator([{quoted(spec.key)}])"
+    return f"; pass {same}, and RiverMetric(evaluator) to a loop of River"
 
 
 def check_empty(state: Any, name: str, start: str, advice: str = "") -> None:
@@ -121,7 +128,8 @@ class Holder(Saveable):
         if not ours or counts.__module__.partition(".")[0] != "streameval":  # a subclass may count in its own way
             also = "".join(f", a {one.__name__}" for one in cls._taken)
             kinds = f"an Evaluator, a metric object, a window{also}"
-            raise InputError(f"{name} must be one of {kinds}, with the update of this package, not {quoted(evaluator)}")
+            wrong = f"{name} must be one of {kinds}, with the update of this package, not {quoted(evaluator)}"
+            raise InputError(f"{wrong}{_advice_for_river(evaluator)}")
         return target
 
     @classmethod

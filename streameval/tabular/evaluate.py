@@ -9,7 +9,7 @@ from typing import Any, Never, Unpack
 from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
 from streameval.schema.text import check_number, quoted
 from streameval.tabular.columns import Names
-from streameval.tabular.job import Job, JobOptions, Metrics, State
+from streameval.tabular.job import Job, JobOptions, Metrics, State, check_options
 from streameval.tabular.rows import Block, RowError
 
 _ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of
@@ -136,6 +136,7 @@ def evaluate_table(
     >>> evaluate_table(table, actual="tags", predicted="guess", metrics=["f1_micro"], by="region").get("f1_micro")
     {'region': {'eu': 1.0, 'us': 0.6666666666666666}}
     """
+    check_options("evaluate_table", options)
     if arrays:
         raise InputError("evaluate_table reads one table; for arrays write streameval.score(y_true, y_pred, metrics)")
     if actual == "":

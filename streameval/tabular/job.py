@@ -11,6 +11,7 @@ from streameval.errors import InputError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.config import Null, Rows, Unknown
+from streameval.schema.keywords import advice_on
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
 from streameval.slices import Sliced
@@ -103,6 +104,7 @@ class Job:
         InputError, MetricError
             If an argument cannot be understood, or they do not fit together.
         """
+        check_options("Job.of", options)
         arguments: dict[str, Any] = {**options}
         by, counted = arguments.pop("by", ()), {name: arguments.pop(name, None) for name in _COUNTED}
         by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
@@ -173,6 +175,13 @@ class Job:
         for state in states:
             total.merge(_restored(state))  # type: ignore[arg-type]  # merge refuses what is of another class
         return total
+
+
+def check_options(call: str, options: Mapping[str, object]) -> None:
+    """Raise `InputError` for options that `Job.of` does not have; ``call`` is the function that a user called."""
+    known = ["actual", "predicted", *JobOptions.__annotations__]
+    if wrong := next((name for name in options if name not in known), ""):
+        raise InputError(f"{call} has no argument {wrong}={advice_on(wrong, known)}")
 
 
 def _built(metrics: Metrics, **options: Any) -> State:

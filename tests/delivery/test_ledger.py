@@ -520,3 +520,48 @@ def test_a_copy_knows_what_the_ledger_has_warned_of():
         twin.put("a", 2, shard)  # so that all is summed anew
         twin.get()
     assert twin != ledger
+
+
+def limited(*labels: str, limit: int | None = 2) -> se.Evaluator:
+    ev = se.Evaluator(["f1_micro"], label_limit=limit)
+    ev.update({*labels}, {*labels})
+    return ev
+
+
+def test_the_label_limit_of_a_ledger_holds_for_the_sum_of_its_shards_in_any_order():
+    ledger, larger = (se.Ledger(se.Evaluator(["f1_micro"], label_limit=limit)) for limit in (2, 3))
+    for shard, label in enumerate("abc"):
+        ledger.put(shard, 1, limited(label, limit=None))
+    for one in (ledger, ledger.copy(), se.Ledger.from_bytes(ledger.to_bytes())):
+        with pytest.raises(se.LabelError, match="label_limit is 2, and there would be 3 labels"):
+            one.total()
+        with pytest.raises(se.LabelError, match="label_limit is 2"):
+            one.get()
+        assert repr(one) == "Ledger(3 shards)"
+        assert "Ledger(3 shards)" in one._repr_html_()
+    larger.merge(ledger)
+    assert larger.total().labels == ("a", "b", "c")
+    ledger.put(1, 2, se.Evaluator(["f1_micro"]))
+    total = ledger.total()
+    assert total.labels == ("a", "c")
+    with pytest.raises(se.LabelError, match="label_limit is 2"):
+        total.update({"b"}, {"b"})
+
+
+def test_a_ledger_without_evaluator_does_not_take_the_label_limit_of_its_first_shard():
+    ledgers = [se.Ledger() for _ in range(2)]
+    for shards, ledger in zip(((0, 1), (1, 0)), ledgers, strict=True):
+        for shard in shards:
+            ledger.put(shard, 1, limited(*"ab"[shard], limit=shard + 1))
+    assert ledgers[0].to_bytes() == ledgers[1].to_bytes()
+    assert ledgers[0].total().labels == ("a", "b")
+
+
+def test_a_compacted_sum_has_more_labels_than_the_limit_only_where_it_is_read():
+    ledger = se.Ledger(se.Evaluator(["f1_micro"], label_limit=2))
+    for shard, label in enumerate("abc"):
+        ledger.put(shard, 1, limited(label))
+    ledger.compact()
+    with pytest.raises(se.LabelError, match="label_limit is 2"):
+        ledger.get()
+    assert se.Ledger.from_bytes(ledger.to_bytes()) == ledger

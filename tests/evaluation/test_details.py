@@ -175,6 +175,10 @@ def test_sample_weight_means_weights():
         (lambda ev: ev.update_many(TRUE, PRED, w=WEIGHTS), r"w=; write weights="),
         (lambda ev: ev.update_many(TRUE, PRED, weight=WEIGHTS), r"weight=; write weights="),
         (lambda ev: ev.update_many(TRUE, PRED, weigths=WEIGHTS), "did you mean 'weights'"),
+        (lambda ev: ev.best_threshold(average="macro"), "^best_threshold has no argument average=; .*'f1_macro'"),
+        (lambda ev: ev.best_thresholds(metrics="f1"), "^best_thresholds has no argument metrics=; did you mean"),
+        (lambda ev: ev.decisions_at(), "^decisions_at is missing thresholds"),
+        (lambda ev: se.Rolling(ev).roc_curve(labels="a"), "^roc_curve has no argument labels=; did you mean 'label'"),
         (lambda ev: ev.get("f1", average="micro"), "get has no argument average=; .*'f1_macro'"),
         (lambda ev: ev.update({1}, {1}, sample_weight=2), "update has no argument sample_weight=; write weight="),
         (lambda ev: ev.revert({1}, {1}, w=2), "revert has no argument w=; write weight="),
@@ -276,3 +280,9 @@ def test_one_example_is_counted_in_the_singular():
     ev = se.Evaluator(["f1_micro", "f1_per_label"])
     ev.update({"a"}, {"a"})
     assert repr(ev) == "Evaluator(1 example, 1 label; f1_micro=1, f1_per_label=<1 label>)"
+
+
+@pytest.mark.parametrize("scores", [{"a": 0.5, "b": 0.2}, np.array([0.5, 0.2]), [0.5, 0.2]])
+def test_scores_without_a_threshold_are_refused_with_advice_that_holds_for_every_form(scores: Any):
+    with pytest.raises(se.InputError, match=r"binary predictions are 0 or 1; for scores give threshold=0\.5$"):
+        se.Evaluator(labels=["a", "b"]).update({"a"}, scores)

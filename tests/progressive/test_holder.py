@@ -17,6 +17,7 @@ import pytest
 from river import metrics
 
 import streameval as se
+from streameval.adapters.river import MicroF1
 from streameval.kernel.backend import commit
 from tests.support.naming import case_name
 
@@ -266,3 +267,9 @@ def test_what_no_stream_can_leave_is_refused(what: str):
     data = CONTRADICTIONS[what]()
     with pytest.raises(se.FormatError, match="damaged"):
         kind.from_bytes(data)
+
+
+@pytest.mark.parametrize("holder", [se.Trace, se.Pending])
+def test_a_metric_for_river_is_refused_with_what_to_write(holder: Any):
+    with pytest.raises(se.InputError, match=r"; pass Evaluator\(\['f1_micro'\]\), and RiverMetric\(evaluator\) to a"):
+        holder(MicroF1())

@@ -365,3 +365,18 @@ def test_asking_for_what_cannot_be_a_key_is_a_type_error_as_of_a_dict():
         _ = [1] in pending
     with pytest.raises(se.InputError, match="key must be hashable, not \\[1\\]"):
         pending.predict([1], {"a"})
+
+
+def test_a_label_limit_refuses_predictions_by_themselves_and_pairs_when_they_are_observed():
+    pending = se.Pending(se.Evaluator(label_limit=2))
+    with pytest.raises(se.LabelError, match="label_limit is 2"):
+        pending.predict("three", {"a", "b", "c"})
+    pending.predict("two", {"a", "b"})
+    pending.predict("one", {"c"})
+    pending.observe("two", {"a"})
+    with pytest.raises(se.LabelError, match="label_limit is 2"):
+        pending.observe("one", {"c"})
+    assert pending.keys() == ["one"]
+    pending.evaluator.reset()
+    pending.observe("one", {"c"})
+    assert pending.evaluator.labels == ("c",)

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval as se
+from streameval.tabular.job import Job
 
 ROWS = 500
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
@@ -316,3 +317,13 @@ def test_cells_of_scores_are_read_from_strings_of_any_type():
 def test_what_is_no_number_in_a_cell_of_scores_is_refused(cell: str, message: str):
     with pytest.raises(se.InputError, match=message):
         se.evaluate_table([{"actual": "a", "s": cell}], metrics=["ndcg"], actual="actual", scores="s", sep="|")
+
+
+def test_unknown_arguments_are_refused_in_the_name_of_the_function_that_was_called():
+    rows = [{"y": ["a"], "p": ["a"]}]
+    with pytest.raises(se.InputError, match=r"^evaluate_table has no argument foo=$"):
+        se.evaluate_table(rows, actual="y", predicted="p", foo=1)  # type: ignore[call-arg]
+    with pytest.raises(se.InputError, match=r"^evaluate_table has no argument predict=; did you mean 'predicted'"):
+        se.evaluate_table(rows, actual="y", predict="p")  # type: ignore[call-arg]
+    with pytest.raises(se.InputError, match=r"^Job\.of has no argument score=; did you mean 'scores'"):
+        Job.of(actual="y", score="p")  # type: ignore[call-arg]
