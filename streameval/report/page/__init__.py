@@ -40,7 +40,7 @@ def html_page(
     report = reports[0]
     if title is None:
         names = [name for name, _ in runs if name]
-        title = " and ".join(names) if names else f"Evaluation of {report.headline}"
+        title = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) if names else f"Evaluation of {report.headline}"
     if not isinstance(title, str):
         raise InputError(f"title must be a string, not {quoted(title)}")
     if not isinstance(meta, Mapping) or not all(isinstance(name, str) for name in meta):

@@ -109,5 +109,6 @@ def _heat(
         f'<table class="matrix" style="{style}">'
         f'<caption id="matrix-caption">What became of each true label, in per cent of its row{few}</caption>'
         f'<thead><tr><th scope="col">true ↓ predicted →</th>{heads}</tr></thead><tbody>{body}</tbody></table>'
-        f'<p class="scale">correct <b class="hit">{scale}</b> wrong <b class="miss">{scale}</b> %</p></div>'
+        f'<p class="scale"><em>correct <b class="hit">{scale}</b></em> '
+        f'<em>wrong <b class="miss">{scale}</b></em> %</p></div>'
     )

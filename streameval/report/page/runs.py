@@ -28,7 +28,7 @@ _FIRST = 25  # labels of slices that stand there at first
 _CELLS = 20_000  # labels of slices that the page has at most
 _POINTS, _CHARTS = 600, 24  # along the stream at most
 _TOGETHER = 4  # metrics in one picture
-_NAME = 40  # characters of labels and evaluators there
+_NAME = 26  # characters of labels and evaluators there
 _SCALE = 6  # how often the change of a line may fit into the height of its picture
 
 
@@ -50,6 +50,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
     if not rows:
         return None
     rows.sort(key=lambda row: (row[2] < _FEW, row[5]))
+    full = max((abs(row[5]) for row in rows if row[2] >= _FEW), default=0.0)  # few examples change much
     names, labels, sizes, values, overall, changes = zip(*rows, strict=True)
     few = f"; those with * have fewer than {_FEW} true examples, and come last" if min(sizes) < _FEW else ""
     columns = [
@@ -58,7 +59,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
         Column("support", "count", sizes, "examples of the slice in which the label is true", few=_FEW),
         Column("F1", "bar", values),
         Column("F1 of all", "fraction", overall, "that of the label in all examples"),
-        Column("change", "change", changes, "F1 minus that of all", full=max(map(abs, changes)) or 1.0),
+        Column("change", "change", changes, "F1 minus that of all", full=full or max(map(abs, changes)) or 1.0),
     ]
     caption = f"F1 of each label in each slice, the furthest below that of all examples first{few}"
     return table_section("Labels of slices", Table("slice_labels", caption, columns, first=_FIRST), row="row")

@@ -88,7 +88,7 @@ def _curves(runs: Sequence[_Run], reports: Sequence[Report], labels: Sequence[tu
         line, number = curve_line(read(tables)), report.value(f"{metric}_micro").number
         if single and line.band is not None:
             chart.band(*line.band)
-        legend = f"{name}: area {number_text(math.nan if number is None else number, 'fraction')}"
+        legend = f"{name}: {area} {number_text(math.nan if number is None else number, 'fraction')}"
         chart.line(name, line.x, line.y, tone, steps=not roc, marks=line.thresholds, legend=legend)
     chart.description += f" of {_ALL}. {chart.note}"
     return chart.html()
@@ -106,8 +106,8 @@ def _thresholds(runs: Sequence[_Run]) -> str:
     chart = Chart("Thresholds", f"{what} over the threshold.", axis, unit_axis("" if single else "micro F1"))
     if single:
         best = best_threshold(runs[0][1])
-        bound = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'fraction')}"
-        value = number_text(best.value, "fraction")
+        value, most = number_text(best.value, "fraction"), number_text(best.bound, "fraction")
+        bound = f"; no threshold exceeds {most}" if most != value else ""
         chart.note = f"Best micro F1: {value} at threshold {number_text(best.threshold)}{bound}."
         if math.isfinite(best.threshold):
             chart.mark(best.threshold, "best")

@@ -338,6 +338,28 @@ def test_labels_of_slices_are_compared_with_those_of_all_and_the_furthest_behind
     for (region, label), f1, of_all, change in zip(rows, *columns[3:], strict=True):
         assert (f1, of_all) == (parts[region][label], whole[label])
         assert change == f1 - of_all
+    bars = re.findall(r'class="change" style="--v:(.*?)"', sliced.to_html())
+    assert max(abs(float(bar)) for bar in bars[:3]) == 1  # the change of a single example does not set the scale
+
+
+def test_runs_are_listed_in_the_title_and_a_class_is_refused():
+    page = Page(se.to_html({name: few() for name in ("v6", "v7", "v8")}))
+    assert page.all("h1")[0][1] == "v6, v7 and v8"
+    assert any(text.startswith("v6: average precision 0.") for _, text in page.all("li"))
+    with pytest.raises(InputError, match=r"write F1\(\)"):
+        se.to_html(se.F1)
+
+
+def test_a_bound_that_reads_like_the_value_is_left_out():
+    ev = se.Evaluator(keep=["curves"], threshold=0.5)
+    rng = np.random.default_rng(4)
+    scores = rng.random((800, 5))
+    ev.update_many(rng.random(scores.shape) < scores, scores)
+    best = ev.best_threshold("f1_micro")
+    assert not best.exact
+    assert f"{best.value:.4f}" == f"{best.bound:.4f}"
+    assert f"Best micro F1: {best.value:.4f} at threshold" in ev.to_html()
+    assert "no threshold exceeds" not in ev.to_html()
 
 
 def test_metrics_of_one_evaluator_share_a_picture_where_their_scales_are_alike():
@@ -380,8 +402,8 @@ def test_long_names_of_lines_along_the_stream_are_shortened_and_stay_apart():
     assert [name.split(": ")[1] for name in names] == ["0.0000 at the end", "1.0000 at the end"]
     lines = [name.split(": ")[0].split(", ") for name in names]
     assert [(label[-3:], len(label), len(evaluator)) for label, evaluator in lines] == [
-        ("one", 40, 40),
-        ("two", 40, 40),
+        ("one", 26, 26),
+        ("two", 26, 26),
     ]
 
 
