@@ -13,7 +13,7 @@ from streameval.schema.text import label_text, quoted
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
-    from streameval.report.lines import HasLines
+    from streameval.report.parts import HasLines
 
 _Named: TypeAlias = list[tuple[str, Any]]
 

@@ -16,7 +16,7 @@ from streameval.metrics.calibration import CalibrationCurve
 from streameval.metrics.curves import Line as CurveLine
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
 from streameval.plots.style import COLOURS, DASHES, INK, MUTED, line_style, named, quiet, run_of, titled
-from streameval.report.lines import Line, column_of
+from streameval.report.parts import Line, column_of
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -154,12 +154,7 @@ def plot_thresholds(
     margin = 0.02 * float(at[-1] - at[0]) or 0.5
     ax.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
     if math.isfinite(best):
-        ax.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        left = best > sum(ax.get_xlim()) / 2
-        ax.annotate(
-            f"{best:.3g}", (best, 1.0), (-4 if left else 4, 3), textcoords="offset points",
-            ha="right" if left else "left", va="bottom", fontsize=9, color=INK, annotation_clip=False,
-        )  # fmt: skip
+        ax.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=f"best at {best:.3g}")
     style.legend(ax)
     return ax
 
@@ -258,7 +253,7 @@ def plot_lines(
         look = line_style(number, marked=not by_evaluator)
         if not by_evaluator and len(evaluators) > 1:
             look["linestyle"] = DASHES[evaluators.index(evaluator) % len(DASHES)]
-        name = evaluator if by_evaluator and evaluator else f"{metric} [{evaluator}]" if evaluator else metric
+        name = evaluator if by_evaluator and evaluator else column_of((line.metric, evaluator, line.label))
         mark = {"marker": "o" if len(along) == 1 else ""}
         ax.plot(cast("Any", along), line.values, **mark | look, label=name, linewidth=1.8)
         if line.is_bounded:

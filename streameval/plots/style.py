@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+import numpy as np
+
 from streameval.errors import InputError, imported
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import counts_of, counts_of_slices
@@ -106,12 +108,9 @@ def colours(*, diverging: bool = False) -> Colormap:
 
 def ink_on(colour: Sequence[float]) -> str:
     """The colour of text that can be read on a colour, by the contrast rule of WCAG 2."""
-
-    def linear(part: float) -> float:
-        return float(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
-
-    red, green, blue = (linear(part) for part in colour[:3])
-    return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.25 else INK
+    parts = np.array(colour[:3])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return "white" if linear @ (0.2126, 0.7152, 0.0722) < 0.25 else INK
 
 
 def line_style(number: int, *, marked: bool = False) -> dict[str, Any]:

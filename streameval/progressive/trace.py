@@ -21,8 +21,8 @@ from streameval.metrics.spec import MetricSpec
 from streameval.progressive.states import Holder
 from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
-from streameval.report.lines import Key, Line, column_of
 from streameval.report.model import MetricValue, Report, Table
+from streameval.report.parts import Key, Line, column_of
 from streameval.schema.keywords import explained
 from streameval.schema.labels import ascending
 from streameval.schema.text import check_number, number_of, quoted

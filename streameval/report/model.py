@@ -296,12 +296,10 @@ def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | N
     for key, numbers in values.items():
         entry = entry_of(parse_spec(key).name)
         kind: Kind = "bar" if entry.low >= 0 and entry.high <= 1 else "fraction"
-        if entry.bigger_is_better is None:
-            columns.append(Column(key, kind, numbers))
-            continue
-        columns.append(Column(key, kind, numbers, entry.direction))
-        if not by or key == "f1_micro":
-            by, rising = key, entry.bigger_is_better
+        better = entry.bigger_is_better
+        columns.append(Column(key, kind, numbers, "" if better is None else entry.direction))
+        if better is not None and (not by or key == "f1_micro"):
+            by, rising = key, better
     return Table(columns[0].name, "", columns, by, rising=rising)
 
 
@@ -342,8 +340,10 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
     return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}z.{digits}f}"
 
 
-def bounds_text(bounds: Bounds, digits: int = 4) -> str:
+def bounds_text(bounds: Bounds | None, digits: int = 4) -> str:
     """The guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
+    if bounds is None:
+        return ""
     if math.isnan(bounds.value):
         return "not defined"
     if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.{digits}f}" == f"{bounds.high:.{digits}f}":

@@ -13,7 +13,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.report.label_table import LabelTable
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, listed, rows_of, worst_first
 from streameval.report.page.markup import escaped, label_strings, table_html
-from streameval.report.page.metrics import facts
+from streameval.report.page.metrics import averages_table, facts
 from streameval.report.text import text_report
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, printable
@@ -52,9 +52,8 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
         values = Column("value", _kind(item.spec for item in chosen), [item.number for item in chosen])
         tables.append(Table("metrics", "Metrics", [names, values]))
     if report.has_decisions:
-        rows, each = report.averages(), report.label_values()
-        parts = [Column(name, "fraction", [row[at] for row in rows.values()]) for at, name in enumerate(PER_LABEL)]
-        tables.append(Table("averages", "Averages", [Column("average", "label", list(rows)), *parts]))
+        tables.append(averages_table(report))
+        each = report.label_values()
         columns = [Column("f1", "bar", each["f1"]), *(Column(name, "fraction", each[name]) for name in PER_LABEL[:2])]
     elif report.view("curves"):
         columns = [Column("roc_auc", "bar", report.per_label(build_spec("roc_auc", average=None)))]

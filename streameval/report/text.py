@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TypeVar
 
 from streameval.errors import imported
-from streameval.metrics.bounds import Bounds
 from streameval.report.model import (
     PER_LABEL,
     Report,
@@ -58,7 +56,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         lines[len(labels) :],
         [
             _line(item.spec.key, left, [cell_text(item.value, digits=digits)])
-            + "".join(f"  {note}" for note in (item.direction, _bounds(report.bounds(item), digits)) if note)
+            + "".join(f"  {note}" for note in (item.direction, bounds_text(report.bounds(item), digits)) if note)
             for item in single
         ],
         [f"warning: {text}" for text in report.warnings],
@@ -66,10 +64,6 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     if not report.has_decisions:
         del blocks[1:3]
     return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
-def _bounds(bounds: Bounds | None, digits: int) -> str:
-    return "" if bounds is None or math.isnan(bounds.value) else bounds_text(bounds, digits)
 
 
 def slices_report(tables: Sequence[Table], digits: int) -> str:

@@ -88,7 +88,7 @@ def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
     assert [bar.get_height() for bar in ax.child_axes[0].patches] == buckets.weight.tolist()
     ax = plots.plot_thresholds(*SOURCES[kind](), label=1)
     assert ax.get_title(loc="left") == "Thresholds of 1"
-    assert [text.get_text() for text in ax.texts] == [f"{ev.best_thresholds('f1')[1].threshold:.3g}"]
+    assert legend(ax) == ["precision", "recall", "F1", f"best at {ev.best_thresholds('f1')[1].threshold:.3g}"]
     assert ax.lines[0].get_ydata().tolist() == ev.precision_recall_curve(1).precision[:-1].tolist()
     assert ax.lines[2].get_ydata().max() == pytest.approx(ev.best_thresholds("f1")[1].value, rel=1e-15)
 

@@ -125,8 +125,9 @@ def test_an_evaluator_shows_its_values_and_the_worst_label_first():
         ["metric", "value"],
         *([f"{name}{arrow}", f"{ev.get(name):.4f}"] for name, arrow in (("f1_micro", ""), ("hamming_loss", " ↓"))),
     ]
-    assert averages[0] == ["average", "precision", "recall", "f1"]
-    assert averages[2] == ["macro", *(cell_text(ev.get(f"{name}_macro")) for name in averages[0][1:])]
+    assert averages[0] == ["average", "precision", "recall", "F1"]
+    values = [cell_text(ev.get(f"{name.lower()}_macro")) for name in averages[0][1:]]
+    assert averages[2] == ["macro: mean over labels", *values]
     values = ev.get("f1_per_label")
     ranked = sorted(values, key=values.get)
     names = {LABELS[0]: LABELS[0], LABELS[1]: LABELS[1], LABELS[2]: r"c\x1b[31m"}

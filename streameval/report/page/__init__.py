@@ -13,13 +13,13 @@ from functools import lru_cache
 from importlib.resources import files
 
 from streameval.errors import InputError
-from streameval.report.lines import HasLines
 from streameval.report.model import Report
-from streameval.report.page.markup import LONGEST, Section, escaped, safe_json, table_data
-from streameval.report.page.metrics import about, averages_section, heading, headline_section, label_section
+from streameval.report.page.markup import LONGEST, Section, escaped, safe_json, table_data, table_section
+from streameval.report.page.metrics import about, averages_table, heading, headline_section, label_section
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.runs import change_sections, part_section, slice_label_section, stream_section
 from streameval.report.page.scores import curve_section, ranking_section
+from streameval.report.parts import HasLines
 from streameval.schema.text import VERSION, check_number, cut, printable, quoted
 
 _LINE = 400
@@ -39,8 +39,8 @@ def html_page(
     reports = [report for _, report in runs]
     report = reports[0]
     if title is None:
-        names = [name for name, _ in runs if name]
-        title = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) if names else f"Evaluation of {report.headline}"
+        *earlier, last = [name for name, _ in runs if name] or [f"Evaluation of {report.headline}"]
+        title = f"{', '.join(earlier)} and {last}" if earlier else last
     if not isinstance(title, str):
         raise InputError(f"title must be a string, not {quoted(title)}")
     if not isinstance(meta, Mapping) or not all(isinstance(name, str) for name in meta):
@@ -57,7 +57,8 @@ def html_page(
     if len(runs) > 1:
         parts = [*change_sections(runs, max_labels), *middle, curve_section(runs)]
     else:
-        first = headline_section(report), averages_section(report), label_section(report, max_labels)
+        averages = table_section("Averages", averages_table(report)) if report.has_decisions else None
+        first = headline_section(report), averages, label_section(report, max_labels)
         parts = [*first, *middle, pair_section(report), curve_section(runs), ranking_section(report)]
     if not any(each.tables.examples for each in reports):
         parts = [Section("empty", "No examples", "<p>No examples were counted yet.</p>")]

@@ -44,17 +44,11 @@ def unit_axis(title: str) -> Axis:
     return Axis(title, 0.0, 1.0, ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1")))
 
 
-def nice_axis(title: str, low: float, high: float, *, tight: bool = False, near: bool = False) -> Axis:
-    """An axis over round numbers that holds two values; from 0 on where that is near.
-
-    A tight one ends where the values end. One that is ``near`` shows how values differ, wherever 0 is.
-    """
+def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
+    """An axis over round numbers that holds two values, wherever 0 is; a tight one ends where the values end."""
     if tight and high > low:
-        ticks = nice_axis(title, low, high, near=True).ticks
+        ticks = nice_axis(title, low, high).ticks
         return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))
-    if low >= 0 and 0.5 < high <= 1 and not near:
-        return unit_axis(title)
-    low, high = (0.0, high) if 0 <= low < 0.7 * high and not near else (low, high)
     # Values that differ by less than float64 can show between ticks count as one.
     span = max((high - low) or abs(high) or 1.0, 1e-9 * max(abs(low), abs(high)), _FINEST)
     raw = span / 4
@@ -79,7 +73,7 @@ def _tick(value: float) -> str:
 def fraction_axis(title: str, values: Sequence[float]) -> Axis:
     """An axis from 0 to 1, or one that shows how values differ where they are near each other."""
     low, high = min(values, default=0.0), max(values, default=1.0)
-    return nice_axis(title, low, high, near=True) if 0 < high - low < 0.4 else unit_axis(title)
+    return nice_axis(title, low, high) if 0 < high - low < 0.4 else unit_axis(title)
 
 
 def log_axis(title: str, low: float, high: float) -> Axis:

@@ -146,8 +146,7 @@ def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
     if item.error is not None:
         return name, f'<span class="value">{number_text(math.nan)}</span>', direction, escaped(str(item.error))
     number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
-    bounds = report.bounds(item)
-    return name, number, direction, "" if bounds is None else bounds_text(bounds)
+    return name, number, direction, bounds_text(report.bounds(item))
 
 
 def metric_list(report: Report, state: str) -> str:
@@ -163,15 +162,12 @@ def metric_list(report: Report, state: str) -> str:
     return f'<div><h3>Metrics read from {state}</h3><ul class="list">{rows}</ul></div>' if rows else ""
 
 
-def averages_section(report: Report) -> Section | None:
+def averages_table(report: Report) -> Table:
     """Precision, recall and F1 in every average."""
-    if not report.has_decisions:
-        return None
     columns = [Column("average", "label", [f"{name}: {meaning}" for name, meaning in AVERAGES.items()])]
     for name, values in zip(PER_LABEL, zip(*report.averages().values(), strict=True), strict=True):
         columns.append(Column("F1" if name == "f1" else name, "bar", values))
-    caption = f"True labels: {count_text(report.total_support)}"
-    return table_section("Averages", Table("averages", caption, columns))
+    return Table("averages", f"True labels: {count_text(report.total_support)}", columns)
 
 
 def label_section(report: Report, max_labels: int) -> Section | None:

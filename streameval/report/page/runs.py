@@ -12,11 +12,11 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.report.lines import HasLines, Line
 from streameval.report.model import Column, Report, Table, largest_first, rows_of, table_of_reports
 from streameval.report.page.charts import TONES, Chart, nice_axis
 from streameval.report.page.markup import LONGEST, Section, label_strings, number_text, table_section
 from streameval.report.page.metrics import facts
+from streameval.report.parts import HasLines, Line
 from streameval.schema.labels import Label
 from streameval.schema.text import cut, cut_distinct, number_of, printable
 
@@ -210,7 +210,7 @@ def _chart(
     """
     across, metrics = examples[rows], list(dict.fromkeys(line.metric for line in lines))
     title, (least, most) = ", ".join(metrics), _ends(lines)
-    up = nice_axis("", least, most, near=True)
+    up = nice_axis("", least, most)
     low, high = min(up.low, least), max(up.high, most)  # as an axis ends a rounding error from a value
     axes = nice_axis("examples", 0.0, float(across.max()), tight=True), up
     chart = Chart(title, f"{title} along the stream.", *axes, "wide", at=across)

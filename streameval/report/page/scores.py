@@ -70,10 +70,10 @@ def _curves(runs: Sequence[_Run], reports: Sequence[Report], labels: Sequence[tu
     single = len(runs) == 1
     if single:
         first, report = runs[0][1], reports[0]
-        bounds, value = report.bounds(report.value(f"{metric}_micro")), "not defined"
-        if bounds is not None and not math.isnan(bounds.value):
-            value = f"{number_text(bounds.value, 'fraction')}, {bounds_text(bounds)}".removesuffix(", ")
-        chart.note = f"{area.capitalize()} of {_ALL} {value}."
+        item = report.value(f"{metric}_micro")
+        value = number_text(math.nan if item.number is None else item.number, "fraction")
+        bounds = bounds_text(report.bounds(item))
+        chart.note = f"{area.capitalize()} of {_ALL} {value}{', ' * bool(bounds)}{bounds}."
         if not roc:
             chart.note += " Dotted: predicting at random."
             positives, negatives = int(first.pooled.of(0).tp[-1]), int(first.pooled.of(0).fp[-1])

@@ -21,8 +21,8 @@ import streameval as se
 from streameval.errors import InputError
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import MetricInfo, catalogue
-from streameval.report.lines import Line
 from streameval.report.page.markup import label_strings
+from streameval.report.parts import Line
 from streameval.schema.text import cut_distinct, printable
 from tests.support.effort import cases
 from tests.support.report_cases import HOSTILE, TITLE, binned_trace, few, hostile, hostile_trace, many
