@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -161,6 +161,15 @@ class Core:
     ) -> Iterator[Batch]:
         """Many examples as the states read them; may register labels, changes nothing else."""
         return read_many(y_true, y_pred, mask, weights, self.reader, threads, null=null)
+
+    def counted(self, batches: Iterable[Batch], start: int, stop: int) -> StateSet:
+        """States with the examples of batches, which this read, from one place to before another."""
+        states = self.states.empty_like()
+        for batch in batches:
+            if start < batch.examples and stop > 0:
+                states.count(batch.take(slice(max(start, 0), min(stop, batch.examples))))
+            start, stop = start - batch.examples, stop - batch.examples
+        return states
 
     def read_scores(self, y_true: object, y_pred: object) -> list[Batch] | None:
         """Unweighted examples for states that read scores, if they are plain arrays, and not too many for one batch."""

@@ -34,6 +34,7 @@ from streameval.metrics.catalogue import MetricInfo, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.report.model import Table
+from streameval.schema.batch import Batch
 from streameval.schema.config import NULLS, Config, Null, StateOptions, Ties
 from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
@@ -206,6 +207,16 @@ class Accumulator(Details, Mergeable):
         if self._until_compaction < 0:
             with self._guard.reading if guarded else self._guard:
                 self._compact()
+
+    def _gathered(
+        self, y_true: object, y_pred: object, weights: object, mask: object, null: Null
+    ) -> tuple[Core, list[Batch]]:
+        """Many examples to be counted, over labels of their own, and what has read them."""
+        forget_gone(self)
+        pause(self._guard, self._core)
+        gathered = self._core.scratch()
+        gathered.reader.again = True  # batches are looked at more than once
+        return gathered, list(gathered.read_many(y_true, y_pred, weights, mask, null=null))
 
     def _merge(self, states: StateSet, reader: Reader | None = None) -> None:
         """Add all that states have counted, which nobody else changes; the guard is held."""

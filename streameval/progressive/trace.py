@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, MetricError, public
-from streameval.evaluation.core import NUMBERS
+from streameval.errors import InputError, MetricError, public, warning_first
+from streameval.evaluation.core import NUMBERS, Core
+from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.guarding import Change, Declined, held, make, reads
 from streameval.evaluation.metric import Metric
 from streameval.kernel.backend import commit
@@ -23,6 +24,8 @@ from streameval.progressive.target import Target, Values, all_read_scores, check
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.model import MetricValue, Report, Table
 from streameval.report.parts import Key, Line, column_of
+from streameval.schema.batch import Batch
+from streameval.schema.config import Null
 from streameval.schema.keywords import explained
 from streameval.schema.labels import ascending
 from streameval.schema.text import check_number, number_of, quoted
@@ -34,6 +37,7 @@ from streameval.wire.values import SPAN, TUPLE, Names, packed, put_value, put_va
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
 _SIDES = ("low", "high")
 """What a row has, under a key with one of these words in addition, of values whose bounds are apart."""
@@ -79,8 +83,7 @@ class Trace(Holder):
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._guard = commit.Guard()
-        self._status = commit.Root().cell((0, None))  # how many examples there are, and the time
-        self._written: list[_Row] = []
+        self._status = commit.Root().cell((0, None, []))  # how many examples there are, the time, and the rows so far
 
     @classmethod
     def _named_targets(cls, evaluators: object) -> dict[str, Target]:
@@ -110,9 +113,58 @@ class Trace(Holder):
         if not (plain and self._count_plain(y_true, y_pred)):
             make([self._change(y_true, y_pred, weight=weight, mask=mask, t=t)])
         if not self._status.value[0] % self._every:
-            self._look()
-            with self._guard.reading:
-                self._written = self._rows  # with that of the last example, which follows its commit
+            self._write()
+
+    @explained
+    def update_many(
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        weights: ArrayLike | None = None,
+        mask: object = None,
+        null: Null = "error",
+    ) -> None:
+        """Count many examples in every evaluator: the same as one by one, or none if anything is wrong.
+
+        Arguments are those of `Evaluator.update_many`. `InputError` where windows count: `update` them one by one.
+        """
+        for name, one in self.evaluators.items():
+            if not isinstance(one, Accumulator):
+                which = f"evaluators[{name!r}]" if name else "it"
+                raise InputError(f"update_many takes no windows, but {which} is one; call update for each example")
+        sides = [[*side] if isinstance(side, Iterator) else side for side in (y_true, y_pred, weights, mask)]
+        gathered = [(one, *one._gathered(*sides, null)) for one in self.evaluators.values()]
+        if examples := sum(batch.examples for batch in gathered[0][2]):
+            before = self.examples
+            warning_first(self._add, gathered, examples)
+            if before // self._every < self.examples // self._every:
+                self._write()
+
+    def _add(self, gathered: list[tuple[Any, Core, list[Batch]]], examples: int) -> None:
+        """Add what was read to the evaluators, with the rows that are due before the last example."""
+        with commit.Guards([self._guard, *self._inner_guards]):
+            (before, moment, _), every, rows = self._status.value, self._every, [*self._rows]
+            dues = range(before - before % every + every, before + examples, every)
+            twins = {name: one.copy() for name, one in self.evaluators.items()} if dues else {}
+            for start, stop in pairwise([before, *dues]):
+                for twin, (_, core, batches) in zip(twins.values(), gathered, strict=True):
+                    twin._merge(core.counted(batches, start - before, stop - before))
+                rows.append((stop, moment, self._row_of(twins)))
+            parts = [self._status.prepare_store((before + examples, moment, rows))]
+            for one, core, batches in gathered:
+                parts += one._prepare_merge(core.counted(batches, 0, examples))
+                core.reader.confirm()
+            commit.Root.commit(parts)
+
+    def _write(self) -> None:
+        """Write down the row of the last example, if one is due, which follows its commit."""
+        self._look()
+        with self._guard:
+            self._store(self._rows)
+
+    def _store(self, rows: list[_Row]) -> None:
+        commit.Root.commit([self._status.prepare_store((*self._status.value[:2], rows))])
 
     def _look(self) -> None:
         """Let evaluators warn, which they do not where a row is written, as guards are held there."""
@@ -147,10 +199,9 @@ class Trace(Holder):
     def _prepare(self, reading: tuple[object, Sequence[Change]], sign: int = 1) -> list[Part]:  # noqa: ARG002
         """Prepare what `_change` read, and that there is one more example; the guards are held until the commit."""
         t, changes = reading
-        examples, moment = self._status.value
-        if not examples % self._every:
-            self._written = self._rows
-        parts = [self._status.prepare_store((examples + 1, self._moment(moment, t)))]
+        examples, moment, rows = self._status.value
+        rows = rows if examples % self._every else self._rows
+        parts = [self._status.prepare_store((examples + 1, self._moment(moment, t), rows))]
         for one, what, times in changes:
             parts += one._prepare(what, times)
         return parts
@@ -158,29 +209,32 @@ class Trace(Holder):
     def record(self) -> None:
         """Record a row now, in place of one recorded after the same number of examples."""
         self._look()
-        with self._guard.reading:
+        with self._guard:
             rows = self._rows
             same = bool(rows) and rows[-1][0] == self.examples
-            self._written = [*rows[: len(rows) - same], self._row()]
+            self._store([*rows[: len(rows) - same], self._row()])
 
     @property
     def _rows(self) -> list[_Row]:
         """The rows, with that of the last example, which is written after the commit; the guard is held."""
-        rows, examples = self._written, self.examples
+        examples, _, rows = self._status.value
         if not examples or examples % self._every or (rows and rows[-1][0] == examples):
-            return rows
+            return rows  # type: ignore[no-any-return]  # of a cell
         return [*rows, self._row()]
 
     def _row(self) -> _Row:
+        return *self._status.value[:2], self._row_of(self.evaluators)
+
+    def _row_of(self, evaluators: dict[str, Any]) -> dict[tuple[Any, ...], float]:
         row: dict[tuple[Any, ...], float] = {}
-        for name, evaluator in self.evaluators.items():
+        for name, evaluator in evaluators.items():
             for item in _values_of(evaluator, self._metrics):
                 for label, value in item.by_label.items():
                     key, bounds = (item.spec.key, name, label), item.bounds.get(label)
                     row[key] = float(value)
                     if bounds is not None and not bounds.exact:
                         row |= {(*key, side): getattr(bounds, side) for side in _SIDES}
-        return *self._status.value, row
+        return row
 
     @property
     def every(self) -> int:
@@ -290,7 +344,7 @@ class Trace(Holder):
 
     def _put(self, sink: Sink) -> None:
         put_value(sink, self._metrics, TUPLE)
-        rows, (examples, moment) = self._rows, self._status.value
+        rows, (examples, moment, _) = self._rows, self._status.value
         sink += (varint(len(rows)), _bytes_of(rows), varint(examples))
         put_value(sink, moment, SPAN, "t")
 
@@ -316,7 +370,7 @@ class Trace(Holder):
         written = [at for at, _, _ in rows]
         due = sum(not at % self._every for at in written if at)
         require(ascending(written), not rows or written[-1] <= examples, due == examples // self._every)
-        self._written, self._status = rows, commit.Root().cell((examples, moment))
+        self._status = commit.Root().cell((examples, moment, rows))
 
 
 def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:

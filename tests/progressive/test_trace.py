@@ -9,6 +9,7 @@ import pickle
 import random
 import subprocess
 import sys
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -186,7 +187,7 @@ def test_a_plot_fills_the_bounds_of_binned_scores():
 @pytest.mark.parametrize("column", [("f1_micro", "", None, "middle"), ("f1_micro", "", "a", "low"), ("f1_micro", "")])
 def test_bytes_with_bounds_of_nothing_are_refused(column: tuple):
     trace = traced(se.Trace(se.Evaluator(["f1_micro"]), every=1), 2)
-    trace._written[0][2][column] = 0.5
+    trace._status.value[2][0][2][column] = 0.5
     with pytest.raises(se.FormatError):
         se.Trace.from_bytes(trace.to_bytes())
 
@@ -405,7 +406,7 @@ def test_a_plot_goes_along_the_moments_and_onto_passed_axes():
 ])  # fmt: skip
 def test_a_plot_shows_all_values_and_little_more(values: list[float]):
     trace = se.Trace(se.F1(), every=1)
-    trace._written = [(place, None, {("f1_macro", "", None): value}) for place, value in enumerate(values, 1)]
+    trace._store([(place, None, {("f1_macro", "", None): value}) for place, value in enumerate(values, 1)])
     bottom, top = trace.plot().get_ylim()
     if not math.isnan(values[0]):
         assert bottom <= min(values) <= max(values) <= top
@@ -433,3 +434,79 @@ def test_columns_need_no_other_library():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "{'examples': [1], 'f1_macro': [1.0]}\n"
+
+
+def fed(trace: se.Trace, examples: list[tuple[Any, Any]], sizes: list[int]) -> se.Trace:
+    """A trace that counted examples in batches of these sizes; of size 0, one by one."""
+    start = 0
+    for size in sizes:
+        part = examples[start : start + (size or 1)]
+        start += size or 1
+        if size:
+            trace.update_many(*map(list, zip(*part, strict=True)))
+        else:
+            trace.update(*part[0])
+    assert start == len(examples)
+    return trace
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("sizes", [[12], [5, 7], [0, 1, 4, 0, 5], [3, 3, 3, 3], [4, 0, 0, 6]])
+def test_update_many_writes_the_rows_that_updates_one_by_one_write(every: int, sizes: list[int]):
+    drawn = random.Random(every)
+    examples = [({x for x in "abc" if drawn.random() < 0.5}, {x for x in "abcd" if drawn.random() < 0.5})
+                for _ in range(12)]  # fmt: skip
+
+    def trace() -> se.Trace:
+        return se.Trace(
+            {"all": se.Evaluator(["f1_micro", "recall_per_label"]), "one": se.Jaccard("samples")}, every=every
+        )
+
+    one_by_one = fed(trace(), examples, [0] * 12)
+    many = fed(trace(), examples, sizes)
+    assert many.to_bytes() == one_by_one.to_bytes()
+    assert len(many) == 12 // every
+    assert se.Trace.from_bytes(many.to_bytes()) == many.copy() == many
+
+
+def test_update_many_of_arrays_weights_and_masks_counts_as_the_evaluators_do():
+    drawn = np.random.default_rng(5)
+    true, scores = drawn.integers(0, 2, (50, 4)), drawn.random((50, 4)).astype(np.float32)
+    weights, mask = drawn.random(50), drawn.random((50, 4)) < 0.2
+    options: dict[str, Any] = {"labels": ["a", "b", "c", "d"], "threshold": 0.5, "keep": ["curves"]}
+    trace, plain = se.Trace(se.Evaluator(**options), every=7), se.Evaluator(**options)
+    single = se.Trace(se.Evaluator(**options), every=7)
+    trace.update_many(true, scores, weights=weights, mask=mask)
+    plain.update_many(true, scores, weights=weights, mask=mask)
+    for row in range(50):
+        single.update(true[row], scores[row], weight=weights[row], mask=mask[row])
+    assert trace.evaluators[""] == plain
+    assert trace == single
+    trace.update_many(iter(true), iter(scores))
+    assert trace.examples == trace.evaluators[""].examples == 100
+    trace.update_many([], [])
+    assert trace.examples == 100
+
+
+def test_update_many_counts_nothing_where_one_evaluator_refuses_or_a_label_is_too_many():
+    trace = se.Trace({"wide": se.Evaluator(), "narrow": se.Evaluator(label_limit=2)}, every=1)
+    trace.update({"a"}, {"a"})
+    before = trace.to_bytes()
+    for many in ([{"a"}, {"b"}, {"c"}], [{"a"}, "a"], [{"a"}, 3]):
+        with pytest.raises(se.InputError):
+            trace.update_many(many, [{"a"}] * len(many))
+        assert trace.to_bytes() == before
+    with pytest.raises(se.InputError, match="numbers of examples differ"):
+        trace.update_many([{"a"}], [])
+    with pytest.raises(se.InputError, match="update_many is missing y_pred"):
+        trace.update_many([{"a"}])  # type: ignore[call-arg]
+    assert trace.to_bytes() == before
+    trace.update_many([{"a"}, {"b"}], [{"a"}, {"b"}])
+    assert trace.examples == len(trace) == 3
+
+
+def test_update_many_refuses_windows_with_what_to_write():
+    trace = se.Trace({"all": se.Evaluator(), "last": se.Rolling(se.Evaluator())})
+    with pytest.raises(se.InputError, match=r"takes no windows, but evaluators\['last'\] is one; call update for each"):
+        trace.update_many([{"a"}], [{"a"}])
+    assert not trace.examples
