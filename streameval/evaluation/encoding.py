@@ -14,9 +14,10 @@ from streameval.evaluation.kinds import KINDS
 from streameval.schema.config import Config, StateOptions, Threshold
 from streameval.schema.labels import Label, keys_of
 from streameval.states.decisions import DecisionContent
+from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.decisions import put_content, take_content
 from streameval.wire.envelope import EVALUATOR, METRIC, decoding, opened, sealed
-from streameval.wire.fields import NEVER_WRITTEN, Cached, NewerFormatError, Option, Sink, Source, choice, require
+from streameval.wire.fields import Cached, NewerFormatError, Option, Sink, Source, choice, require
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,9 @@ from streameval.windows.base import Window
 from streameval.windows.fading import Fading
 from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
+from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.envelope import decoding, holder_of, opened, sealed
-from streameval.wire.fields import NEVER_WRITTEN, Sink, Source, varint
+from streameval.wire.fields import Sink, Source, varint
 from streameval.wire.values import SPAN, put_value, take_value
 
 AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]

@@ -26,8 +26,9 @@ from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slic
 from streameval.slices.gathering import Coded, coded, counted, read_at_once
 from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, key_of, typed, value_of, values_of
 from streameval.states.base import COUNT_MAX, Part
+from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
-from streameval.wire.fields import NEVER_WRITTEN, Sink
+from streameval.wire.fields import Sink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

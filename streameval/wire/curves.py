@@ -16,7 +16,8 @@ from streameval.schema.labels import Label
 from streameval.states.curves import BLOCK, CurveBlock, CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
-from streameval.wire.fields import LONGEST, Blocks, Option, Packed, Sink, Source, WeightForm, joined, require
+from streameval.wire.blocks import Blocks, Packed, joined
+from streameval.wire.fields import LONGEST, Option, Sink, Source, WeightForm, require
 
 OPTIONS: tuple[Option, ...] = ()
 

@@ -6,37 +6,22 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
-from streameval.kernel.types import Int32Array, IntArray, WordArray
+from streameval.kernel.types import Int32Array, IntArray
 from streameval.schema.labels import Label, ascending, keys_of
-from streameval.states.weights import trailing_zeros
+from streameval.wire.blocks import NEVER_WRITTEN, REASONS, ROWS, Blocks, Numbers, Packed, pieces_of_column
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
 FINEST = 1074 + 65 + 53
 # Sums of at most 2**63 weights below 2**1024 in the finest units.
 LONGEST = (63 + 1024 + FINEST) // 8 + 1
 
-ROWS = 2**12
-"""How many rows of a large table are written or read at once."""
-
-NEVER_WRITTEN = "they hold the right values in a form that is never written"
-
-Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-"""Integers of one word, or in two columns of two."""
-
 T = TypeVar("T")
-
-_REASONS = {  # what is wrong with bytes that hold no columns
-    packing.CUT: "they end within a column of integers",
-    packing.OTHERWISE: NEVER_WRITTEN,
-    packing.BEYOND: "a count beyond 64 bits",
-    packing.WIDE: "integers of more than 8 bytes",
-}
 
 
 class NewerFormatError(FormatError):
@@ -64,8 +49,13 @@ def choice(number: int, name: str, values: tuple[str, ...]) -> Option:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
+_SHORT = [bytes((value,)) for value in range(128)]
+
+
 def varint(value: int) -> bytes:
     """An integer that is not negative, seven bits a byte."""
+    if value < 128:  # nearly all of them
+        return _SHORT[value]
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -79,9 +69,6 @@ def zigzag(value: int) -> bytes:
     return varint(2 * value if value >= 0 else -2 * value - 1)
 
 
-_SHORT = [varint(size) for size in range(128)]  # what stands before short labels
-
-
 def _bytes_of_label(label: Label) -> bytes:
     """Length, doubled, whose low bit tells an integer from a string; then the label."""
     if isinstance(label, str):
@@ -90,14 +77,12 @@ def _bytes_of_label(label: Label) -> bytes:
     else:
         raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
         size = 2 * len(raw) + 1
-    return (_SHORT[size] if size < 128 else varint(size)) + raw
+    return varint(size) + raw
 
 
-def _bytes_of_labels(labels: Sequence[Label]) -> bytes:
+@lru_cache(maxsize=64)  # for slices and shards have the same labels
+def _bytes_of_few_labels(labels: tuple[Label, ...]) -> bytes:
     return b"".join([varint(len(labels)), *map(_bytes_of_label, labels)])
-
-
-_bytes_of_few_labels = lru_cache(maxsize=64)(_bytes_of_labels)  # for slices and shards have the same labels
 
 
 class Sink(list["bytes | Iterator[bytes]"]):
@@ -133,7 +118,7 @@ class Sink(list["bytes | Iterator[bytes]"]):
     def labels(self, labels: Sequence[Label]) -> None:
         """How many, then each of them."""
         if len(labels) <= 1_000:
-            self.append((_bytes_of_few_labels if type(labels) is tuple else _bytes_of_labels)(labels))
+            self.append(_bytes_of_few_labels(tuple(labels)))
         else:
             self += (varint(len(labels)), _joined(map(_bytes_of_label, labels)))
 
@@ -152,7 +137,7 @@ class Sink(list["bytes | Iterator[bytes]"]):
         if len(table) <= ROWS:
             self.append(packing.pack_columns(np.asarray(table, np.int64), least))
         else:
-            self.append(chain.from_iterable(_pieces_of_column(column, least) for column in table.T))
+            self += (pieces_of_column(column, least) for column in table.T)
 
     def blocks(self, make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int] = ()) -> None:
         """How many rows, then each column; blocks are made anew for each that is not stored."""
@@ -176,20 +161,13 @@ class Sink(list["bytes | Iterator[bytes]"]):
 
 def _bytes_of_integer(value: int) -> bytes:
     size = (value.bit_length() + 7) // 8
-    return (_SHORT[size] if size < 128 else varint(size)) + value.to_bytes(size, "little")
+    return varint(size) + value.to_bytes(size, "little")
 
 
 def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
     parts = iter(parts)
     while piece := b"".join(islice(parts, ROWS)):
         yield piece
-
-
-def _pieces_of_column(column: IntArray | Int32Array, least: int) -> Iterator[bytes]:
-    width, _ = _form(int(column.max()), least)
-    yield bytes((width,))
-    for at in range(0, len(column), ROWS):
-        yield _packed(column[at : at + ROWS], width)
 
 
 def _pieces_of_blocks(
@@ -205,82 +183,6 @@ def _pieces_of_blocks(
     yield varint(columns[0].size)
     for place, column in enumerate(columns):
         yield from column.pieces(() if place in stored else (block[place] for block in make()))
-
-
-class Blocks:
-    """Integers that are packed block by block, before it is known in what form.
-
-    Those of two 64-bit words, low word first, are written without the low bits that are zero in all of them.
-    """
-
-    def __init__(self, least: int = 0, words: int = 1) -> None:
-        self._least, self._words, self._union, self.size = least, words, 0, 0
-        self._blocks: list[tuple[int, tuple[int, int], bytes]] = []
-
-    def add(self, numbers: Numbers, *, keep: bool = True) -> None:
-        """The next integers. Unless they are kept, `pieces` takes them again."""
-        union = _union(numbers)
-        self._union |= union
-        self.size += len(numbers)
-        if keep:
-            form = _form(union, self._least, self._words)
-            self._blocks.append((len(numbers), form, _packed(numbers, *form)))
-
-    def pieces(self, again: Iterable[Numbers] = ()) -> Iterator[bytes]:
-        """The bytes of all of them; once, for the blocks are used up."""
-        form = _form(self._union, self._least, self._words)
-        yield bytes(form[: self._words])
-        for numbers in again:
-            yield _packed(numbers, *form)
-        for size, own, raw in drained(self._blocks):
-            yield raw if own == form else _packed(_unpacked(raw, size, self._words, *own), *form)
-
-
-def drained(parts: list[T]) -> Iterator[T]:
-    """The parts of a list that is used up."""
-    parts.reverse()
-    while parts:
-        yield parts.pop()
-
-
-def _union(numbers: Numbers) -> int:
-    union = np.bitwise_or.reduce(numbers, axis=0).tolist()
-    return union if numbers.ndim == 1 else union[0] | union[1] << 64  # type: ignore[no-any-return]
-
-
-def _form(union: int, least: int = 0, words: int = 1) -> tuple[int, int]:
-    """How many bytes integers take whose bits are united here, and how many low bits are left out."""
-    zeros = trailing_zeros([union]) or 0 if words > 1 else 0
-    return max(least, ((union >> zeros).bit_length() + 7) // 8), zeros
-
-
-def _packed(numbers: Numbers, width: int, zeros: int = 0) -> bytes:
-    if numbers.ndim == 1:
-        return packing.pack_columns(numbers.astype(np.int64, copy=False)[:, np.newaxis], width)[1:]
-    raw = np.ascontiguousarray(_rotated(numbers, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
-    return raw[:, :width].tobytes()
-
-
-def _unpacked(raw: bytes, length: int, words: int, width: int, zeros: int) -> Any:
-    if words == 1:
-        table, end = packing.unpack_columns(bytes((width,)) + raw, 0, 1 + len(raw), length, 1, width)
-        if end < 0:
-            raise FormatError(_REASONS[end])
-        return table[:, 0]
-    out = np.zeros((length, 16), np.uint8)
-    out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
-    return _rotated(out.view("<u8").astype(np.uint64), zeros)
-
-
-def _rotated(words: WordArray, bits: int) -> WordArray:
-    if bits >= 64:
-        words, bits = words[:, ::-1], bits - 64
-    return words << np.uint64(bits) | words[:, ::-1] >> np.uint64(64 - bits) if bits else words
-
-
-def joined(words: WordArray) -> list[int]:
-    """The integers of which these are the words."""
-    return [low | high << 64 for low, high in words.tolist()]
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -317,10 +219,8 @@ class Source:
 
     def raw(self, size: int) -> bytes:
         """The next bytes."""
-        if size > self.left():
-            raise FormatError(f"{size} bytes expected, {self.left()} left")
-        self._at += size
-        return self._data[self._at - size : self._at]
+        start = self._passed(size)
+        return self._data[start : self._at]
 
     def byte(self, top: int) -> int:
         """The next byte, which is at most ``top``."""
@@ -395,7 +295,7 @@ class Source:
     def _passed(self, size: int) -> int:
         """Where the next bytes begin, which are passed over."""
         if size > self.left():
-            raise FormatError(_REASONS[packing.CUT])
+            raise FormatError(f"{size} bytes expected, {self.left()} left")
         self._at += size
         return self._at - size
 
@@ -438,40 +338,19 @@ class Source:
         """A table of shape (length, count)."""
         table, end = packing.unpack_columns(self._data, self._at, self._end, length, count, least)
         if end < 0:
-            raise FormatError(_REASONS[end])
+            raise FormatError(REASONS[end])
         self._at = end
         return table
 
     def packed(self, length: int, least: int = 0, words: int = 1) -> Packed:
         """What `Blocks` wrote of so many integers, which stay packed."""
         width, zeros = self.byte(8 * words), self.byte(127) if words > 1 else 0
-        packed, union = Packed(self._data, self._passed(length * width), length, words, width, zeros), 0
-        for at in range(0, length, ROWS):
-            union |= _union(packed[at : at + ROWS])
-        if _form(union, least, words) != (width, zeros):
-            raise FormatError(NEVER_WRITTEN)
-        return packed
+        return Packed(self._data, self._passed(length * width), length, least, words, width, zeros)
 
     def repeated(self, read: Callable[[Source], T]) -> Callable[[], T]:
         """What is read from here on, any number of times."""
         start = self._at
         return lambda: read(Source(self._data, start, self._end))
-
-
-class Packed:
-    """Integers as they are written; a slice of them is an array."""
-
-    def __init__(self, data: bytes, at: int, length: int, *form: int) -> None:
-        self._data, self._at, self._length, self._form = data, at, length, form
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, rows: slice) -> Any:
-        start, stop, _ = rows.indices(self._length)
-        _, width, _ = self._form
-        raw = self._data[self._at + start * width : self._at + stop * width]
-        return _unpacked(raw, stop - start, *self._form)
 
 
 def _integer_of(raw: bytes) -> int:

@@ -18,7 +18,8 @@ from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pairs import PairBlock, PairContent, SetBlock, pairs_fit
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import ROWS, NewerFormatError, Option, Sink, Source, WeightForm, ascending_rows, require
+from streameval.wire.blocks import ROWS
+from streameval.wire.fields import NewerFormatError, Option, Sink, Source, WeightForm, ascending_rows, require
 
 _KINDS = {
     "confusions": (pairing.CONFUSION,),

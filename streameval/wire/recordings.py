@@ -10,7 +10,8 @@ import numpy as np
 from streameval.kernel.types import Int32Array, IntArray
 from streameval.schema.labels import Label
 from streameval.schema.recording import BLOCK, Examples, ExampleScores, Recording, narrowed, rows_of, whole_stamps
-from streameval.wire.fields import Blocks, Sink, Source, drained, require, take_labels
+from streameval.wire.blocks import Blocks, drained
+from streameval.wire.fields import Sink, Source, require, take_labels
 
 
 def put_recording(sink: Sink, recording: Recording, *, scored: bool) -> None:

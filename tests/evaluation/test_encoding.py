@@ -26,7 +26,8 @@ from streameval.schema.labels import LabelIndex
 from streameval.states.options import PairOptions
 from streameval.states.pairs import Pairs
 from streameval.states.state_set import StateSet
-from streameval.wire.fields import Blocks, Sink, Source, joined
+from streameval.wire.blocks import Blocks, joined
+from streameval.wire.fields import Sink, Source
 from streameval.wire.pairs import put_pairs, take_pairs
 from tests.support.effort import cases, spread
 from tests.support.kinds import KEEP, NAMES, SCORED, TRIALS

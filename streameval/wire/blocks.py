@@ -1,0 +1,134 @@
+"""Columns of integers, packed: in blocks before it is known in what form, and read without unpacking all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from streameval.errors import FormatError
+from streameval.kernel.backend import packing
+from streameval.kernel.types import WordArray
+from streameval.states.weights import trailing_zeros
+
+ROWS = 2**12
+"""How many rows of a large table are written or read at once."""
+
+NEVER_WRITTEN = "they hold the right values in a form that is never written"
+
+REASONS = {  # what is wrong with bytes that hold no columns
+    packing.CUT: "they end within a column of integers",
+    packing.OTHERWISE: NEVER_WRITTEN,
+    packing.BEYOND: "a count beyond 64 bits",
+    packing.WIDE: "integers of more than 8 bytes",
+}
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""Integers of one word, or in two columns of two."""
+
+T = TypeVar("T")
+
+
+class Blocks:
+    """Integers that are packed block by block, before it is known in what form.
+
+    Those of two 64-bit words, low word first, are written without the low bits that are zero in all of them.
+    """
+
+    def __init__(self, least: int = 0, words: int = 1) -> None:
+        self._least, self._words, self._union, self.size = least, words, 0, 0
+        self._blocks: list[tuple[int, tuple[int, int], bytes]] = []
+
+    def add(self, numbers: Numbers, *, keep: bool = True) -> None:
+        """The next integers. Unless they are kept, `pieces` takes them again."""
+        union = _union(numbers)
+        self._union |= union
+        self.size += len(numbers)
+        if keep:
+            form = _form(union, self._least, self._words)
+            self._blocks.append((len(numbers), form, _packed(numbers, *form)))
+
+    def pieces(self, again: Iterable[Numbers] = ()) -> Iterator[bytes]:
+        """The bytes of all of them; once, for the blocks are used up."""
+        form = _form(self._union, self._least, self._words)
+        yield bytes(form[: self._words])
+        for numbers in again:
+            yield _packed(numbers, *form)
+        for size, own, raw in drained(self._blocks):
+            yield raw if own == form else _packed(_unpacked(raw, size, self._words, *own), *form)
+
+
+def pieces_of_column(column: Numbers, least: int) -> Iterator[bytes]:
+    """The bytes of a column that is there, packed block by block."""
+    blocks = Blocks(least)
+    blocks.add(column, keep=False)
+    return blocks.pieces(column[at : at + ROWS] for at in range(0, len(column), ROWS))
+
+
+def drained(parts: list[T]) -> Iterator[T]:
+    """The parts of a list that is used up."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
+
+
+def _union(numbers: Numbers) -> int:
+    union = np.bitwise_or.reduce(numbers, axis=0).tolist()
+    return union if numbers.ndim == 1 else union[0] | union[1] << 64  # type: ignore[no-any-return]
+
+
+def _form(union: int, least: int = 0, words: int = 1) -> tuple[int, int]:
+    """How many bytes integers take whose bits are united here, and how many low bits are left out."""
+    zeros = trailing_zeros([union]) or 0 if words > 1 else 0
+    return max(least, ((union >> zeros).bit_length() + 7) // 8), zeros
+
+
+def _packed(numbers: Numbers, width: int, zeros: int = 0) -> bytes:
+    if numbers.ndim == 1:
+        return packing.pack_columns(numbers.astype(np.int64, copy=False)[:, np.newaxis], width)[1:]
+    raw = np.ascontiguousarray(_rotated(numbers, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
+    return raw[:, :width].tobytes()
+
+
+def _unpacked(raw: bytes, length: int, words: int, width: int, zeros: int) -> Any:
+    if words == 1:
+        table, end = packing.unpack_columns(bytes((width,)) + raw, 0, 1 + len(raw), length, 1, width)
+        if end < 0:
+            raise FormatError(REASONS[end])
+        return table[:, 0]
+    out = np.zeros((length, 16), np.uint8)
+    out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
+    return _rotated(out.view("<u8").astype(np.uint64), zeros)
+
+
+def _rotated(words: WordArray, bits: int) -> WordArray:
+    if bits >= 64:
+        words, bits = words[:, ::-1], bits - 64
+    return words << np.uint64(bits) | words[:, ::-1] >> np.uint64(64 - bits) if bits else words
+
+
+def joined(words: WordArray) -> list[int]:
+    """The integers of which these are the words."""
+    return [low | high << 64 for low, high in words.tolist()]
+
+
+class Packed:
+    """Integers as `Blocks` wrote them, in as many bytes as they need; a slice of them is an array."""
+
+    def __init__(self, data: bytes, at: int, length: int, least: int, words: int, width: int, zeros: int) -> None:
+        self._data, self._at, self._length, self._form = data, at, length, (words, width, zeros)
+        union = 0
+        for row in range(0, length, ROWS):
+            union |= _union(self[row : row + ROWS])
+        if _form(union, least, words) != (width, zeros):
+            raise FormatError(NEVER_WRITTEN)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, rows: slice) -> Any:
+        start, stop, _ = rows.indices(self._length)
+        words, width, zeros = self._form
+        raw = self._data[self._at + start * width : self._at + stop * width]
+        return _unpacked(raw, stop - start, words, width, zeros)
