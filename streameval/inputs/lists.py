@@ -65,8 +65,7 @@ def unwrapped(example: Any, name: str) -> Any:
     if form == "arrow":
         return example.to_pylist()
     if form == "scalar":
-        value = example.as_py()
-        return mapping_of(value, name) if str(example.type).startswith("map<") and value is not None else value
+        return of_arrow(example.as_py(), example.type, name)
     if form in ("array", "buffer"):
         return array_of(example, name)
     if form == "series":
@@ -138,6 +137,17 @@ def _pairs(values: list[Any]) -> list[Any] | None:
     if all(isinstance(pair, dict) and pair.keys() == {"label", "score"} for pair in values):
         return [(pair["label"], pair["score"]) for pair in values]
     return None
+
+
+def of_arrow(value: Any, kind: Any, name: str) -> Any:
+    """An element of a column of Arrow: of maps a mapping, of lists of structs pairs of a label and its score."""
+    if value is None:
+        return None
+    if str(kind).startswith("map<"):
+        return mapping_of(value, name)
+    if not str(getattr(kind, "value_type", "")).startswith("struct<"):
+        return value
+    return _pairs(value) or [part if part is None else (*part.values(),) for part in value]
 
 
 def mapping_of(pairs: Iterable[Any], name: str) -> dict[Any, Any]:

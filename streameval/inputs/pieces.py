@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.columns import IGNORED, Argument
-from streameval.inputs.values import array_of, binarize, bound_of, checked_scores, places_of
+from streameval.inputs.values import array_of, binarize, bound_of, checked_scores, places_of, python_value
 from streameval.kernel.types import BitRows, Flags, FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import offsets_of
 from streameval.schema.text import check_choice, check_number, number_of
@@ -126,19 +126,20 @@ Piece: TypeAlias = Rows | Scores | Columns
 
 def bit_rows(packed: Any, name: str) -> BitRows:
     """The rows of a `PackedRows` in an argument of this name; checked."""
-    check_number("PackedRows.n_labels", packed.n_labels, 0)
+    labels = python_value(packed.n_labels)
+    check_number("PackedRows.n_labels", labels, 0)
     check_choice("PackedRows.bitorder", packed.bitorder, ("big", "little"))
     array = np.asarray(array_of(packed.bits, name))
     array = array[None] if array.ndim == 1 else array
-    width = (packed.n_labels + 7) // 8
+    width = (labels + 7) // 8
     if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width:
         wrong = f"{name} has bits of shape {array.shape} and type {array.dtype}"
         if array.ndim != 2 or array.dtype != np.uint8:
             raise InputError(f"{wrong}; give uint8 bytes, examples x bytes, as np.packbits(rows, axis=1) makes them")
-        bytes_ = f"but {number_of(packed.n_labels, 'label')} take {number_of(width, 'byte')}"
+        bytes_ = f"but {number_of(labels, 'label')} take {number_of(width, 'byte')}"
         raise InputError(f"{wrong}, {bytes_}; pack with axis=1, and give the number of labels as n_labels")
     data = np.ascontiguousarray(array).reshape(-1)
-    return BitRows(data, 0, 8 * width, len(array), packed.n_labels, packed.bitorder == "big")
+    return BitRows(data, 0, 8 * width, len(array), labels, packed.bitorder == "big")
 
 
 def booleans(bits: BitRows, name: Callable[[int], str]) -> Flags:

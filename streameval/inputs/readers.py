@@ -16,7 +16,7 @@ from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arr
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of
-from streameval.inputs.lists import mapping_of
+from streameval.inputs.lists import of_arrow
 from streameval.inputs.pieces import (
     Columns,
     Piece,
@@ -257,7 +257,8 @@ def cells_within(value: object) -> object:
 
 
 def _packed(packed: PackedRows, argument: Argument) -> Source:
-    return _bits(bit_rows(packed, argument.name), argument.columns(packed.n_labels), argument)
+    bits = bit_rows(packed, argument.name)
+    return _bits(bits, argument.columns(bits.columns), argument)
 
 
 def _bits(bits: BitRows, columns: IntArray, argument: Argument) -> Source:
@@ -295,6 +296,8 @@ _VALUES = ("bool", "halffloat", "float", "double")  # which are no labels, so th
 
 
 def _arrow(array: Any, argument: Argument) -> Source:
+    if hasattr(array.type, "storage_type") and len(getattr(array.type, "shape", "1")) == 1:  # such as rows of tensors
+        array = array.cast(array.type.storage_type)
     name, kind, nulls = argument.name, str(array.type), array.null_count
     if nulls and argument.null == "error":
         advice = "drop those rows, or say null='empty', if they are rows without labels"
@@ -309,11 +312,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
     no_labels = "list" not in kind.partition("<")[0] or values.startswith((*_VALUES, "struct<"))
     if no_labels or argument.scored or argument.rows == "indicator":
         examples = array.to_pylist()
-        if kind.startswith("map<"):
-            examples = [pairs if pairs is None else mapping_of(pairs, name) for pairs in examples]
-        elif values.startswith("struct<"):  # pairs of a label and its score
-            examples = [row if row is None else [tuple(pair.values()) for pair in row] for row in examples]
-        return examples_of(examples, argument)
+        return examples_of([of_arrow(example, array.type, name) for example in examples], argument)
     if kind.startswith("fixed") and values.startswith(("int", "uint")) and argument.rows is None:
         both = "which may be indicators or the labels themselves"
         raise InputError(f"{name} holds {kind}, {both}; for indicators say rows='indicator', for labels rows='labels'")
@@ -346,6 +345,8 @@ def _polars(series: Any, argument: Argument) -> Source:
 def _series(series: Any, argument: Argument) -> Source:
     if argument.scored:
         return examples_of(series.to_list(), argument)
+    if str(series.dtype).endswith("[pyarrow]"):
+        return _arrow(series.array.__arrow_array__(), argument)
     if hasattr(series, "tolist") and (lists := string_lists(series.tolist(), argument)) is not None:
         return _lists(lists, argument)
     return examples_of([value.tolist() if isinstance(value, np.ndarray) else value for value in series], argument)
@@ -378,6 +379,7 @@ def _top_k(best: TopK, argument: Argument) -> Source:
     indices = np.asarray(array_of(best.indices, "TopK.indices"))
     if indices.ndim != 2 or indices.dtype.kind not in "iu":
         raise InputError(f"TopK.indices must be a 2-D array of integers, not shape {indices.shape} of {indices.dtype}")
+    indices = indices.astype(np.int64)  # of unsigned ones those beyond are the negative ones that they were
     scores: Any = np.broadcast_to(-np.arange(indices.shape[1], dtype=np.float64), indices.shape)
     missing: Any = None
     if best.scores is not None:
@@ -386,7 +388,7 @@ def _top_k(best: TopK, argument: Argument) -> Source:
         if scores.shape != indices.shape:
             raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
     row, place = np.nonzero(indices >= 0)
-    columns = _columns_at(indices[row, place].astype(np.int64), argument)
+    columns = _columns_at(indices[row, place], argument)
     twice = row * (int(columns.max(initial=0)) + 1) + columns
     if len(np.unique(twice)) != len(twice):
         raise InputError("TopK.indices names a label twice for one example; name each once")

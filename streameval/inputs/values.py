@@ -15,7 +15,6 @@ from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UIn
 from streameval.schema.text import number_or_none, quoted
 
 _NUMBERS = (int, float, np.floating)
-_MISSING = ', or construct with nan="missing"'
 _EXPECTED = {
     TRUE: "truth is 0, 1, or None or NaN where masked",
     PRED: "binary predictions are 0 or 1; for scores give threshold=0.5",
@@ -89,14 +88,12 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
     if isinstance(value, bool):
         return value
     role, compared = argument.role, argument.compared
-    nothing = is_nothing(value)
-    if nothing or (isinstance(value, _NUMBERS) and value != value):
+    if is_nothing(value) or (isinstance(value, _NUMBERS) and value != value):
         if role == TRUE:
             return None
         if compared and argument.reader.drops_nan:
             return False
-        missing = quoted(value) if nothing else "NaN"
-        raise _wrong(missing, label, f"give a number, or leave the label out{_MISSING * compared}", argument)
+        raise _no_number(value, label, argument)
     if isinstance(value, _NUMBERS):
         if compared:
             if value in (math.inf, -math.inf):
@@ -105,15 +102,29 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
         if value == 0 or value == 1:
             return bool(value)
     expected = "scores are ints or floats, binary predictions booleans" if compared else _EXPECTED[role]
-    raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, role)}", argument)
+    raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, argument)}", argument)
 
 
 def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
     return InputError(f"{argument.place} is {value} for label {quoted(label)}; {advice}")
 
 
-def _advice_about(value: Any, role: int) -> str:
+def _no_number(value: object, label: object, argument: Argument) -> InputError:
+    return _wrong(
+        quoted(value) if is_nothing(value) else "NaN", label, f"give a number, or leave the label out{_drop(argument)}",
+        argument,
+    )  # fmt: skip
+
+
+def _drop(argument: Argument) -> str:
+    return ', or construct with nan="missing"' if argument.compared or argument.scored else ""
+
+
+def _advice_about(value: Any, argument: Argument) -> str:
+    role = argument.role
     if isinstance(value, str):
+        if argument.compared or argument.scored:
+            return ": convert strings, with float(value) or .astype(float)"
         if value.lower() in ("0", "1", "0.0", "1.0", "true", "false"):
             return ": convert strings, with value == '1' or .astype(int)"
         return ": for labels give lists, and leave out columns that are no labels"
@@ -176,9 +187,8 @@ def refusal(values: Any, wrong: np.ndarray[Any, Any], advice: str, argument: Arg
     position, column = places(index)
     value = values.flat[index]
     label = f" for label {quoted(argument.reader.labels.labels[column])}" if column >= 0 else ""
-    missing = _MISSING if argument.role == PRED and value != value else ""
-    text = quoted(value) if isinstance(value, str) else value
-    return InputError(f"{argument.at(position)} is {text}{label}; {advice}{missing}")
+    missing = _drop(argument) if value != value else ""
+    return InputError(f"{argument.at(position)} is {quoted(python_value(value))}{label}; {advice}{missing}")
 
 
 def binarize(
@@ -213,7 +223,7 @@ def binarize(
     missing = np.ascontiguousarray(np.isnan(block) & (argument.role == TRUE))
     allowed = ones | missing | (block == 0)
     if not allowed.all():
-        advice = _advice_about(block[~allowed][0], argument.role)
+        advice = _advice_about(block[~allowed][0], argument)
         raise refusal(block, ~allowed, f"{_EXPECTED[argument.role]}{advice}", argument, places)
     return ones.view(np.uint8), missing.view(np.uint8)
 
@@ -243,15 +253,13 @@ def score_of(value: object, label: object, argument: Argument) -> float:
     value = python_value(value)
     if isinstance(value, bool):
         raise no_scores({label: value})
-    nothing = is_nothing(value)
-    number = math.nan if nothing else number_or_none(value)
+    number = math.nan if is_nothing(value) else number_or_none(value)
     if number is None:
-        raise _wrong(quoted(value), label, "scores are numbers", argument)
+        raise _wrong(quoted(value), label, f"scores are numbers{_advice_about(value, argument)}", argument)
     if math.isnan(number):
         if argument.reader.drops_nan:
             return number
-        missing = quoted(value) if nothing else "NaN"
-        raise _wrong(missing, label, f"give a number, or leave the label out{_MISSING}", argument)
+        raise _no_number(value, label, argument)
     if math.isinf(number):
         raise _wrong("infinite", label, "scores must be finite", argument)
     if number != value:
@@ -273,7 +281,8 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
         numbers = list(map(number_or_none, flat))
         if None in numbers:
             wrong = np.array([number is None for number in numbers])
-            raise refusal(array, wrong, "scores are numbers", argument, places)
+            advice = _advice_about(flat[numbers.index(None)], argument)
+            raise refusal(array, wrong, f"scores are numbers{advice}", argument, places)
         exact = np.fromiter(flat, object).reshape(array.shape)
         array = np.array(numbers, np.float64).reshape(array.shape)
     if kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
@@ -309,7 +318,10 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     """
     tensor: Any = value
     if not (hasattr(type(value), "detach") and hasattr(type(value), "numpy")):  # as those of torch have
-        return np.asanyarray(value)
+        try:
+            return np.asanyarray(value)
+        except ValueError as error:  # such as rows of several lengths
+            raise InputError(f"{name} cannot be read as an array: {error}") from None
     device = getattr(tensor, "device", "cpu")
     if getattr(device, "type", str(device)) == "meta":
         raise InputError(f"{name} is a tensor on {device}, which has no values")

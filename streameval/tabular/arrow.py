@@ -6,7 +6,9 @@ import ast
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
 from streameval.tabular.columns import Columns
+from streameval.tabular.rows import read_rows
 
 try:
     import pyarrow as pa
@@ -24,19 +27,28 @@ except ImportError:
     raise DependencyError("tables are read through pyarrow, which is not installed; pip install pyarrow") from None
 
 ArrowError = pa.ArrowException
+_NO_ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError)
 
 _SEPARATORS = ",;\t|/ "
 _LOOKED_AT = 10_000  # distinct cells, which tell how labels are separated
-_TOKEN = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)\s*,?""", re.DOTALL)
-_CALL = re.compile(r"(set|frozenset|array|)\((.*?)(?:,\s*dtype=[\w<>]+)?\)", re.DOTALL)
+_TOKEN = re.compile(
+    r"""\s*(np\.\w+\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)(?(1)\))\s*,?""", re.DOTALL
+)
+_CALL = re.compile(
+    r"(?:set|frozenset|dict_keys|dict_values|deque|Counter|array|tensor)\(([\[{(].*[\]})])?(?:,\s*\w+=[\w<>.]+)*\)",
+    re.DOTALL,
+)
+_FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _DIGITS = re.compile("[01]{3,}")
-_WORDS = {"true": True, "false": False, "nan": float("nan")}
+_WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
 _MISSING = frozenset(["None", "nan", "NaN", "null", "NULL"])  # what programs write in place of an empty cell
 
 
 def read_table(batch: object, columns: Columns) -> dict[str, Any]:
     """The arguments of ``update_many`` that say what a batch holds; none if it has no rows."""
     table = table_of(batch, columns)
+    if isinstance(table, list):
+        return read_rows(table, columns)
     arguments: dict[str, Any] = {"y_true": _labels(table, "actual", columns), "null": columns.null}
     if columns.scores is not None:
         arguments["y_pred"] = _scores(table, columns)
@@ -52,8 +64,13 @@ def read_table(batch: object, columns: Columns) -> dict[str, Any]:
 
 
 def table_of(batch: object, columns: Columns) -> Any:
-    """The columns that matter of a record batch, a table or a data frame, as Arrow; of a schema, a table of no rows."""
+    """The columns that matter of a record batch, a table or a data frame, as Arrow; of a schema, a table of no rows.
+
+    Of a data frame whose objects Arrow cannot hold as they are, a list of its rows.
+    """
     table = _table_of(batch, columns)
+    if isinstance(table, list):
+        return table
     for name, role in columns.roles:
         outer, *path = name.split(".")
         if path and "*" not in name and name not in table.column_names and outer in table.column_names:
@@ -78,21 +95,34 @@ def _table_of(batch: Any, columns: Columns) -> Any:
         return frame.select(names).to_arrow()
     try:
         return _table_of_pandas(frame[names], columns)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
-        raise InputError(f"the data frame has a column that is no Arrow type: {error}; give lists") from None
+    except _NO_ARROW as error:
+        raise InputError(f"the data frame has a column that is no Arrow type: {error}; cast it") from None
 
 
 def _table_of_pandas(frame: Any, columns: Columns) -> Any:
-    """A data frame as Arrow. Lists of strings are coded at once: Arrow would look at each string twice."""
-    lists: dict[str, Any] = {}
-    roles = {name for name, role in columns.roles if role in ("actual", "predicted", "mask")}
-    for name in roles.intersection(frame.columns):
-        if frame[name].dtype == object and (coded := backend.strings.listed_codes(frame[name].tolist())) is not None:
+    """A data frame as Arrow, or as rows. Lists of strings are coded at once: Arrow would look at each string twice."""
+    lists, objects = dict[str, Any](), dict[str, list[Any]]()
+    roles = {name for name, role in columns.roles if role in ("actual", "predicted", "scores", "mask")}
+    for name in [name for name in roles.intersection(frame.columns) if frame[name].dtype == object]:
+        values = frame[name].tolist()
+        if (coded := backend.strings.listed_codes(values)) is not None:
             ends, codes, strings = coded
-            values = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(strings, pa.large_string()))
-            lists[name] = pa.LargeListArray.from_arrays(pa.array(ends), values)
-    plain = pa.Table.from_pandas(frame.drop(columns=list(lists)), preserve_index=False)
-    return pa.Table.from_arrays([*lists.values(), *plain.columns], [*lists, *plain.column_names])
+            labels = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(strings, pa.large_string()))
+            lists[name] = pa.LargeListArray.from_arrays(pa.array(ends), labels)
+        # Arrow would give each mapping the keys of all, with nulls, which stand for labels whose truth is unknown.
+        elif any(issubclass(kind, Mapping) for kind in set(map(type, values))):
+            objects[name] = values
+        else:
+            try:
+                lists[name] = pa.array(values, from_pandas=True)
+            except _NO_ARROW:
+                objects[name] = values
+    plain = pa.Table.from_pandas(frame.drop(columns=[*lists, *objects]), preserve_index=False)
+    table = pa.Table.from_arrays([*lists.values(), *plain.columns], [*lists, *plain.column_names])
+    if not objects:
+        return table
+    cells = [dict(zip(objects, row, strict=True)) for row in zip(*objects.values(), strict=True)]
+    return [{**row, **own} for row, own in zip(table.to_pylist() or [{}] * len(frame), cells, strict=True)]
 
 
 def _labels(table: Any, role: str, columns: Columns) -> Any:
@@ -206,9 +236,9 @@ def is_written(text: str) -> bool:
 def list_of(cell: str, sep: str) -> Any:
     """The list or object that a cell writes out, or its parts between separators."""
     text = cell.strip()
-    if text.endswith(")") and (call := _CALL.fullmatch(text)) is not None:
-        if call[1]:
-            return list_of(call[2], sep) if call[2] else []
+    if (call := _CALL.fullmatch(text)) is not None:
+        return list_of(call[1], sep) if call[1] else []
+    if text.startswith("(") and text.endswith(")"):
         with suppress(ValueError, SyntaxError):
             if isinstance(value := ast.literal_eval(text), tuple):
                 return [*value]
@@ -223,7 +253,7 @@ def list_of(cell: str, sep: str) -> Any:
     inside, tokens, at, braces = text[1:-1].rstrip(), list[str](), 0, text[0] == "{"
     while (token := _TOKEN.match(inside, at)) is not None and not (braces and at and inside[at - 1] != ","):
         at = token.end()
-        tokens.append(token[1])
+        tokens.append(token[2])
     try:
         if at == len(inside):
             return [_value(token, braces=braces) for token in tokens]
@@ -328,6 +358,10 @@ def _check_column(column: Any, sep: str, name: str, wide: set[str], *, chosen: b
             f"column {name!r} holds cells such as {quoted(cells[0])}, which may be rows of indicators; separate "
             f"these, or if they are labels, give sep={sep!r}"
         )
+    parts = [cell.lower().split(sep) for cell in cells]
+    if max(map(len, parts), default=0) > 1 and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
+        write = f"write {quoted(cells[0])} with 1 for yes and 0 for no, and say rows='indicator'"
+        raise InputError(f"column {name!r} holds rows of indicators; {write}")
     for other in "" if any(sep in cell for cell in cells) else _SEPARATORS[: -1 if chosen else None]:
         pieces = Counter(piece for cell in cells for part in {*cell.split(other)} if (piece := part.strip()))
         many = next((cell for cell in cells if other in cell), None)

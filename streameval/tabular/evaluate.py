@@ -37,7 +37,7 @@ class Counting:
             from streameval.tabular.arrow import check_cells, table_of
 
             rows = table_of(rows, columns)
-            if not self.rows:
+            if not self.rows and not isinstance(rows, list):
                 check_cells(rows, columns, block.sep)
         self._add(rows, 0, block)
         self.rows += len(rows)

@@ -155,6 +155,8 @@ def _checked(block: Block, columns: Columns) -> Block:
     """The same block, if all of its rows can be read, as a table of Arrow or a list of mappings."""
     if not isinstance(block.rows, list):
         table = table_of(block.rows, columns)
+        if isinstance(table, list):
+            return replace(block, rows=table)
         views = "string_view" in str(table.schema)  # from which Arrow takes no rows
         return replace(block, rows=table.to_pylist() if views else table)
     for number, row in enumerate(block.rows):

@@ -88,7 +88,8 @@ def _value(row: Any, name: str, role: str) -> Any:
     outer, dot, inner = name.partition(".")
     if keyed and dot and name not in row and outer in row:
         return None if row[outer] is None else _value(row[outer], inner, role)
-    names = list(row if keyed else getattr(row, "_fields", ()) or getattr(row, "__dict__", ()))
+    fields = (getattr(row, kind, ()) for kind in ("_fields", "__dict__", "__slots__"))
+    names = list(row if keyed else next(filter(None, fields), ()))
     if not (keyed or names):
         raise InputError(f"a row must be a mapping or have the columns as attributes, not {quoted(row)}")
     if name not in names and (keyed or not hasattr(row, name)):

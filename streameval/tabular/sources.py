@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import glob
+import io
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import chain
@@ -96,6 +97,10 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         if len(paths) > 1:
             check_distinct(file for path in paths for file in files_of(path))
         return open_files(paths, columns, size)
+    if isinstance(source, io.TextIOBase):
+        raise InputError("source is a file that is open as text; give its path, or open it in binary mode, with 'rb'")
+    if isinstance(source, io.BytesIO):
+        source = io.BufferedReader(source)
     if hasattr(source, "peek") and hasattr(source, "read1"):  # a stream of bytes, such as standard input
         path = getattr(source, "name", None)
         name = path if isinstance(path, str) and path != "<stdin>" else STDIN
@@ -126,7 +131,8 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
         return Source(_blocks(chosen.iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
-        source = pa.RecordBatchReader.from_stream(source)
+        with suppress(pa.ArrowInvalid):  # one column, which is refused below
+            source = pa.RecordBatchReader.from_stream(source)
     if isinstance(source, pa.RecordBatchReader):
         return Source(_blocks(_cut(source, size)), source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):

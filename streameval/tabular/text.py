@@ -61,7 +61,7 @@ def read_text(
     suffix = PurePath(name).suffix.lower() if suffix is None else suffix
     start = stream.peek(16)
     if start.startswith(b"\x1f\x8b"):
-        inner: Any = gzip.GzipFile(fileobj=stream)
+        inner: Any = gzip.GzipFile(fileobj=stream, mode="rb")
         try:
             inner.peek(1)
             suffix = PurePath(name.lower()).with_suffix("").suffix

@@ -1362,6 +1362,29 @@ def test_bits_that_contradict_their_labels_are_refused(rows: se.PackedRows, word
             assert ev == se.Evaluator()
 
 
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3)])
+def test_the_number_of_labels_may_be_an_integer_of_numpy(number: Any):
+    rows = np.array([[1, 0, 1], [0, 1, 1]], np.bool_)
+    bits, ev, expected = np.packbits(rows, axis=1), se.Evaluator(), se.Evaluator()
+    ev.update_many(se.PackedRows(bits, number), rows[::-1])
+    ev.update(se.PackedRows(bits[0], number), rows[1])
+    expected.update_many(rows[[0, 1, 0]], rows[[1, 0, 1]])
+    assert ev == expected
+
+
+@pytest.mark.parametrize("rows", [se.PackedRows([[1], [1, 2]], 3), se.TopK([[1], [1, 2]])], ids=["bits", "top"])
+def test_rows_of_several_lengths_are_no_array(rows: Any):
+    with pytest.raises(se.InputError, match=r"cannot be read as an array: .*inhomogeneous"):
+        se.Evaluator(["one_error" if isinstance(rows, se.TopK) else "f1_micro"]).update_many([[0], [0]], rows)
+
+
+def test_indices_beyond_signed_integers_are_padding_as_negative_ones_are():
+    padded, unsigned = (se.Evaluator(["one_error"]) for _ in range(2))
+    padded.update_many([[0]], se.TopK(np.array([[0, -1]])))
+    unsigned.update_many([[0]], se.TopK(np.array([[0, -1]]).astype(np.uint64)))
+    assert unsigned == padded
+
+
 def test_bits_are_decisions_whatever_the_threshold_and_no_scores():
     true, pred = drawn(11), drawn(12)
     ev, reference = se.Evaluator(threshold=0.5), se.Evaluator(threshold=0.5)

@@ -346,6 +346,23 @@ def test_a_missing_prediction_is_refused_with_what_helps(options: dict[str, Any]
     assert str(refused.value) == f"y_pred is None for label 'a'; give a number, or leave the label out{advice}"
 
 
+@pytest.mark.parametrize("options", [{}, {"keep": ["curves"]}, {"threshold": 0.5}])
+def test_nan_in_an_array_is_advised_about_only_where_the_advice_helps(options: dict[str, Any]):
+    with pytest.raises(se.InputError) as refused:
+        se.Evaluator([], **options).update_many([{0}], np.array([[np.nan, 1.0]]))
+    assert ('nan="missing"' in str(refused.value)) == bool(options)
+
+
+@pytest.mark.parametrize("score", ["0.9", "high"])
+@pytest.mark.parametrize("options", [{"keep": ["curves"]}, {"threshold": 0.5}])
+def test_strings_for_scores_are_to_be_converted(options: dict[str, Any], score: str):
+    for pred in ([{"a": score}], pd.DataFrame({"a": [score]}, dtype=object)):
+        with pytest.raises(
+            se.InputError, match=rf"is '{score}' for label 'a'; scores are .*: convert strings, with float"
+        ):
+            se.Evaluator([], **options).update_many([{"a"}], pred)
+
+
 # -- what cannot be understood ----------------------------------------------------------------------------------------
 
 ROW = np.zeros(5)

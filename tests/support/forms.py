@@ -179,6 +179,13 @@ LABEL_FORMS = [
         lambda rows: pd.Series(lists(rows), dtype=pd.ArrowDtype(pa.list_(pa.string()))),
         many=True,
     ),
+    Form(
+        "Series of pandas of Arrow maps",
+        lambda rows: pd.Series(
+            [[*_of(bool)(row).items()] for row in rows], dtype=pd.ArrowDtype(pa.map_(pa.string(), pa.bool_()))
+        ),
+        many=True,
+    ),
     Form("Series of polars, List of strings", lambda rows: pl.Series(lists(rows), dtype=pl.List(pl.String)), many=True),
     Form(
         "Series of polars, List of Categorical",
@@ -503,6 +510,18 @@ SCORE_FORMS = [
         many=True,
     ),
     Form("Series of polars, Struct of floats", lambda rows: pl.Series([_of(float)(row) for row in rows]), many=True),
+    Form(
+        "Arrow list of structs (label, score), the two in any order",
+        lambda rows: pa.array(
+            [[{"score": score, "label": label} for label, score in _of(float)(row).items()] for row in rows]
+        ),
+        many=True,
+    ),
+    Form(
+        "Arrow tensors of one dimension",
+        lambda rows: pa.FixedShapeTensorArray.from_numpy_ndarray(np.asarray(rows, np.float64)),
+        many=True,
+    ),
     Form("Arrow list of floats", lambda rows: pa.array(np.asarray(rows).tolist()), many=True),
     Form(
         "Arrow fixed_size_list of floats",

@@ -121,6 +121,24 @@ def test_frames_of_objects_are_lists_of_labels(true: Callable[..., Any], pred: C
     assert made.state([frame]) == made.state([table]) == made.state([frame[:2], frame[2:]])
 
 
+@pytest.mark.parametrize("form", [dict.fromkeys, frozenset, lambda row: dict.fromkeys(row, True).keys()])
+@pytest.mark.parametrize("index", [None, [3, 1, 4, 1, 5]])
+def test_frames_of_mappings_and_sets_are_read_as_the_objects_are(form: Callable[..., Any], index: list[int] | None):
+    cells = [{label: label != "b" for label in form(row)} if form == dict.fromkeys else form(row) for row in TRUE]
+    frame = pd.DataFrame({"actual": cells, "predicted": PRED, "region": ["x", None, "x", "y", "y"]}, index=index)
+    assert job().merged([job().state([frame[:2], frame[2:]])]) == reference(cells, PRED)
+    assert se.evaluate_table(frame, actual="actual", predicted="predicted", metrics=METRICS) == reference(cells, PRED)
+    sliced = se.evaluate_table(frame, actual="actual", predicted="predicted", metrics=METRICS, by="region")
+    plain = pd.DataFrame({"actual": [[k for k in row if k != "b" or form != dict.fromkeys] for row in TRUE],
+                          "predicted": PRED, "region": frame["region"].tolist()})  # fmt: skip
+    expected = se.evaluate_table(plain, actual="actual", predicted="predicted", metrics=METRICS, by="region")
+    assert sliced.get("f1_micro") == expected.get("f1_micro")
+    rows = pd.DataFrame({"key": range(5), "predicted": [{"a": 1}, {"b": 1}, {"c": 0}, {}, {"b": 1, "a": 1}]})
+    truth = pd.DataFrame({"key": range(5), "actual": cells})
+    joined = se.evaluate_table(rows, truth=truth, join="key", actual="actual", predicted="predicted", metrics=METRICS)
+    assert joined == reference(cells, rows["predicted"])
+
+
 def test_frames_of_other_objects_are_read_as_arrow_reads_them():
     numbers = [[1, 2], [], [7], [1]]
     for rows in (numbers, arrays(numbers), [np.array(row, np.int64) for row in numbers]):
@@ -131,7 +149,9 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         job().state([frame])
     empty = job(null="empty")
     assert empty.merged([empty.state([frame])]) == reference([["a"], [], []], [["a"], ["b"], []])
-    for wrong in (["a", 7], [b"a"], ["\ud800"], ["a", None]):
+    mixed = pd.DataFrame({"actual": [["a"], ["a", 7], [2**70]], "predicted": [["a"], ["b"], [2**70]]})
+    assert job().merged([job().state([mixed])]) == reference(mixed["actual"], mixed["predicted"])
+    for wrong in ([b"a"], ["\ud800"], ["a", None]):
         ev = job().fresh()
         with pytest.raises(se.InputError):
             job().add(ev, pd.DataFrame({"actual": [["a"], wrong], "predicted": [["a"], ["b"]]}))

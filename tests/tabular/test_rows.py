@@ -117,6 +117,11 @@ def test_scores_go_with_labels_only_where_both_have_an_order(labels: Any, scores
         counted([row], metrics=["one_error"], scores="scores")
 
 
+def test_rows_may_have_slots():
+    kind = make_dataclass("Row", ["actual", "predicted"], slots=True)
+    assert counted([kind(**row) for row in ROWS]) == counted(ROWS)
+
+
 def test_weights_masks_and_slices_are_columns():
     rows = [row | {"w": 2.0, "m": ["c"], "region": "eu"} for row in ROWS]
     result = counted(rows, weight="w", mask="m", by="region")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import warnings
+from collections import Counter, deque
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +158,10 @@ WRITTEN = {
     "tuples": (lambda row: str(tuple(row)), LISTS),
     "sets": (lambda row: str(set(row)), [["cat"], ["dog"], []]),
     "arrays": (lambda row: repr(np.array(row, object)), [["cat", "bird"], ["dog"], []]),
+    "views and queues": (lambda row: repr(deque(row, maxlen=9 if row else None)), LISTS),
+    "counters": (lambda row: repr(Counter(row)), [["cat", "bird"], ["dog"], []]),
+    "elements of numpy": (lambda row: f"[{', '.join(f'np.str_({label!r})' for label in row)}]", LISTS),
+    "integers of numpy": (lambda row: f"[{', '.join(f'np.int64({label})' for label in row)}]", [[1, 2], [7], [], [0]]),
     "numbers of JSON": (json.dumps, [[1, 2], [7], [], [0]]),
     "numbers of numpy": (lambda row: str(np.array(row, int)), [[1, 2], [7], [], [0]]),
 }
@@ -257,6 +263,30 @@ def test_labels_that_hold_commas_and_slashes_are_not_warned_of(tmp_path: Path):
         assert evaluated(tmp_path / "a.csv").examples == len(tags)
         pa.csv.write_csv(pa.table({"tags": ["New York", "New Haven"], "guess": ["York", "Haven"]}), tmp_path / "a.csv")
         assert evaluated(tmp_path / "a.csv", sep="|").examples == 2
+
+
+@pytest.mark.parametrize("flags", [("True", "False"), ("true", "false"), ("1.0", "0.0")])
+def test_cells_of_booleans_are_rows_and_no_labels(flags: tuple[str, str], tmp_path: Path):
+    rows = ["|".join(flags[number >> place & 1] for place in range(3)) for number in range(8)]
+    pa.csv.write_csv(pa.table({"tags": rows, "guess": rows[::-1]}), tmp_path / "a.csv")
+    with pytest.raises(se.InputError, match=r"column 'tags' holds rows of indicators; write .* 1 for yes"):
+        evaluated(tmp_path / "a.csv")
+    pa.csv.write_csv(pa.table({"tags": flags, "guess": flags}), tmp_path / "a.csv")  # one label each
+    assert evaluated(tmp_path / "a.csv").labels == tuple(sorted(flags))
+
+
+def test_a_file_that_was_compressed_twice_is_read(tmp_path: Path):
+    text = b"tags,guess\ncat,dog\n"
+    (tmp_path / "a.csv").write_bytes(text)
+    (tmp_path / "a.csv.gz.gz").write_bytes(gzip.compress(gzip.compress(text)))
+    assert evaluated(tmp_path / "a.csv.gz.gz") == evaluated(tmp_path / "a.csv") == evaluated(io.BytesIO(text))
+
+
+def test_what_is_open_as_text_or_is_one_column_is_refused(tmp_path: Path):
+    with pytest.raises(se.InputError, match="binary mode"):
+        evaluated(io.StringIO("tags,guess"))
+    with pytest.raises(se.InputError, match="a row must be a mapping"):
+        evaluated(pd.Series(LISTS))
 
 
 def test_cells_of_digits_may_be_rows(tmp_path: Path):
