@@ -18,7 +18,6 @@ from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
 from streameval.tabular.columns import Columns
-from streameval.tabular.rows import read_rows
 
 try:
     import pyarrow as pa
@@ -44,11 +43,8 @@ _WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "n
 _MISSING = frozenset(["None", "nan", "NaN", "null", "NULL"])  # what programs write in place of an empty cell
 
 
-def read_table(batch: object, columns: Columns) -> dict[str, Any]:
-    """The arguments of ``update_many`` that say what a batch holds; none if it has no rows."""
-    table = table_of(batch, columns)
-    if isinstance(table, list):
-        return read_rows(table, columns)
+def read_table(table: Any, columns: Columns) -> dict[str, Any]:
+    """The arguments of ``update_many`` that say what a table of `table_of` holds; none if it has no rows."""
     arguments: dict[str, Any] = {"y_true": _labels(table, "actual", columns), "null": columns.null}
     if columns.scores is not None:
         arguments["y_pred"] = _scores(table, columns)

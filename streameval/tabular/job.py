@@ -149,11 +149,13 @@ class Job:
     def arguments(self, batch: object, sep: str | None = None) -> dict[str, Any]:
         """The arguments of ``update_many`` for a batch, none if it has no rows; ``sep`` is for columns without one."""
         columns = replace(self.columns, sep=sep) if sep is not None and self.columns.sep is None else self.columns
-        if isinstance(batch, list):
-            return read_rows(batch, columns) if batch else {}
-        from streameval.tabular.arrow import read_table  # imported late, since pyarrow is optional
+        if not isinstance(batch, list):
+            from streameval.tabular.arrow import read_table, table_of  # imported late, since pyarrow is optional
 
-        return read_table(batch, columns)
+            batch = table_of(batch, columns)
+            if not isinstance(batch, list):
+                return read_table(batch, columns)
+        return read_rows(batch, columns) if batch else {}
 
     def check(self, table: object) -> None:
         """Raise what the first worker would raise if a column is missing, or of a type that cannot be read.

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError, warn
 from streameval.schema.text import quoted, suggestion
-from streameval.tabular.arrow import read_table
+from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
 from streameval.tabular.joining import Joined, grouped, joined
 from streameval.tabular.rows import Block, blocks_of
@@ -87,7 +87,7 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
     if columns.example is not None:
         return Source(grouped(opened.blocks, columns))
     if opened.schema is not None:  # so that columns are looked at even if there are no rows
-        read_table(opened.schema, columns)
+        read_table(table_of(opened.schema, columns), columns)
     return opened
 
 
