@@ -157,10 +157,10 @@ class Core:
         return _COLUMNS[: matrix.shape[1]] if matrix.shape[1] <= FEW else np.arange(matrix.shape[1])
 
     def read_many(
-        self, y_true: object, y_pred: object, weights: object, mask: object, null: Null = "error"
+        self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1, null: Null = "error"
     ) -> Iterator[Batch]:
         """Many examples as the states read them; may register labels, changes nothing else."""
-        return read_many(y_true, y_pred, mask, weights, self.reader, null=null)
+        return read_many(y_true, y_pred, mask, weights, self.reader, threads, null=null)
 
     def counted(self, batches: Iterable[Batch], start: int, stop: int) -> StateSet:
         """States with the examples of batches, which this read, from one place to before another."""

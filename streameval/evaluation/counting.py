@@ -38,7 +38,7 @@ from streameval.schema.batch import Batch
 from streameval.schema.config import NULLS, Config, Null, StateOptions, Ties
 from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
-from streameval.schema.text import number_of, quoted
+from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
@@ -244,6 +244,7 @@ class Accumulator(Details, Mergeable):
         weights: ArrayLike | None = None,
         mask: object = None,
         null: Null = "error",
+        threads: int = 1,
         **mistaken: Never,
     ) -> None:
         """Count many examples: all of them, or none if anything is wrong.
@@ -261,6 +262,8 @@ class Accumulator(Details, Mergeable):
         null
             What a missing example means, such as a null of Arrow or polars, None, or NaN in a Series: ``"error"``, or
             ``"empty"``, one without labels.
+        threads
+            How many threads count. It pays for large arrays with weights, and changes no bit.
 
         Raises
         ------
@@ -270,8 +273,9 @@ class Accumulator(Details, Mergeable):
         """
         if mistaken:
             with meant_weights(self.update_many, weights, mistaken) as weights:
-                self.update_many(y_true, y_pred, weights=weights, mask=mask, null=null)
+                self.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
             return
+        check_number("threads", threads, 1)
         core = self._core
         fast = core.fast_path and mask is None and weights is None and null in NULLS
         is_due = core.table.examples >= core.table.most
@@ -286,8 +290,8 @@ class Accumulator(Details, Mergeable):
                 gathered = core.scratch()
             plain = mask is None and weights is None and not is_due
             batches = core.read_scores(y_true, y_pred) if plain else None
-            for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, null):
-                gathered.states.count(batch)
+            for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads, null):
+                gathered.states.count(batch, threads)
         if len(self._core.labels) + len(gathered.labels) > self._core.labels.look:  # it may be warned of
             self._merge_warning_first(gathered.states, gathered.reader)
         else:

@@ -30,7 +30,7 @@ def score(  # type: ignore[overload-overlap]  # a string is one metric, not a li
     sample_weight: ArrayLike | None = None, mask: object = None, labels: Iterable[Label] | None = None,
     unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error", ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
-    null: Null = "error",
+    null: Null = "error", threads: int = 1,
 ) -> float | dict[Label, float]: ...  # fmt: skip
 @overload
 def score(
@@ -38,7 +38,7 @@ def score(
     sample_weight: ArrayLike | None = None, mask: object = None, labels: Iterable[Label] | None = None,
     unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error", ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
-    null: Null = "error",
+    null: Null = "error", threads: int = 1,
 ) -> Scores: ...  # fmt: skip
 @forgiving
 def score(
@@ -58,13 +58,14 @@ def score(
     label_limit: int | None = None,
     rows: Rows | None = None,
     null: Null = "error",
+    threads: int = 1,
     **mistaken: Never,
 ) -> object:
     """Compute metrics of arrays, lists or data frames in one call.
 
     Parameters
     ----------
-    y_true, y_pred, weights, sample_weight, mask, null
+    y_true, y_pred, weights, sample_weight, mask, null, threads
         As for `Evaluator.update_many`: 0/1 arrays, sparse matrices or data frames, examples x labels; lists of labels
         per example; for ``y_pred`` also scores. ``sample_weight`` is scikit-learn's name of ``weights``.
     metrics
@@ -100,7 +101,7 @@ def score(
         inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
     with meant_weights(score, weights, {"sample_weight": sample_weight, **mistaken}) as weights:
-        _count(counts, y_true, y_pred, weights=weights, mask=mask, null=null)
+        _count(counts, y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
     return counts.get(counts.metrics[0]) if single else counts.get()
 
 

@@ -58,6 +58,7 @@ def read_many(
     mask: object,
     weights: object,
     reader: Reader,
+    threads: int = 1,
     null: Null = "error",
     many: bool = True,
 ) -> Iterator[Batch]:
@@ -83,7 +84,8 @@ def read_many(
         names, lengths = [*names, "weights"], [*lengths, len(factors)]
     _check_lengths(names, lengths)
     cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (CELLS, _EXAMPLES)
-    size = max(255, min(most, cells // max(1, *(source.width for source in sources))))
+    # A piece for each thread, since sharing one out takes as long as counting a few million cells.
+    size = threads * max(255, min(most, cells // max(1, *(source.width for source in sources))))
     start, examples = 0, size
     while examples == size:  # a smaller piece is the last of every source
         pieces = [source.take(size) for source in sources]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import compress
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _NOT_PART = (
     "cannot unmerge: the other has examples that are not among these, or not with these weights; unmerge only what "
     "was merged before"
 )
+_PER_THREAD = 255  # examples, below which a thread of its own does not pay
 _AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted in one pass, as they fit into memory
 
 
@@ -123,10 +124,22 @@ class StateSet:
         """Count one example (sign 1) or take it back (sign -1)."""
         self.root.commit(self.prepare([(example, sign)], known=known))
 
-    def count(self, batch: Batch) -> None:
+    def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
-        for state in self.states.values():
-            state.count(batch)
+        threads = min(threads, batch.examples // _PER_THREAD)
+        if threads < 2:
+            for state in self.states.values():
+                state.count(batch)
+            return
+        from concurrent.futures import ThreadPoolExecutor  # slow to import, and seldom needed
+
+        bounds = [batch.examples * part // threads for part in range(threads + 1)]
+        parts = [batch.take(slice(start, stop)) for start, stop in pairwise(bounds)]
+        sets = [self.empty_like() for _ in parts]
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(StateSet.count, sets, parts))
+        for one in sets:
+            self.merge(one)
 
     @staticmethod
     def count_groups(sets: list[StateSet], codes: IntArray, batch: Batch) -> bool:

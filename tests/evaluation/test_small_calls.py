@@ -236,6 +236,8 @@ def test_an_object_with_weights_or_a_limit_counts_arrays_as_ever():
         fast, slow = ev.copy(), ev.copy()
         for call, sides in (("update_many", (rows, rows[::-1])), ("update", (rows[0], rows[1]))):
             assert outcome(fast, call, *sides) == outcome(slow, call, *(side.view(Wrapped) for side in sides))
+    with pytest.raises(se.InputError, match="threads"):
+        weighted.update_many(rows, rows, threads=0)
 
 
 def test_names_and_other_widths_are_left_to_the_readers():

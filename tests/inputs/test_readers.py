@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.inputs.arrow import bits_of_columns
+from streameval.states import state_set
 from tests.support.effort import cases
 
 CHECK = settings(max_examples=cases(150), deadline=None)
@@ -1396,7 +1397,8 @@ def test_bits_are_decisions_whatever_the_threshold_and_no_scores():
 
 
 @pytest.mark.parametrize("form", [packed, arrow_booleans])
-def test_holders_of_evaluators_read_bits(form: Callable[[Bits], object]):
+def test_holders_of_evaluators_read_bits(form: Callable[[Bits], object], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(state_set, "_PER_THREAD", 100)  # or 300 examples would be counted by one thread
     true, pred = drawn(13, examples=300), drawn(14, examples=300)
     where = {"where": np.arange(300) % 3}
     holders: list[Callable[[], Any]] = [
@@ -1416,6 +1418,10 @@ def test_holders_of_evaluators_read_bits(form: Callable[[Bits], object]):
     other.update_many(true, pred, where=where)
     assert one.to_bytes() == other.to_bytes()
     assert se.score(form(true), form(pred)) == se.score(true, pred)
+    one, other = se.Evaluator(), se.Evaluator()
+    one.update_many(form(true), form(pred), threads=2)
+    other.update_many(true, pred)
+    assert one.to_bytes() == other.to_bytes()
 
 
 def test_bits_set_behind_the_labels_are_refused_by_slices_and_windows():

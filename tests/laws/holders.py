@@ -107,6 +107,8 @@ class Holder:
         Whether each shard must count its examples in the order of their times.
     without
         The laws that it cannot have, each with the words of its refusal.
+    many
+        Further keywords of ``update_many``.
     laws
         The laws that it is tried with.
     count
@@ -117,6 +119,7 @@ class Holder:
     keywords: Callable[[Row], dict[str, Any]] = lambda _: {}
     ordered: bool = False
     without: tuple[tuple[str, str], ...] = ()
+    many: tuple[tuple[str, Any], ...] = ()
     laws: tuple[str, ...] = tuple(LAWS)
     count: Callable[[Any, Row], None] | None = None
 
@@ -131,7 +134,7 @@ class Holder:
 
     def update_many(self, state: Any, rows: list[Row]) -> None:
         """The same rows in one call."""
-        keywords: dict[str, Any] = {}
+        keywords: dict[str, Any] = dict(self.many)
         for name in self.keywords(rows[0]):
             values = [self.keywords(row)[name] for row in rows]
             if name == "t":
@@ -169,6 +172,7 @@ REACHES = (("unmerge", "the time so far"),)
 VALUES = ("fresh", "same", "reading", "round trip", "copy", "atomic")  # of what does not merge
 HOLDERS = {
     "Evaluator": Holder(Kind.evaluator),
+    "Evaluator, in two threads": Holder(Kind.evaluator, many=(("threads", 2),), laws=("zero", "batch")),
     "Metric": Holder(Kind.single),
     "Sliced": Holder(
         lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], cross=[["region", "half"]]), placed

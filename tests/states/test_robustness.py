@@ -151,10 +151,11 @@ def test_durations_and_dates_are_no_labels(label: object):
         se.Evaluator().update([label], [])
 
 
-def test_boolean_arrays_may_hold_any_byte():
+@pytest.mark.parametrize("threads", [1, 2])
+def test_boolean_arrays_may_hold_any_byte(threads: int):
     odd = np.array([[2, 0], [1, 255]] * 600, np.uint8).view(np.bool_)
     ev, reference = se.Evaluator(), se.Evaluator()
-    ev.update_many(odd, odd)
+    ev.update_many(odd, odd, threads=threads)
     reference.update_many(np.array([[1, 0], [1, 1]] * 600), np.array([[1, 0], [1, 1]] * 600))
     assert ev.to_bytes() == reference.to_bytes()
     row = se.Evaluator(labels=["a", "b"])

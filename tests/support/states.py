@@ -24,8 +24,8 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.state, name)
 
-    def count(self, batch: Batch) -> None:
-        self.states.count(batch)
+    def count(self, batch: Batch, threads: int = 1) -> None:
+        self.states.count(batch, threads)
 
     def count_one(self, example: Example | Batch, sign: int) -> None:
         if not isinstance(example, Example):

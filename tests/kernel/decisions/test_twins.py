@@ -633,6 +633,37 @@ def test_other_threads_run_while_many_examples_are_counted(what: str):
         thread.join()
 
 
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_threads_within_a_call_change_no_bit(threads: int):
+    rng = np.random.default_rng(threads)
+    true, pred, mask = ((rng.random((1000, 90)) < share).astype(np.uint8) for share in (0.2, 0.3, 0.01))
+    weights = rng.random(1000) * 10.0 ** rng.integers(-200, 200, 1000)
+    words = [[f"label{column}" for column in np.flatnonzero(row)] for row in true]
+    for make, examples in (
+        (se.Evaluator, {"y_true": true, "y_pred": pred}),
+        (se.Evaluator, {"y_true": true, "y_pred": pred, "mask": mask, "weights": weights}),
+        (lambda: se.Evaluator(threshold=0.5), {"y_true": true, "y_pred": rng.random((1000, 90)).astype(np.float32)}),
+        (se.Evaluator, {"y_true": words, "y_pred": words[::-1], "weights": weights}),
+        (se.Evaluator, {"y_true": words[:2], "y_pred": words[:2]}),
+    ):
+        one, several = make(), make()
+        one.update_many(**examples)
+        several.update_many(**examples, threads=threads)
+        assert one.to_bytes() == several.to_bytes()
+
+
+def test_an_error_in_a_thread_changes_nothing():
+    rows = np.zeros((1000, 50), np.uint8)
+    rows[999, 49] = 2
+    ev = se.Evaluator()
+    with pytest.raises(se.InputError, match=r"y_true\[999\] is 2 for label 49"):
+        ev.update_many(rows, np.zeros_like(rows), threads=4)
+    assert ev == se.Evaluator()
+    for threads in (0, -1, 1.5, True, None):
+        with pytest.raises(se.InputError, match="threads must be"):
+            ev.update_many(rows[:9], rows[:9], threads=threads)
+
+
 def test_one_object_is_safe_between_threads_behind_a_lock():
     ev, lock = se.Evaluator(), threading.Lock()
 
