@@ -35,7 +35,7 @@ def plot_confusion_matrix(
     normalize: Normalize = "true",
     numbers: bool | None = None,
     limit: int = 40,
-    cmap: str | Colormap | None = None,
+    cmap: str | Colormap = "Blues",
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
@@ -54,7 +54,7 @@ def plot_confusion_matrix(
     limit
         Of more labels than this, those that are most often true are drawn.
     cmap
-        Colours of matplotlib in place of ours.
+        Colours, by their name in matplotlib.
     """
     check_number("limit", limit, 1)
     if not isinstance(source, Matrix):
@@ -74,7 +74,7 @@ def plot_confusion_matrix(
     ax = _heat(ax, cells, (names, names), sides, head, unit, numbers, cmap, fraction=fraction, top=top)
     if len(names) > 1 and labels[-1] is None:  # "no label" is none: set it apart
         for line in (ax.axhline, ax.axvline):
-            line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
+            line(len(names) - 1.5, color="white", linewidth=4 if len(names) <= _ANNOTATED else 2)
     return ax
 
 
@@ -85,7 +85,7 @@ def plot_cooccurrence(
     side: Side | None = None,
     numbers: bool | None = None,
     limit: int = 40,
-    cmap: str | Colormap | None = None,
+    cmap: str | Colormap = "Blues",
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
@@ -119,7 +119,6 @@ def plot_cooccurrence(
     values, names = values[np.ix_(chosen, chosen)], [names[place] for place in chosen]
     if symmetric:
         values[np.triu_indices(len(values))] = math.nan
-    numbers = len(names) <= _ANNOTATED if numbers is None else numbers
     rows, columns = (slice(1, None), slice(None, -1)) if symmetric and len(names) > 1 else (slice(None), slice(None))
     values = values[rows, columns]
     unit = "examples" if source.den == 1 else "weight of examples"
@@ -133,7 +132,7 @@ def plot_multilabel_confusion(
     """Draw a 2x2 table for each label, with its F1: rows are the truth, columns the prediction.
 
     Each row is coloured by its fractions, so rare labels can be compared with frequent ones: blue where the prediction
-    is right, orange where it is wrong; the numbers are the examples.
+    is right, red where it is wrong; the numbers are the examples.
 
     Parameters
     ----------
@@ -150,10 +149,10 @@ def plot_multilabel_confusion(
     high = max(1, math.ceil(len(drawn) / wide))
     default = some_of("Outcomes of each label", len(drawn), len(counts), "most frequent")
     ax = titled(ax, (max(1.5 * wide + 0.9, 3.6), 1.62 * high + 0.9), "predicted", "true", title, default)
-    colours, names = style.colours(diverging=True), named(table.labels, 22)
+    names = named(table.labels, 22)
     for position, place in enumerate(drawn):
         x, y = position % wide * 2.5, position // wide * 2.9
-        _panel(ax, x, y, counts[place], colours)
+        _panel(ax, x, y, counts[place])
         tp, fp, fn = counts[place, 1, 1], counts[place, 0, 1], counts[place, 1, 0]
         f1 = f"F1 {2 * tp / (2 * tp + fp + fn):.2f}" if tp + fp + fn else ""
         ax.text(x + 1, y - 0.38, names[place], ha="center", va="bottom", fontsize=8, color=INK)
@@ -168,13 +167,14 @@ def plot_multilabel_confusion(
     return ax if drawn else style.no_values(ax)
 
 
-def _panel(ax: Axes, x: float, y: float, table: FloatArray, colours: Colormap) -> None:
+def _panel(ax: Axes, x: float, y: float, table: FloatArray) -> None:
     totals = table.sum(axis=1, keepdims=True)
     fractions = np.divide(table, totals, out=np.zeros((2, 2)), where=totals > 0)
     signed = fractions * [[1, -1], [-1, 1]]
-    ax.pcolormesh(x + np.arange(3), y + np.arange(3), signed, cmap=colours, vmin=-1, vmax=1, edgecolors="white")
+    grid = x + np.arange(3), y + np.arange(3)
+    mesh: Any = ax.pcolormesh(*grid, signed, cmap="RdBu", vmin=-1, vmax=1, edgecolors="white")
     for (row, column), value in np.ndenumerate(signed):
-        ink = style.ink_on(colours((value + 1) / 2))
+        ink = style.ink_on(mesh.to_rgba(value))
         text = short(float(table[row, column])) or "0"
         ax.text(x + column + 0.5, y + row + 0.5, text, ha="center", va="center", color=ink, fontsize=9)
 
@@ -187,7 +187,7 @@ def _heat(
     head: tuple[str | None, str],
     unit: str,
     numbers: bool | None,
-    cmap: str | Colormap | None,
+    cmap: str | Colormap,
     *,
     fraction: bool = False,
     top: float | None = None,
@@ -200,12 +200,11 @@ def _heat(
     values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
     bound = top or float(finite.max(initial=0)) or 1.0
-    colours = cmap or style.colours(diverging=False)
-    image: Any = ax.imshow(values, cmap=colours, aspect="equal", interpolation="none", vmin=0, vmax=bound)
+    image: Any = ax.imshow(values, cmap=cmap, aspect="equal", interpolation="none", vmin=0, vmax=bound)
     if max(values.shape) <= 60:
         ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)
         ax.set_yticks(np.arange(0.5, values.shape[0] - 1), minor=True)
-        ax.grid(which="minor", color="white", linewidth=_gap(max(values.shape), 1.5))
+        ax.grid(which="minor", color="white", linewidth=1.5 if max(values.shape) <= _ANNOTATED else 0.5)
         ax.tick_params(which="minor", length=0)
     _name_ticks(ax, rows, columns)
     if len(rows) <= _ANNOTATED if numbers is None else numbers:
@@ -213,16 +212,19 @@ def _heat(
             value = float(cells[row, column])
             ax.text(
                 column, row, short(value, fraction=fraction), ha="center", va="center",
-                color=style.ink_on(image.cmap(image.norm(value))), fontsize=8.5 if len(rows) <= 10 else 7,
+                color=style.ink_on(image.to_rgba(value)), fontsize=8.5 if len(rows) <= 10 else 7,
             )  # fmt: skip
     if not np.nansum(cells):
         return style.no_values(ax)
-    _colour_bar(ax, image, unit, percent=fraction)
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
+
+    percent = PercentFormatter(1.0, decimals=0) if fraction else FuncFormatter(lambda value, _: short(value) or "0")
+    ticks = MaxNLocator(5, integer=not fraction and bound >= 5)
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.035, pad=0.02, aspect=40, format=percent, ticks=ticks)
+    bar.outline.set_visible(False)
+    bar.set_label(unit, color=MUTED, fontsize=9)
+    bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
     return ax
-
-
-def _gap(count: int, most: float) -> float:
-    return max(0.4, most * min(1.0, 12 / max(count, 1)))
 
 
 def _name_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
@@ -243,15 +245,3 @@ def _name_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
             text.set(ha="center" if many else "right", rotation_mode=None if many else "anchor")
     ax.tick_params(length=0, pad=4)
     ax.spines[:].set_visible(False)
-
-
-def _colour_bar(ax: Axes, image: Any, text: str, *, percent: bool) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    bar = ax.figure.colorbar(image, ax=ax, fraction=0.035, pad=0.02, aspect=40)
-    bar.outline.set_visible(False)
-    bar.set_label(text, color=MUTED, fontsize=9)
-    bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
-    bar.locator = MaxNLocator(5, integer=not percent and image.norm.vmax >= 5)
-    bar.formatter = FuncFormatter(lambda value, _: f"{100 * value:.0f}%" if percent else short(value) or "0")
-    bar.update_ticks()

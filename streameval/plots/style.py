@@ -17,7 +17,6 @@ from streameval.schema.text import cut_distinct, quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
 
 INK, MUTED = "#1f2933", "#6b7785"  # text, secondary text
 
@@ -26,10 +25,6 @@ INK, MUTED = "#1f2933", "#6b7785"  # text, secondary text
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1f2933", "#7f5539")
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1.5, 1.5)), (0, (1.5, 1.2)))
 MARKS = "osD^vP*X"
-
-# Even steps of lightness from nearly white to a dark blue, so that equal differences look equal, also in grey.
-_RAMP = ("#f8fafd", "#d9e5f5", "#b6cfed", "#8fb5e3", "#679ad5", "#437fc1", "#2c64a4", "#1c4a82", "#10315d")
-_DIVERGING = ("#8c3b16", "#c0652f", "#e09a68", "#f1cdb0", "#f7f7f7", "#b6cfed", "#679ad5", "#2c64a4", "#10315d")
 
 
 def holds(source: object) -> bool:
@@ -96,14 +91,6 @@ def short(value: float, *, fraction: bool = False) -> str:
             return f"{value / unit:.{digits}f}".removesuffix(".0") + letter
     whole = abs(value) >= 99.5 or float(value).is_integer()
     return f"{value:.{0 if whole else 1 if abs(value) >= 0.95 else 2}f}"
-
-
-def colours(*, diverging: bool = False) -> Colormap:
-    """A colour map whose steps look even. NaN is white."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    even = LinearSegmentedColormap.from_list("streameval", _DIVERGING if diverging else _RAMP)
-    return even.with_extremes(bad="white")
 
 
 def ink_on(colour: Sequence[float]) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from itertools import combinations
 
 import numpy as np
 import pytest
+from matplotlib import colormaps
 from matplotlib.colors import to_rgb
 
+from streameval import plots
 from streameval.plots import style as parts
+
+DEFAULT_COLOURS = inspect.signature(plots.plot_confusion_matrix).parameters["cmap"].default
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def test_lines_differ_in_their_dashes_or_in_grey_and_for_the_colour_blind():
 
 
 def test_colours_get_darker_in_even_steps_and_text_can_be_read_on_all_of_them():
-    ramp = parts.colours()(np.linspace(0, 1, 64))[:, :3]
+    ramp = colormaps[DEFAULT_COLOURS](np.linspace(0, 1, 64))[:, :3]
     luminance = luminance_of(ramp)
     lightness = 116 * np.cbrt(luminance) - 16  # CIE L*, but for the nearly black
     steps = -np.diff(lightness)

@@ -111,7 +111,7 @@ class Chart:
     note: str = ""
     at: Numbers = ()  # along a stream: the values of x at which the script shows those of all lines
     _parts: list[str] = field(default_factory=list)
-    _words: list[str] = field(default_factory=list)
+    _names: list[str] = field(default_factory=list)
     _legend: list[str] = field(default_factory=list)
     _dots: list[tuple[float, float]] = field(default_factory=list)
 
@@ -182,13 +182,6 @@ class Chart:
         """A dotted line between points."""
         self._path("guide", f"M{'L'.join(_points(self.x.at(x), self.y.at(y)))}")
 
-    def mark(self, x: float, word: str) -> None:
-        """A line up the picture at a value, with a word next to it."""
-        self.guide([x, x], [self.y.high, self.y.low])
-        place = _units(self.x.at([x]))[0]
-        side = f"left:{place / 10:g}%" if place < _SIZE / 2 else f"right:{100 - place / 10:g}%"
-        self._words.append(f'<span class="word" style="{side};top:0">{escaped(word)}</span>')
-
     def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str]) -> None:
         """Names next to dots, as many as find room: earlier ones first; on a narrow screen fewer of them."""
         places = [*zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True)]
@@ -206,7 +199,7 @@ class Chart:
                         boxes = np.append(boxes, [box], axis=0)
                         place = f"left:{100 * across:.1f}%" if side == "right" else f"right:{100 - 100 * across:.1f}%"
                         style = f"{place};bottom:{100 * (up + shift):.1f}%"
-                        self._words.append(f'<span class="{kind}" style="{style}"><bdi>{escaped(word)}</bdi></span>')
+                        self._names.append(f'<span class="{kind}" style="{style}"><bdi>{escaped(word)}</bdi></span>')
                         break
 
     def html(self, above: str = "") -> str:
@@ -226,7 +219,7 @@ class Chart:
             f'<div class="up-title" aria-hidden="true">{escaped(self.y.title)}</div>'
             f'<div class="up" aria-hidden="true">{up}</div><div class="area" {x} {y}{at}>'
             f'<svg viewBox="0 0 {_SIZE} {_SIZE}" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
-            f'<path class="grid" d="{grid}"/>{"".join(self._parts)}</svg>{"".join(self._words)}</div>'
+            f'<path class="grid" d="{grid}"/>{"".join(self._parts)}</svg>{"".join(self._names)}</div>'
             f'<div class="across" aria-hidden="true">{across}</div>'
             f'<div class="across-title" aria-hidden="true">{escaped(self.x.title)}</div></div>'
         )

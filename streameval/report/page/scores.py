@@ -108,9 +108,9 @@ def _thresholds(runs: Sequence[_Run]) -> str:
         best = best_threshold(runs[0][1])
         value, most = number_text(best.value, "fraction"), number_text(best.bound, "fraction")
         bound = f"; no threshold exceeds {most}" if most != value else ""
-        chart.note = f"Best micro F1: {value} at threshold {number_text(best.threshold)}{bound}."
+        chart.note = f"Best micro F1: {value} at threshold {number_text(best.threshold)} (dotted){bound}."
         if math.isfinite(best.threshold):
-            chart.mark(best.threshold, "best")
+            chart.guide([best.threshold] * 2, [0, 1])
     tones = iter(TONES)
     for (run, _), (at, sides) in zip(runs, lines, strict=True):
         # From one threshold up to and with the next, predictions are those of the next. At the least all is predicted.
