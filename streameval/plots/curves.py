@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -22,8 +21,6 @@ from streameval.schema.labels import Label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FAINT = "#b3bcc6"
-_BEHIND = 40  # labels of an evaluator that are drawn behind all of them
 _WITHIN = 4  # entries of a legend that stands among the lines; a larger one would cover some
 _GUIDE: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 3)), "zorder": 1}
 
@@ -43,12 +40,12 @@ def plot_roc_curve(
     source, y_score
         An evaluator, or several by name; or arrays; or what ``roc_curve()`` of an evaluator returned. At most eight.
     labels
-        Of an evaluator: the labels to draw; None draws all labels pooled, and each of at most 40 behind them.
+        Of an evaluator: the labels to draw; None draws all labels pooled.
     """
     lines = _lines(source, y_score, "roc_curve", labels)
     ax = _unit_axes(ax, "false positive rate", "true positive rate", title, "ROC curve")
     ax.plot([0, 1], [0, 1], **_GUIDE)
-    return _draw(ax, *lines, steps="default", where="lower right")
+    return _draw(ax, lines, steps="default", where="lower right")
 
 
 def plot_precision_recall_curve(
@@ -70,10 +67,10 @@ def plot_precision_recall_curve(
     """
     lines = _lines(source, y_score, "precision_recall_curve", labels)
     ax = _unit_axes(ax, "recall", "precision", title, "Precision and recall")
-    (_, first), *more = lines[0]
+    (_, first), *more = lines
     if len(first.y) and not more:
         ax.axhline(float(first.y[0]), **_GUIDE)  # where all is predicted
-    return _draw(ax, *lines, steps="steps-post", where="best")
+    return _draw(ax, lines, steps="steps-post", where="best")
 
 
 def plot_calibration_curve(
@@ -170,12 +167,9 @@ def _of(what: str, label: Label | None) -> str:
 _Lines: TypeAlias = list[tuple[str, CurveLine]]  # with their names
 
 
-def _lines(
-    source: object, y_score: object, method: str, labels: Iterable[Label] | None
-) -> tuple[_Lines, list[CurveLine], str]:
-    """The curves in colour, and of one evaluator those of its labels, which stand behind that of all."""
+def _lines(source: object, y_score: object, method: str, labels: Iterable[Label] | None) -> _Lines:
+    """The curves of evaluators, of each of the labels, or those that are passed."""
     parts: Mapping[Any, Any] = source if isinstance(source, Mapping) else {"": source}
-    behind, note = list[CurveLine](), ""
     if parts and y_score is None and all(isinstance(part, RocCurve | PrecisionRecallCurve) for part in parts.values()):
         if labels is not None:
             raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
@@ -183,19 +177,13 @@ def _lines(
     else:
         runs, chosen = style.runs_of(source, y_score, ["curves"]), [None] if labels is None else [*labels]
         words = [""] if labels is None else named(chosen)
-        lines = [
-            (f"{word} {head}".strip() or "all labels", curve_line(_read(run, method, label)))
-            for (head, run), (word, label) in product(
-                zip(_heads(runs), runs.values(), strict=True), zip(words, chosen, strict=True)
-            )
-        ]
-        if len(lines) == 1 and labels is None:
-            run = runs.popitem()[1]
-            behind, size = [curve_line(_read(run, method, label)) for label in run.labels[:_BEHIND]], len(run.labels)
-            note = f"{len(behind)} of {size:,} labels" if len(behind) < size else "each label"
+        lines = []
+        for head, run in zip(_heads(runs), runs.values(), strict=True):
+            for word, label in zip(words, chosen, strict=True):
+                lines.append((f"{word} {head}".strip() or "all labels", curve_line(_read(run, method, label))))
     if len(lines) > len(COLOURS):
         raise InputError(f"{len(lines)} curves are too many to distinguish; give at most {len(COLOURS)}")
-    return lines, behind, note
+    return lines
 
 
 def _heads(runs: Mapping[Any, object]) -> list[str]:
@@ -203,13 +191,10 @@ def _heads(runs: Mapping[Any, object]) -> list[str]:
     return [""] if list(runs) == [""] else named(runs)
 
 
-def _draw(ax: Axes, lines: _Lines, behind: list[CurveLine], note: str, *, steps: Any, where: str) -> Axes:
+def _draw(ax: Axes, lines: _Lines, *, steps: Any, where: str) -> Axes:
     drawn = [bool((np.isfinite(line.x) & np.isfinite(line.y)).any()) for _, line in lines]
     if not any(drawn):
         return style.no_values(ax)
-    for number, faint in enumerate(behind):
-        text = "_" if number else note  # once, for the legend
-        ax.plot(faint.x, faint.y, color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=steps, label=text, zorder=1.5)
     for number, (name, line) in enumerate(lines):
         look = line_style(number, marked=len(lines) > 1 and drawn[number])
         if line.band is not None:
