@@ -127,39 +127,31 @@ def facts(report: Report) -> list[tuple[str, str]]:
 def headline_section(report: Report) -> Section | None:
     """The metrics that were chosen, and what each means."""
     items = report.single()
-    if not items:
-        return None
+    wide = min((5, 4, 3), key=lambda wide: -len(items) % wide) if len(items) > 5 else max(3, len(items))
+    return Section("metrics", "Metrics", _cards(report, items, wide)) if items else None
+
+
+def metric_list(report: Report, state: str, wide: int) -> str:
+    """The metrics of a state that can be read, so many in a row."""
+    items = [item for item in report.reported(state) if item.error is None]
+    return f"<div><h3>Metrics read from {state}</h3>{_cards(report, items, wide)}</div>" if items else ""
+
+
+def _cards(report: Report, items: Sequence[MetricValue], wide: int) -> str:
+    """Metrics, whose names may break after an underscore, with bounds or errors; below what each means."""
     cards = ""
     for item in items:
-        name, number, direction, bounds = _parts(report, item)
-        below = f'<p class="bounds">{bounds}</p>' if bounds else ""
-        cards += f'<li><h3>{name}</h3>{number}<p class="better">{direction}</p>{below}<p>{item.averaged}</p></li>'
-    wide = min((5, 4, 3), key=lambda wide: -len(items) % wide) if len(items) > 5 else max(3, len(items))
-    meanings = _pairs("meanings", {item.spec.name: item.entry.summary for item in items}.items())
-    return Section("metrics", "Metrics", f'<ul class="cards" style="--wide:{wide}">{cards}</ul>{meanings}')
-
-
-def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
-    """The name of a metric, which may break after an underscore, its value, direction, and bounds or error."""
-    name = f"<code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code>"
-    direction = f'<span aria-hidden="true">{ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}'
-    if item.error is not None:
-        return name, f'<span class="value">{number_text(math.nan)}</span>', direction, escaped(str(item.error))
-    number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
-    return name, number, direction, bounds_text(report.bounds(item))
-
-
-def metric_list(report: Report, state: str) -> str:
-    """The metrics of a state, with their meaning and, where they have some, their bounds."""
-    rows = ""
-    for item in report.reported(state):
+        number, below = f'<span class="value">{number_text(math.nan)}</span>', str(item.error)
         if item.error is None:
-            name, number, direction, bounds = _parts(report, item)
-            meaning = f"{item.entry.summary} {item.averaged.capitalize()}." if item.averaged else item.entry.summary
-            more = f" <em>{bounds.capitalize()}.</em>" if bounds else ""
-            text = f'<span class="better">{direction}.</span> {escaped(meaning)}{more}'
-            rows += f"<li>{name} {number} <p>{text}</p></li>"
-    return f'<div><h3>Metrics read from {state}</h3><ul class="list">{rows}</ul></div>' if rows else ""
+            number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
+            below = bounds_text(report.bounds(item))
+        cards += (
+            f"<li><h3><code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code></h3>{number}"
+            f'<p><span aria-hidden="true">{ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}</p>'
+            f'<p class="bounds">{escaped(below)}</p><p>{item.averaged}</p></li>'
+        )
+    meanings = _pairs("meanings", {item.spec.name: item.entry.summary for item in items}.items())
+    return f'<ul class="cards" style="--wide:{wide}">{cards}</ul>{meanings}'
 
 
 def averages_table(report: Report) -> Table:

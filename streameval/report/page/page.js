@@ -227,12 +227,6 @@
     area.addEventListener("pointermove", show);
     area.addEventListener("pointerdown", show);
     area.addEventListener("pointerleave", () => { dot.hidden = tip.hidden = true; });
-    area.addEventListener("click", event => {
-      const hit = near(area, paths, event), form = document.querySelector('form[data-filter="labels"]');
-      if (!hit?.path.dataset.of || !form) return;
-      form.elements.text.value = description(area, hit)[0];
-      form.dispatchEvent(new Event("input"));
-    });
   }
   for (const select of document.querySelectorAll("select[data-curves]")) {
     select.closest("[hidden]").hidden = false;

@@ -50,7 +50,7 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
         few = "" if len(labels) == tables.size else f" (the {len(labels)} most frequent)"
         choice = f'<select data-curves><option value="">{_ALL}</option>{options}</select>'
         intro = f'{_MEANING}<p class="choice" hidden><label>Label{few} {choice}</label></p>'
-        metrics = metric_list(runs[0][1], "curves")
+        metrics = metric_list(runs[0][1], "curves", 4)
     reports = [report for _, report in runs]
     curves = (_curves(lines, reports, labels, roc=roc) for roc in (True, False))
     charts = "".join([*curves, _thresholds(lines), _reliability(lines)])
@@ -160,5 +160,5 @@ def ranking_section(report: Report) -> Section | None:
     for name, word, tone in (("precision_at", "precision", "a"), ("recall_at", "recall", "b"), ("ndcg", "nDCG", "c")):
         items = report.values(f"{name}(k={k})" for k in range(1, last + 1))
         chart.line(word, range(1, last + 1), [item.value for item in items], tone, points=True)
-    metrics = metric_list(report, "rankings")
+    metrics = metric_list(report, "rankings", 3)
     return Section("rankings", "Rankings", f'<div class="side-by-side even">{chart.html()}{metrics}</div>')
