@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 
 from streameval.errors import FormatError, MetricError, silent
-from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
+from streameval.evaluation.core import NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import Saved, decode, encode
 from streameval.evaluation.guarding import (
@@ -455,23 +455,6 @@ def core_of(holder: Accumulator) -> Core:
 def with_states(like: A, states: StateSet) -> A:
     """An object that is built as another, over these states."""
     return type(like).__new__(type(like))._set(like._specs, like._config, Core(like._config, states))
-
-
-def compacted(holder: A, empty: A) -> A:
-    """An independent object with the same examples, and of many labels only those that they mention.
-
-    The declared labels of ``empty``, which has the same configuration and no examples, need not be among the holder's.
-    """
-    labels, states = holder._core.labels, holder._core.states
-    if len(labels) <= FEW and labels.fixed == empty._core.labels.fixed and not states.mostly_unused():
-        labels.order()  # once, where objects share labels: copies remember it
-        made, bound = with_states(empty, states.copy()), empty._core.labels
-        made._core.labels.bound(bound.limit, bound.look)
-        made._core.states.check_labels()
-        return made
-    made = empty.copy()
-    made._merge(holder._core.states)
-    return made
 
 
 def unlimited(empty: A) -> A:

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError, InputError
-from streameval.evaluation.counting import A, compacted, core_of, from_contents, unlimited
+from streameval.evaluation.counting import A, core_of, from_contents, unlimited
 from streameval.evaluation.encoding import put_states, take_states
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
@@ -177,14 +177,11 @@ class AxisSlices(Generic[A]):
 
 
 def merged(parts: Iterable[A], empty: A) -> A:
-    """A new object with the examples of all."""
-    total: A | None = None
+    """A new object with the examples of all, and of many labels only those that they mention."""
+    total = empty.copy()
     for part in parts:
-        if total is None:
-            total = compacted(part, empty)
-        else:
-            total.merge(part)
-    return empty.copy() if total is None else total
+        total._merge(core_of(part).states)
+    return total
 
 
 def put_axes(sink: Sink, axes: Sequence[Axis]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
-from streameval.evaluation.counting import A, compacted, core_of, from_contents
+from streameval.evaluation.counting import A, core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.kernel.backend import commit
@@ -343,7 +343,7 @@ class Blocks(Window[A]):
             raise MergeError("cannot merge: only one of the two has times with a time zone; give all times alike")
         blocks = dict(mine.blocks)
         for index, block in theirs.blocks.items():
-            blocks[index] = blocks[index] + block if index in blocks else compacted(block, self._template)
+            blocks[index] = blocks.get(index, self._template) + block
         newest = theirs.newest if mine.newest is None else max(mine.newest, theirs.newest)
         self._become(WindowState(newest, blocks, theirs.aware, max(mine.latest, theirs.latest)))
 
