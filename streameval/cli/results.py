@@ -281,7 +281,7 @@ class Output:
         self.options, self.format = options, format_of(options["output"], options["format"])
         self.checks = checks_of(options.get("fail_if"), change=change)
         if options.get("title") is not None and options.get("report") is None:
-            raise UserError("--title is the heading of the page that --report names")
+            raise UserError("--title is the heading of a page; give --report FILE.html too")
         paths = {f"--{name}": options.get(name) for name in ("save", "report", "output")}
         check_outputs(paths, inputs, options["force"])
 

@@ -170,4 +170,4 @@ def test_a_page_names_its_files_and_columns_and_has_a_title(run):
         assert "<h1>Saved</h1>" in (page := Path("r.html").read_text())
         assert "<dt>files</dt><dd>s.state" in page
     ran = run("evaluate", *columns, "--title", "x")
-    assert (ran.code, "--title is the heading of the page that --report names" in ran.err) == (2, True)
+    assert (ran.code, "--title is the heading of a page; give --report" in ran.err) == (2, True)

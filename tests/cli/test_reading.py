@@ -334,7 +334,7 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
     ("1,0,1,", "-a t_* -s p_* -t .5", "column 'p_b' is empty; fill it, or skip the row with --skip-bad\n"),
     ("1,0,.1,.7", "-a t_* -p p_*", "column 'p_a' is 0.1; binary predictions are 0 or 1; for scores give --scores, not "
      "--predicted, and --threshold 0.5\n"),
-    (".1,.7,1,0", "-a t_* -p p_*", "column 't_a' is 0.1; truth is 0, 1, or None or NaN where masked: are --actual and "
+    (".1,.7,1,0", "-a t_* -p p_*", "column 't_a' is 0.1; truth is 0 or 1, or null where masked: are --actual and "
      "--predicted swapped?\n"),
     ("1,0,1,0", "-a y_* -p p_*", "no column matches 'y_*' (--actual); the columns are ['t_a', 't_b', 'p_a', 'p_b']\n"),
     ("1,0,1,0", "-a t_* -p pr_*", "no column matches 'pr_*' (--predicted); did you mean 'p_b'? The columns are ['t_a"),
@@ -363,6 +363,12 @@ def test_scores_that_are_no_numbers_bring_advice_for_the_shell(run, name, text):
         ran = run("evaluate", name, "-a", "tags", "-s", "p", *more)
         assert (ran.code, "nan=" in ran.err) == (2, False)
         assert name.endswith("jsonl") or ran.err.endswith("leave the label out, or skip the row with --skip-bad\n")
+
+
+def test_lists_do_not_slice(run):
+    Path("l.jsonl").write_text('{"t": ["a"], "p": ["b"]}\n')
+    ran = run("evaluate", "l.jsonl", "-a", "t", "-p", "p", "--by", "t")
+    assert (ran.code, ran.err[:52]) == (2, "streameval: l.jsonl:1: column 't' (--by) is ['a'], o")
 
 
 def test_long_tables_and_two_files_have_options(run, tmp_path):

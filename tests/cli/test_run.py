@@ -133,7 +133,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     se.Evaluator(threshold=0.5).save("half")
     se.Evaluator().save("plain")
     se.F1().save("single")
-    refused(run("show", "text"), "text is not a saved state")
+    refused(run("show", "text"), "text is not a saved state\n")
     refused(
         run("thresholds", "text"), "text is not a saved state", "for rows name their columns with --actual and --scores"
     )

@@ -127,4 +127,5 @@ def test_the_command_explains_how_rows_were_read(run, rows: str):
 def test_a_warning_speaks_of_options(run, tmp_path):
     Path("l.csv").write_text("label,y,p\n" + "a,0,1\nb,1,1\n" * 20)
     ran = run("evaluate", "l.csv", "-a", "y", "-p", "p")
+    assert ran.err.startswith("warning: every list in --actual and --predicted has one member")
     assert ran.err.endswith("all are 0 or 1; for indicators give --rows indicator, for labels --rows labels\n")
