@@ -45,7 +45,6 @@ def evaluate(
     predicted: str | None = None,
     *,
     metrics: Metrics = None,
-    tasks: int | None = None,
     **options: Unpack[JobOptions],
 ) -> State:
     """Count the rows of a data frame, in one pass and without a shuffle of rows.
@@ -59,9 +58,6 @@ def evaluate(
         A data frame of a classic or a Connect session.
     actual, predicted, metrics, **options
         As for `evaluate_table`. With ``by``, the result is a `Sliced`; for very many values see `evaluate_by_key`.
-    tasks
-        Merge the states of the partitions in this many tasks before the driver merges the rest. Pays with thousands of
-        partitions.
 
     Examples
     --------
@@ -70,31 +66,16 @@ def evaluate(
     """
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     _check(df, job)
-    return merged(states(df, job, tasks=tasks), job)
+    return merged(states(df, job), job)
 
 
-def states(df: DataFrame, job: Job, *, tasks: int | None = None) -> DataFrame:
-    """A data frame with one column, ``state binary``: the state of each partition. `merged` collects it.
-
-    Parameters
-    ----------
-    df, job
-        What to count, and how.
-    tasks
-        Merge them in this many tasks; without it, there is one for each partition of ``df``.
-    """
-    if tasks is not None:
-        check_number("tasks", tasks, 1)
+def states(df: DataFrame, job: Job) -> DataFrame:
+    """A data frame with one column, ``state binary``: the state of each partition. `merged` collects it."""
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
-        yield _row(job.state(batches))
+        yield pa.RecordBatch.from_arrays([pa.array([job.state(batches)], pa.binary())], names=["state"])
 
-    def merge(batches: Iterator[Any]) -> Iterator[Any]:
-        yield _row(job.merged(state for batch in batches for state in batch.column("state").to_pylist()).to_bytes())
-
-    counted = _mapped(df, job.columns.names, count, "state binary")
-    # By their content, not in turn: a task that is tried again then sends each state to the same place.
-    return counted if tasks is None else counted.repartition(tasks, "state").mapInArrow(merge, "state binary")
+    return _mapped(df, job.columns.names, count, "state binary")
 
 
 def merged(states: DataFrame, job: Job) -> State:
@@ -105,10 +86,6 @@ def merged(states: DataFrame, job: Job) -> State:
     with raise_ours(PySparkException, _ours):
         rows = states.select("state").collect()
     return job.merged(bytes(row[0]) for row in rows)
-
-
-def _row(state: bytes) -> Any:
-    return pa.RecordBatch.from_arrays([pa.array([state], pa.binary())], names=["state"])
 
 
 def _check(df: DataFrame, job: Job) -> None:

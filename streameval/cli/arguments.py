@@ -13,7 +13,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from streameval.cli.outputs import Format
 from streameval.cli.reading import columns_of, sources_of
-from streameval.cli.results import load_state
 from streameval.cli.settings import COLOR, DIGITS, QUIET, Color
 from streameval.errors import StreamevalError
 from streameval.metrics.catalogue import catalogue
@@ -62,11 +61,10 @@ Columns of evaluating
 
 Metrics
 words [WORD...]         The name of a metric, or words: only the metrics that mention all of them.
-beta_to_maximise --beta BETA  Maximise F-beta with this beta. [default: 1]
+--beta BETA             Maximise F-beta with this beta. [default: 1]
 
 Metrics of metrics
 --metrics -m NAMES      Metrics, comma-separated, e.g. 'f1_micro,ndcg(k=5)'. List them with 'streameval metrics'.
---beta NUMBER           Weight of recall in F-beta; adds fbeta to the default metrics.
 --threshold -t NUMBER   Predict labels scoring at or above this value. A number, or a JSON file of {label: number}.
 --zero-division NUMBER  Value of a metric whose denominator is 0: 0, 1 or nan. [default: 0]
 
@@ -105,7 +103,7 @@ Output of evaluate
 _KINDS: dict[str, Any] = {
     **dict.fromkeys(("labels", "actual", "predicted", "scores", "mask", "by", "metrics", "fail_if"), list[str] | None),
     **dict.fromkeys(("output", "report", "save"), Path | None), **dict.fromkeys(("limit", "window"), int | None),
-    **dict.fromkeys(("beta", "zero_division"), float | None), "top": int, "rows": Rows | None,
+    **dict.fromkeys(("zero_division",), float | None), "top": int, "rows": Rows | None,
     "unknown": Unknown | None, "null": Null | None, "format": Format | None,
 }  # fmt: skip
 """The types of options of groups; of any other it is a string, or a switch without a metavariable."""
@@ -140,15 +138,12 @@ def metric_names(incomplete: str) -> list[str]:
 
 
 def column_names(ctx: Any, incomplete: str) -> list[str]:
-    """The columns of the first file on the command line and of that of --truth, or of the slices of a state."""
+    """The columns of the first file on the command line and of that of --truth."""
     # As the option to complete has no value yet, the parser stops and leaves all arguments in ctx.args.
     try:
-        if ctx.command.name == "show":
-            names = load_state(Path(ctx.args[0])).by
-        else:
-            files = [*ctx.args[:1], *filter(None, [ctx.params.get("truth")])]
-            names = [name for source in sources_of(files) for name in columns_of(source)]
-    except (StreamevalError, OSError, LookupError, AttributeError):
+        files = [*ctx.args[:1], *filter(None, [ctx.params.get("truth")])]
+        names = [name for source in sources_of(files) for name in columns_of(source)]
+    except (StreamevalError, OSError):
         return []  # a shell shows no errors
     return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
@@ -157,7 +152,6 @@ _CHECKED: dict[str, dict[str, Any]] = {
     "limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0},
     "digits": {"min": 0, "max": 17},
     "metrics": {"autocompletion": metric_names}, "words": {"autocompletion": metric_names},
-    "shown_by": {"autocompletion": column_names},
 }  # fmt: skip
 
 
@@ -178,7 +172,7 @@ _MEANT = {
     "--predicted": ("--pred", "--preds", "--prediction", "--guess"),
     "--scores": ("--score", "--prob", "--probability", "--logits"),
     "--sep": ("--separator", "--delimiter"),
-    "--metrics": ("--average",),
+    "--metrics": ("--average", "--beta"),
     "--format": ("--json", "--csv", "--markdown"),
 }
 """Options by other names that people expect them to have."""

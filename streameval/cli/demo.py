@@ -5,15 +5,13 @@ from __future__ import annotations
 import random
 import shlex
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from streameval.cli.outputs import Format, check_outputs, write_output
-from streameval.cli.progress import watched
-from streameval.cli.reading import Source, UserError
+from streameval.cli.reading import UserError
 from streameval.cli.results import Output, Result
 from streameval.evaluation.evaluator import Evaluator
 from streameval.progressive.trace import Trace
@@ -23,7 +21,6 @@ from streameval.windows.sliding import Rolling
 _TAGS = {"travel": 0.4, "food": 0.35, "music": 0.3, "sports": 0.25, "politics": 0.15, "science": 0.1, "chess": 0.04}
 _METRICS = ("f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ranking_loss")
 _ROWS, _STEP, _WINDOW = 3000, 100, 500
-_SECONDS = 3.0
 _SAMPLE = files("streameval.cli") / "sample"
 
 
@@ -60,21 +57,15 @@ def write_sample(folder: Path, force: bool) -> None:
 
 
 def demonstrate(options: Mapping[str, Any]) -> None:
-    """Count the stream, slowly on a terminal, then print the result and what to try next."""
+    """Count the stream, then print the result and what to try next."""
     output, rows = Output(options), list(_rows())
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=_WINDOW)
     trace = Trace({"all": empty.copy(), f"last {_WINDOW}": window}, every=_STEP)
-    pause = _SECONDS / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
-    with watched([Source("demo", (), None)], lambda: Result.of(state, window)) as advance:
-        for start in range(0, len(rows), _STEP):
-            block = rows[start : start + _STEP]
-            examples = [row["tags"] for row in block], [row["scores"] for row in block]
-            state.update_many(*examples, where={"region": [row["region"] for row in block]})
-            for example in zip(*examples, strict=True):
-                trace.update(*example)
-            advance(0)
-            time.sleep(min(pause, 0.2))
+    tags, scores = [row["tags"] for row in rows], [row["scores"] for row in rows]
+    state.update_many(tags, scores, where={"region": [row["region"] for row in rows]})
+    for example in zip(tags, scores, strict=True):
+        trace.update(*example)
     result = Result.of(state, window)
     output.write(result.document({"files": []}), result, trace)
     if output.format is Format.table and options["output"] is None:

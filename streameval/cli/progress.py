@@ -19,7 +19,6 @@ from streameval.cli.settings import QUIET
 
 Advance: TypeAlias = Callable[[int], None]
 
-_WIDE = 72  # columns of a terminal, from which on there is room for all parts of a bar
 _PATIENCE = 1.0  # seconds until something is drawn
 _SHARE = 20  # drawing takes one part in so many of the time, at most
 
@@ -37,12 +36,11 @@ def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractCont
 def _bar(size: int) -> Iterator[Advance]:
     console = console_of(sys.stderr)
     fixed = Column(no_wrap=True)  # a line that is broken in two would jump
-    wide = (parts.DownloadColumn(table_column=fixed), parts.TransferSpeedColumn(table_column=fixed), "left")
     columns = (
         parts.BarColumn(None),
         parts.TextColumn("{task.percentage:>3.0f}%", table_column=fixed),
-        *(wide if console.width >= _WIDE else ()),
         parts.TimeRemainingColumn(table_column=fixed),
+        "left",
     )
     progress = parts.Progress(*columns, console=console, transient=True, expand=True)
     task, after = progress.add_task("", total=size), time.monotonic() + _PATIENCE

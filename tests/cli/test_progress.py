@@ -175,7 +175,7 @@ def test_files_have_a_bar_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
     screen = Terminal()
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": screen.slave}
     with started(tmp_path, [*MANY, *COLUMNS, "-f", "json"], **streams) as process:
-        screen.until(lambda text: re.search(r"━.* \d+% .*/[0-9.]+ GB [0-9.]+ [kMG]B/s left [0-9:]+", text))
+        screen.until(lambda text: re.search(r"━.* \d+% [0-9:]+ left", text))
         process.send_signal(signal.SIGINT)
         counts = json.loads(process.stdout.read())
         assert process.wait(PATIENCE) == 130
@@ -185,9 +185,7 @@ def test_files_have_a_bar_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
     assert screen.rest().rstrip().endswith("interrupted: this is what was counted until then")
 
 
-@pytest.mark.parametrize(
-    ("columns", "bar"), [("100", r"━ 100% 108/108 bytes .* left 0:00:00"), ("30", "━+ 100% 0:00:00")]
-)
+@pytest.mark.parametrize(("columns", "bar"), [("100", "━ 100% 0:00:00 left"), ("30", "━+ 100% 0:00:00 left")])
 @pytest.mark.parametrize("patience", [0.0, 60.0])
 def test_a_bar_that_fits_is_drawn_only_where_counting_takes_long_and_is_gone_in_the_end(
     monkeypatch, columns, bar, patience

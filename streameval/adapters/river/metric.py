@@ -256,18 +256,8 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         self._count(y_true, y_pred, w, -1)
 
     def _count(self, y_true: Row, y_pred: Row, w: float, sign: int) -> None:
-        if type(w) in NUMBERS and w == 1:
-            (counts, _), sharing = parts, _ = self._parts, self._sharing
-            if len(counts) != 1:
-                if self._count_plain(parts, y_true, y_pred, sign):
-                    return None
-            else:  # as in `Accumulator.update`: the common case in as few steps as can be
-                with sharing.guard:
-                    counted = self._is_complete(parts) and counts[0]._core.fast_count(y_true, y_pred, sign)
-                if counted:
-                    if sign < 0:
-                        counts[0]._spend(1)
-                    return None
+        if type(w) in NUMBERS and w == 1 and self._count_plain(y_true, y_pred, sign):
+            return None
         while True:
             counts, _ = parts = self._complete()
             changes: list[Change] = [call_update(_signed(one._change, sign), y_true, y_pred, w) for one in counts]
@@ -275,9 +265,9 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
                 if self._is_complete(parts):
                     return make(changes)
 
-    def _count_plain(self, parts: _Parts, y_true: Row, y_pred: Row, sign: int) -> bool:
+    def _count_plain(self, y_true: Row, y_pred: Row, sign: int) -> bool:
         """Count, or take back, an example that runs no code of the user; whether it is."""
-        counts, _ = parts
+        counts, _ = parts = self._parts
         try:
             with commit.Guards([self._guard, *[one._guard for one in counts]]):
                 done = self._is_complete(parts)

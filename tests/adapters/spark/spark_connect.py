@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
     single.update_many([row[0] for row in rows], [row[1] for row in rows])
 
     assert evaluate(df, "actual", "predicted").to_bytes() == single.to_bytes()
-    assert evaluate(df, "actual", "predicted", tasks=2).to_bytes() == single.to_bytes()
+    assert evaluate(df.coalesce(2), "actual", "predicted").to_bytes() == single.to_bytes()
     assert evaluate(df, "actual", "predicted", by="region").total() == single
     merged = se.Evaluator()
     for row in evaluate_by_key(df, "actual", "predicted", keys="region").collect():

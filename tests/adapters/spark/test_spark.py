@@ -100,10 +100,10 @@ def df(spark, rows, tmp_path_factory):
     return spark.read.parquet(str(path)).cache()
 
 
-@pytest.mark.parametrize(("partitions", "tasks"), [(None, None), (1, None), (7, None), (7, 2)])
-def test_any_partitioning_gives_the_bytes_of_one_process(df, rows, adapter, partitions, tasks):
+@pytest.mark.parametrize("partitions", [None, 1, 7])
+def test_any_partitioning_gives_the_bytes_of_one_process(df, rows, adapter, partitions):
     frame = df if partitions is None else df.repartition(partitions)
-    assert adapter.evaluate(frame, "actual", "predicted", tasks=tasks).to_bytes() == counted(rows).to_bytes()
+    assert adapter.evaluate(frame, "actual", "predicted").to_bytes() == counted(rows).to_bytes()
 
 
 def test_weights_and_metrics_go_to_the_workers(df, rows, adapter):
@@ -252,11 +252,6 @@ def test_other_errors_of_workers_stay_what_they_are(spark, adapter):
 
     with pytest.raises(PySparkException, match="rows were read"):
         adapter.evaluate(spark.range(3).mapInArrow(failing(), LISTS), "actual", "predicted")
-
-
-def test_tasks_must_be_a_positive_integer(df, adapter):
-    with pytest.raises(se.InputError, match="tasks must be an integer of at least 1, not 0"):
-        adapter.evaluate(df, "actual", "predicted", tasks=0)
 
 
 # -- streams ----------------------------------------------------------------------------------------------------------
