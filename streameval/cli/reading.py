@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from time import sleep
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
 from streameval.cli.settings import note
 from streameval.errors import InputError, StreamevalError
@@ -24,8 +24,6 @@ from streameval.tabular.columns import Columns
 from streameval.tabular.evaluate import Counting
 from streameval.tabular.rows import Block, EmptyError
 from streameval.tabular.sources import files_of, open_source
-
-T = TypeVar("T")
 
 STDIN = "-"
 
@@ -151,34 +149,25 @@ def growing(path: str) -> Source:
 
 
 @contextmanager
-def deferred_interrupts() -> Iterator[Callable[[Iterator[T]], T | None]]:
-    """What takes the next of some items: Ctrl-C ends its wait at once, and otherwise comes with the next item."""
-    requested = waiting = False
+def deferred_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of what is done within; a second one does not wait."""
+    requested: list[int] = []
 
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        nonlocal requested
-        if waiting or requested:
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if requested:
             raise KeyboardInterrupt
-        requested = True
-
-    def following(items: Iterator[T]) -> T | None:
-        nonlocal waiting
-        waiting = True
-        try:
-            if requested:
-                raise KeyboardInterrupt
-            return next(items, None)
-        finally:
-            waiting = False
+        requested.append(number)
 
     if threading.current_thread() is not threading.main_thread():  # no other receives signals
-        yield following
+        yield
         return
     before = signal.signal(signal.SIGINT, handle)
     try:
-        yield following
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
+    if requested:
+        raise KeyboardInterrupt
 
 
 def count(
@@ -193,15 +182,16 @@ def count(
     collected = gc.get_threshold()
     gc.set_threshold(_SELDOM, *collected[1:])
     try:
-        with deferred_interrupts() as following:
-            for source in sources:
-                if source.growing is not None:
-                    source.growing.raw.tick = partial(advance, 0)
-                blocks = source.blocks(counting.job.columns, allow_empty=allow_empty)
-                while counting.rows != limit and (block := following(blocks)) is not None:
-                    counting.add(block if limit is None else replace(block, rows=block.rows[: limit - counting.rows]))
+        for source in sources:
+            if source.growing is not None:
+                source.growing.raw.tick = partial(advance, 0)
+            blocks = source.blocks(counting.job.columns, allow_empty=allow_empty)
+            while counting.rows != limit and (block := next(blocks, None)) is not None:
+                rows = block.rows if limit is None else block.rows[: limit - counting.rows]
+                with deferred_interrupts():
+                    counting.add(replace(block, rows=rows))
                     advance(block.size)
-                    block = None  # while the next is read
+                rows = block = None  # while the next is read
     except KeyboardInterrupt:
         return True
     finally:

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval.cli.reading import deferred_interrupts
+from streameval.cli.reading import count, deferred_interrupts
 from streameval.inputs.lists import EITHER
 from streameval.tabular import text as reading
 from streameval.tabular.evaluate import Counting, count_rows
@@ -265,13 +265,26 @@ def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_ends_a_wait_at_once():
-    def wait() -> Iterator[None]:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(10)
-        yield
+    class Waiting:
+        growing = None
 
-    with pytest.raises(KeyboardInterrupt), deferred_interrupts() as following:
-        following(wait())
+        def blocks(self, *_: object, **__: object) -> Iterator[None]:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+            raise AssertionError
+            yield
+
+    assert count([Waiting()], Counting(Job.of(actual="tags", predicted="guess")), lambda _: None)
+
+
+def test_a_second_ctrl_c_does_not_wait():
+    def interrupted_twice() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError
+
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+        interrupted_twice()
 
 
 @pytest.mark.parametrize(
