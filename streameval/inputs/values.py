@@ -80,8 +80,8 @@ def is_missing(example: object) -> bool:
     return is_nothing(example) or (isinstance(example, float) and example != example)
 
 
-def binary(value: object, label: object, argument: Argument, threshold: float | None = None) -> bool | None:
-    """Whether one value is positive; None where it is masked. The threshold is by default the label's."""
+def binary(value: object, label: object, argument: Argument) -> bool | None:
+    """Whether one value is positive; None where it is masked."""
     if value is True or value is False:
         return value
     value = python_value(value)
@@ -98,7 +98,7 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
         if compared:
             if value in (math.inf, -math.inf):
                 raise _wrong("infinite", label, "scores must be finite", argument)
-            return bool(value >= (argument.reader.threshold(label) if threshold is None else threshold))
+            return bool(value >= argument.reader.threshold(label))
         if value == 0 or value == 1:
             return bool(value)
     expected = "scores are ints or floats, binary predictions booleans" if compared else _EXPECTED[role]
@@ -106,17 +106,16 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
 
 
 def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
-    return InputError(f"{argument.place} is {value} for label {quoted(label)}; {advice}")
+    known = "" if label is None else f" for label {quoted(label)}"
+    return InputError(f"{argument.place} is {value}{known}; {advice}")
 
 
 def _no_number(value: object, label: object, argument: Argument) -> InputError:
-    return _wrong(
-        quoted(value) if is_nothing(value) else "NaN", label, f"give a number, or leave the label out{_drop(argument)}",
-        argument,
-    )  # fmt: skip
+    number = quoted(value) if is_nothing(value) else "NaN"
+    return _wrong(number, label, f"give a number, or leave the label out{_missing(argument)}", argument)
 
 
-def _drop(argument: Argument) -> str:
+def _missing(argument: Argument) -> str:
     return ', or construct with nan="missing"' if argument.compared or argument.scored else ""
 
 
@@ -156,6 +155,8 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
         kinds = set(map(type, flat))
         if kinds <= {bool}:
             return array.astype(np.bool_)
+        if kinds == {float}:
+            return array.astype(np.float64)
         if kinds == {int} and all(-(2**53) <= value <= 2**53 for value in flat):
             return array.astype(np.int64)
         return array  # read value by value, since a common type could change what they say
@@ -184,11 +185,22 @@ def places_in(lists: Lists, start: int) -> Places:
 def refusal(values: Any, wrong: np.ndarray[Any, Any], advice: str, argument: Argument, places: Places) -> InputError:
     """The error about the first of some values that is wrong; without its label where the column is negative."""
     index = int(np.flatnonzero(wrong)[0])
-    position, column = places(index)
-    value = values.flat[index]
-    label = f" for label {quoted(argument.reader.labels.labels[column])}" if column >= 0 else ""
-    missing = _drop(argument) if value != value else ""
-    return InputError(f"{argument.at(position)} is {quoted(python_value(value))}{label}; {advice}{missing}")
+    argument.position, column = places(index)
+    value, label = values.flat[index], argument.reader.labels.labels[column] if column >= 0 else None
+    missing = _missing(argument) if value != value else ""
+    return _wrong(quoted(python_value(value)), label, f"{advice}{missing}", argument)
+
+
+def _each(
+    block: np.ndarray[Any, Any], argument: Argument, places: Places, read: Callable[[Any, Any, Argument], Any]
+) -> list[Any]:
+    """What ``read`` makes of each value of an array of objects, and of its label, which is None where not known."""
+    cells, labels = list[Any](), argument.reader.labels.labels
+    for index, value in enumerate(block.reshape(-1).tolist()):
+        argument.position, column = places(index)
+        cells.append(read(value, labels[column] if column >= 0 else None, argument))
+    argument.position = None
+    return cells
 
 
 def binarize(
@@ -197,13 +209,7 @@ def binarize(
     """1 where the values of an array are positive, and 1 where masked (None if nowhere)."""
     kind = block.dtype.kind
     if kind == "O":
-        bounds, labels = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape), argument.reader.labels.labels
-        cells = list[bool | None]()
-        for value, bound in zip(block.reshape(-1).tolist(), bounds.reshape(-1).tolist(), strict=True):
-            argument.position, column = places(len(cells))
-            cells.append(binary(value, labels[column], argument, bound))
-        argument.position = None
-        outcomes = np.array(cells, object).reshape(block.shape)
+        outcomes = np.array(_each(block, argument, places, binary), object).reshape(block.shape)
         positive, masked = ((outcomes == outcome).astype(np.uint8) for outcome in (True, None))
         return positive, masked if masked.any() else None
     if kind == "b":
@@ -263,28 +269,18 @@ def score_of(value: object, label: object, argument: Argument) -> float:
     if math.isinf(number):
         raise _wrong("infinite", label, "scores must be finite", argument)
     if number != value:
-        inexact = f"{argument.place} is {quoted(value)} for label {quoted(label)}, which no float64 equals"
-        raise InputError(f"{inexact}; round it first")
+        raise _wrong(quoted(value), label, "no float64 equals it: round it first", argument)
     return number
 
 
 def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[ScoreArray, UInt8Array | None]:
     """Scores as float32 or float64, and 1 where there is none."""
     array = plain_array(values, "y_pred")
-    kind, exact = array.dtype.kind, array
+    kind = array.dtype.kind
     if kind == "b" and array.size:
         raise no_scores(array.dtype)
     if kind == "O":
-        flat = [math.nan if is_nothing(value) else value for value in array.reshape(-1).tolist()]
-        if not {bool, np.bool_}.isdisjoint(map(type, flat)):
-            raise no_scores("booleans")
-        numbers = list(map(number_or_none, flat))
-        if None in numbers:
-            wrong = np.array([number is None for number in numbers])
-            advice = _advice_about(flat[numbers.index(None)], argument)
-            raise refusal(array, wrong, f"scores are numbers{advice}", argument, places)
-        exact = np.fromiter(flat, object).reshape(array.shape)
-        array = np.array(numbers, np.float64).reshape(array.shape)
+        array = np.array(_each(array, argument, places, score_of), np.float64).reshape(array.shape)
     if kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
         raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")
     narrow = kind == "f" and array.dtype.itemsize <= 4
@@ -292,10 +288,8 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
         # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
         scores: ScoreArray = np.array(array, np.float32 if narrow else np.float64, order="C")  # type: ignore[assignment]  # one of the two
     finite = np.isfinite(scores)
-    if kind == "O" or array.dtype.itemsize > 8:
-        comparable = finite if kind == "O" else array == array
-        if ((scores != exact) & comparable).any():
-            raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
+    if array.dtype.itemsize > 8 and ((scores != array) & (array == array)).any():
+        raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
     if finite.all():
         return scores, None
     missing = np.isnan(scores)

@@ -113,9 +113,6 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         return Source(batches, schema)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
-    if isinstance(source, pa.Table):
-        chosen = source.select(columns.check_names(source.schema.names))
-        return Source(_blocks(chosen.to_batches(max_chunksize=size)), chosen.schema)
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         columns.check_names(list(source.columns))
         starts = range(0, len(source), size) or (0,)
