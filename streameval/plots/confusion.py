@@ -228,12 +228,11 @@ def _heat(
 
 
 def _name_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Name rows and columns; where names would touch, only every second, fifth, tenth ... is named."""
+    """Name rows and columns; where names would touch, only every second, third ... is named."""
     width, height = (float(pixels / ax.figure.dpi * 72) for pixels in (ax.bbox.width, ax.bbox.height))  # in points
-    steps = [size * 10**power for power in range(12) for size in (1, 2, 5)]
     for axis, names, room in ((ax.yaxis, rows, height), (ax.xaxis, columns, width)):
         size = max(5.5, min(9.0, 0.8 * room / max(len(names), 1)))
-        step = next(s for s in steps if 1.25 * size * math.ceil(len(names) / s) <= room or s > len(names))
+        step = max(1, math.ceil(len(names) / max(1, room // (1.25 * size))))
         places = list(range(0, len(names), step))
         if names and step > 1 and rows[-1] == "no label" and places[-1] != len(names) - 1:
             places = [place for place in places if place < len(names) - step] + [len(names) - 1]

@@ -152,7 +152,7 @@ def stream_section(trace: HasLines) -> Section | None:
     charts = "".join(_chart(each, names, np.array(examples, np.float64), rows) for each in pictures[:_CHARTS])
     more = len(pictures) - _CHARTS
     rest = f"<p>{number_of(more, 'more picture')} omitted.</p>" if more > 0 else ""
-    return Section("course", "Along the stream", f'<div class="charts stream">{charts}</div>{rest}')
+    return Section("course", "Along the stream", f'<div class="charts">{charts}</div>{rest}')
 
 
 def _finite(line: Line) -> Line:
@@ -217,7 +217,7 @@ def _chart(
     starts = [np.flatnonzero((line.values < low) | (line.values > high)).max(initial=-1) + 1 for line in lines]
     if any(starts):
         first = number_of(int(examples[max(starts) - 1]), "example")
-        chart.note = f"Values of the first {first} are left out where they would stretch the scale. "
+        chart.note = f"Values of the first {first} are left out. "  # which would stretch the scale
     for line, start in zip(lines, starts, strict=True):
         for part in (line.values, line.low, line.high):
             part[:start] = math.nan

@@ -25,7 +25,7 @@ from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_ax
 from streameval.report.page.markup import Section, escaped, label_strings, number_text
 from streameval.report.page.metrics import metric_list
 
-_Run: TypeAlias = tuple[str, Any]  # its name and the view of its curves
+_Run: TypeAlias = tuple[str, Report, Any]  # its name, its report and the view of its curves
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
 _MEANING = "<p>Scores are binned. Bounds are guaranteed to hold the exact value; without them all digits are right.</p>"
@@ -37,12 +37,13 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
 
     Of a single run there are single labels behind, bands, bounds and the metrics.
     """
-    lines: list[_Run] = [(name if len(runs) > 1 else _ALL, part.view("curves")) for name, part in runs[: len(TONES)]]
-    if any(tables is None for _, tables in lines):
+    single = len(runs) == 1
+    lines: list[_Run] = [(_ALL if single else name, part, part.view("curves")) for name, part in runs[: len(TONES)]]
+    if any(tables is None for _, _, tables in lines):
         return None
     intro, metrics, labels = "<p>Of all labels together.</p>", "", list[tuple[str, int]]()
-    if len(runs) == 1:
-        tables = lines[0][1]
+    if single:
+        _, report, tables = lines[0]
         positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
         names = label_strings(tables.labels)
         labels = [(names[place], place) for place in sorted(largest_first(positives)[:_DRAWN]) if positives[place]]
@@ -50,14 +51,13 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
         few = "" if len(labels) == tables.size else f" (the {len(labels)} most frequent)"
         choice = f'<select data-curves><option value="">{_ALL}</option>{options}</select>'
         intro = f'{_MEANING}<p class="choice" hidden><label>Label{few} {choice}</label></p>'
-        metrics = metric_list(runs[0][1], "curves", 4)
-    reports = [report for _, report in runs]
-    curves = (_curves(lines, reports, labels, roc=roc) for roc in (True, False))
+        metrics = metric_list(report, "curves", 4)
+    curves = (_curves(lines, labels, roc=roc) for roc in (True, False))
     charts = "".join([*curves, _thresholds(lines), _reliability(lines)])
     return Section("curves", "Curves", f'{intro}<div class="charts four">{charts}</div>{metrics}')
 
 
-def _curves(runs: Sequence[_Run], reports: Sequence[Report], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
+def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
     """The curves of all labels together, with the area under each; of a single run those of single labels behind."""
     read: Callable[..., RocCurve | PrecisionRecallCurve] = roc_curve if roc else precision_recall_curve
     if roc:
@@ -69,7 +69,7 @@ def _curves(runs: Sequence[_Run], reports: Sequence[Report], labels: Sequence[tu
         chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
     single = len(runs) == 1
     if single:
-        first, report = runs[0][1], reports[0]
+        _, report, first = runs[0]
         item = report.value(f"{metric}_micro")
         value = number_text(math.nan if item.number is None else item.number, "fraction")
         bounds = bounds_text(report.bounds(item))
@@ -84,7 +84,7 @@ def _curves(runs: Sequence[_Run], reports: Sequence[Report], labels: Sequence[tu
             line = curve_line(read(first, first.labels[place]))
             name = f"{name}, {area} {number_text(areas[place], 'fraction')}"
             chart.line(name, line.x, line.y, f"faint of{place}", steps=not roc, legend="")
-    for (name, tables), report, tone in zip(runs, reports, TONES, strict=False):
+    for (name, report, tables), tone in zip(runs, TONES, strict=False):
         line, number = curve_line(read(tables)), report.value(f"{metric}_micro").number
         if single and line.band is not None:
             chart.band(*line.band)
@@ -96,7 +96,7 @@ def _curves(runs: Sequence[_Run], reports: Sequence[Report], labels: Sequence[tu
 
 def _thresholds(runs: Sequence[_Run]) -> str:
     """Precision, recall and F1 over the threshold; of several runs only F1."""
-    lines = [threshold_lines(precision_recall_curve(tables)) for _, tables in runs]
+    lines = [threshold_lines(precision_recall_curve(tables)) for _, _, tables in runs]
     ends = [end for at, _ in lines if len(at) for end in at[[0, -1]].tolist()]
     if not ends:
         return ""
@@ -105,14 +105,14 @@ def _thresholds(runs: Sequence[_Run]) -> str:
     what = "Precision, recall and F1" if single else "Micro F1"
     chart = Chart("Thresholds", f"{what} over the threshold.", axis, unit_axis("" if single else "micro F1"))
     if single:
-        best = best_threshold(runs[0][1])
+        best = best_threshold(runs[0][2])
         value, most = number_text(best.value, "fraction"), number_text(best.bound, "fraction")
         bound = f"; no threshold exceeds {most}" if most != value else ""
         chart.note = f"Best micro F1: {value} at threshold {number_text(best.threshold)} (dotted){bound}."
         if math.isfinite(best.threshold):
             chart.guide([best.threshold] * 2, [0, 1])
     tones = iter(TONES)
-    for (run, _), (at, sides) in zip(runs, lines, strict=True):
+    for (run, _, _), (at, sides) in zip(runs, lines, strict=True):
         # From one threshold up to and with the next, predictions are those of the next. At the least all is predicted.
         first = min(1, len(at) - 1)
         across = np.stack([np.append(at[:1], at[:-1]), at], axis=1)[first:].reshape(-1)
@@ -124,7 +124,7 @@ def _thresholds(runs: Sequence[_Run]) -> str:
 def _reliability(runs: Sequence[_Run]) -> str:
     """How often labels are true over their score; nothing where there are none, or scores are no probabilities."""
     try:
-        curves = [calibration_curve(tables) for _, tables in runs]
+        curves = [calibration_curve(tables) for _, _, tables in runs]
     except MetricError:
         return ""
     if not all(len(curve.weight) for curve in curves):
@@ -132,7 +132,7 @@ def _reliability(runs: Sequence[_Run]) -> str:
     description = "Fraction of labels that are true, by their mean score."
     chart = Chart("Reliability", description, unit_axis("mean score"), unit_axis("fraction that is true"))
     chart.guide([0, 1], [0, 1])
-    for (name, _), bins, tone in zip(runs, curves, TONES, strict=False):
+    for (name, _, _), bins, tone in zip(runs, curves, TONES, strict=False):
         chart.line(name, bins.mean_score, bins.frequency, tone, points=True)
     if len(runs) > 1:
         return chart.html()
