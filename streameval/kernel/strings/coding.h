@@ -75,15 +75,16 @@ SE_INLINE int64_t *sc_number(const uint8_t *string, int64_t length, int64_t read
 #define SC_FEW 128
 #define SC_SPARSE 32
 
-/* The table is a copy until the end, of which the compiler knows that no other pointer leads there. */
+/* Strings and table are copies, of which the compiler knows that no other pointer leads there; the table until the end. */
 SE_INLINE int sc_codes_of(const sc_strings *in, int wide, se_sums *table, int32_t *codes) {
+    const sc_strings strings = *in;
     se_sums copy = *table;
     copy.sums = 2;
-    for (int64_t i = 0; i < in->count; i++) {
-        const int64_t start = se_at(in->offsets, wide, i), end = se_at(in->offsets, wide, i + 1);
-        if (SE_RARELY((uint64_t)start > (uint64_t)end || (uint64_t)end > (uint64_t)in->size)) return SC_DAMAGED;
-        const uint8_t *string = in->data + start;
-        int64_t *number = sc_number(string, end - start, in->size - start, &copy);
+    for (int64_t i = 0; i < strings.count; i++) {
+        const int64_t start = se_at(strings.offsets, wide, i), end = se_at(strings.offsets, wide, i + 1);
+        if (SE_RARELY((uint64_t)start > (uint64_t)end || (uint64_t)end > (uint64_t)strings.size)) return SC_DAMAGED;
+        const uint8_t *string = strings.data + start;
+        int64_t *number = sc_number(string, end - start, strings.size - start, &copy);
         if (SE_RARELY(!number[0])) {
             const size_t used = copy.used, room = used <= SC_FEW ? SC_SPARSE / 2 * used : used;
             if (used > INT32_MAX) return SC_MEMORY;
