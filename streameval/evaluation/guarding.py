@@ -79,29 +79,18 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
         guards = guards_of(other)
         forget_gone(self)
         with commit.Guards((guard,), guards):
-            merged = guards[:1] if guards and merges and not is_gone(other) else ()
-            for theirs in merged:
-                check_notes(guard, theirs)
+            counts = bool(guards) and merges and not is_gone(other)
+            mine, theirs = guard.notes, guards[0].notes if counts else None
+            if mine is not None and theirs is not None:
+                mine.check_merge(theirs)  # whether they show that the two read their input differently
             result = method(self, other)
-            for theirs in merged:
-                merge_notes(guard, theirs)
+            if counts and guard.notes is not None:
+                guard.notes.merge(theirs)
+            elif theirs is not None:
+                guard.notes = theirs.copy()
             return result
 
     return explained(_first(method, guarded))
-
-
-def check_notes(guard: commit.Guard, other: commit.Guard) -> None:
-    """Raise `MergeError` if what two objects remember of their input shows that they read it differently."""
-    if guard.notes is not None and other.notes is not None:
-        guard.notes.check_merge(other.notes)
-
-
-def merge_notes(guard: commit.Guard, other: commit.Guard) -> None:
-    """Let an object remember what another one does, which was merged into it."""
-    if guard.notes is not None:
-        guard.notes.merge(other.notes)
-    elif other.notes is not None:
-        guard.notes = other.notes.copy()
 
 
 def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:

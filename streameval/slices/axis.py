@@ -157,8 +157,6 @@ class AxisSlices(Generic[A]):
         selected = self.axis.selected({*self.keys(), *added})
         slices = {key: part for key, part in self.slices.items() if key in selected or not key}
         displaced = [part for key, part in self.slices.items() if key not in slices and part.examples]
-        for part in displaced:
-            core_of(part).states.retire()
         merges: list[tuple[A, A]] = []
         for key, part in added.items():
             if key not in selected:
@@ -171,7 +169,6 @@ class AxisSlices(Generic[A]):
             more = displaced[0] if len(displaced) == 1 else merged(displaced, empty)
             merges.append((self.rest, more))
         elif displaced:
-            core_of(self.rest).states.retire()
             slices[REST] = merged(displaced, empty)._belong(guard)
         return AxisSlices(self.axis, slices), merges
 

@@ -108,10 +108,8 @@ class Sliced(Mergeable, Generic[A]):
     @changes
     def reset(self) -> None:
         """Forget every example."""
-        replaced = getattr(self, "_cell", None)
         made = (AxisSlices(axis, {REST: self._template.copy()}) for axis in self._axes)
         self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in made))
-        self._retire(() if replaced is None else replaced.value)
         forget(self._guard)
 
     @property
@@ -120,15 +118,7 @@ class Sliced(Mergeable, Generic[A]):
         return slices
 
     def _become(self, slices: Iterable[AxisSlices[A]]) -> None:
-        replaced = self._slices
         commit.Root.commit([self._cell.prepare_store(tuple(group.belong(self._guard) for group in slices))])
-        self._retire(replaced)
-
-    def _retire(self, replaced: Iterable[AxisSlices[A]]) -> None:
-        """Let nothing be counted in what is no slice any more."""
-        present = {id(part) for group in self._slices for part in group.slices.values()}
-        for part in (part for group in replaced for part in group.slices.values() if id(part) not in present):
-            core_of(part).states.retire()
 
     @explained
     def update(
