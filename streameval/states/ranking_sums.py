@@ -56,11 +56,10 @@ def sums_of(
     if len(records.labels) + len(records.rows) > _FEW:
         return _summed(_optional_parts(records, options, inverse_of), None)
     entries = list(_few_optional(records, options, inverse_of))
-    target = common_scale(max((scale for *_, scale in entries), default=0))
-    sums: dict[Key, int] = {}
+    sums: ExactSums[Key] = ExactSums(common_scale(max((scale for *_, scale in entries), default=0)))
     for key, value, scale in entries:
-        sums[key] = sums.get(key, 0) + (value << target - scale)
-    return ExactSums(target, sums)
+        sums.add(key, value << sums.scale - scale)
+    return sums
 
 
 def _optional_parts(records: Records, options: RankingOptions, inverse_of: Callable[[int], float]) -> list[Part]:
@@ -119,7 +118,7 @@ def _summed(parts: list[Part], weights: FloatArray | None) -> ExactSums[Key]:
         finest, digits = backend.decisions.limbs(weights)
         weighed = digits.astype(np.int64)
     target = common_scale(finest + max((part.scale for part in parts), default=0))
-    sums: dict[Key, int] = {}
+    sums: ExactSums[Key] = ExactSums(target)
     for part in parts:
         if not len(part.keys):
             continue
@@ -129,8 +128,8 @@ def _summed(parts: list[Part], weights: FloatArray | None) -> ExactSums[Key]:
         names = [(part.table, *key, place) for key in distinct.tolist() for place in places]
         for name, total in zip(names, totals, strict=True):
             if total:
-                sums[name] = sums.get(name, 0) + (total << shift)
-    return ExactSums(target, sums)
+                sums.add(name, total << shift)
+    return sums
 
 
 def _totals(part: Part, weights: IntArray | None) -> tuple[IntArray, list[int]]:

@@ -278,10 +278,9 @@ def _in_order(batch: Dense, place: IntArray) -> Dense:
     order = np.argsort(place[batch.columns])
     if (np.diff(order) > 0).all():
         return batch
-    ranked, mask = (None if side is None else side[:, order].copy() for side in (batch.ranked, batch.mask))
-    scores = None if batch.scores is None else batch.scores[:, order].copy()
-    true = batch.true[:, order].copy()
-    return replace(batch, columns=batch.columns[order], true=true, scores=scores, ranked=ranked, mask=mask)
+    sides = {name: getattr(batch, name) for name in ("true", "scores", "ranked", "mask")}
+    moved = {name: side[:, order].copy() for name, side in sides.items() if side is not None}
+    return replace(batch, columns=batch.columns[order], **moved)
 
 
 # -- what metrics read ------------------------------------------------------------------------------------------------
