@@ -125,11 +125,12 @@ def _frame(frame: Any, argument: Argument) -> Source:
             label = names[int(np.flatnonzero(columns == column)[1])]
             raise LabelError(f"{argument.name} has two columns named {quoted(label)}; name each label once")
     if form == "frame":
-        values = np.asarray(frame.to_numpy())
-        kinds = {str(kind).lower() for kind in frame.dtypes}
-        if (argument.scored or argument.compared) and len(kinds) > 1:
-            # One type for all columns would round integers and take booleans for scores.
+        kinds, numeric = {str(kind).lower() for kind in frame.dtypes}, argument.scored or argument.compared
+        if (numeric and len(kinds) > 1) or "int128" in kinds:
+            # One type for all columns would round integers and take booleans for scores; numpy has none of 128 bits.
             values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
+        else:
+            values = np.asarray(frame.to_numpy())
     else:
         parts = [frame.column(position) for position in range(len(names))]
         if parts and all(part.type == "bool" and not part.null_count for part in parts):
@@ -335,10 +336,9 @@ def _list(examples: Any, argument: Argument) -> Source:
 
 
 def _polars(series: Any, argument: Argument) -> Source:
-    if str(getattr(series, "dtype", "")) == "Object":  # of which Arrow knows addresses
-        return examples_of(series.to_list(), argument)
-    with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
-        return _arrow(series.to_arrow(), argument)
+    if str(getattr(series, "dtype", "")) != "Object":  # of which Arrow knows addresses
+        with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
+            return _arrow(series.to_arrow(), argument)
     return examples_of(series.to_list(), argument)
 
 

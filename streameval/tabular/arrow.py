@@ -17,7 +17,7 @@ from streameval.errors import DependencyError, InputError, LabelError, warn
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
-from streameval.tabular.columns import Columns
+from streameval.tabular.columns import Columns, scores_in
 
 try:
     import pyarrow as pa
@@ -181,7 +181,7 @@ def _scores(table: Any, columns: Columns) -> Any:
         lists = [part if isinstance(part, list) else part.to_pylist() for part in parts]
         return [columns.pair(*row) for row in zip(*lists, strict=True)]
     if isinstance(column, list):
-        return column
+        return [*map(scores_in, column)]
     kind = column.type
     inner = getattr(kind, "value_type", kind)
     named = pa.types.is_null(kind) or pa.types.is_map(kind) or pa.types.is_struct(inner)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -186,6 +187,11 @@ class Columns:
         return mapping_of(zip(labels, scores, strict=True), f"column {self.scores!r}")
 
 
+def scores_in(value: Any) -> Any:
+    """A list of integers as a row of scores, since ``update_many`` reads labels in it; anything else as it is."""
+    return np.array(value) if isinstance(value, list | tuple) and set(map(type, value)) == {int} else value
+
+
 @lru_cache(maxsize=64)
 def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]:
     """The columns of each role that has several, with their labels."""
@@ -216,7 +222,7 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
     roles = [role for role in ("actual", "scores" if columns.scores is not None else "predicted") if role in wide]
     every = {label for side in (wide.values() if len(roles) == 2 else ()) for label in side.values()}
     lacking = {role: sorted(every.difference(wide[role].values())) for role in roles}
-    single = {label for labels in lacking.values() for label in labels}
+    single = {*chain(*lacking.values())}
     if single and columns.one_sided == "error":
         absent = ", and ".join(f"no {role} column for {quoted(some, 300)}" for role, some in lacking.items() if some)
         raise InputError(f"there is {absent}; name the columns alike, or give unknown='ignore' to drop these")

@@ -11,7 +11,7 @@ from typing import Any
 from streameval.errors import InputError
 from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.columns import Columns
+from streameval.tabular.columns import Columns, scores_in
 
 _AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
 
@@ -145,4 +145,4 @@ def _scores(labels: Any, value: Any, columns: Columns) -> Any:
     if isinstance(value, list | tuple) and any(isinstance(part, str) for part in value):
         forms = "a mapping label -> number, or a list of (label, number) or of numbers"
         raise InputError(f"column {columns.scores!r} must hold {forms}, not {quoted(value)}")
-    return value
+    return scores_in(value)

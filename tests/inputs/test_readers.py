@@ -1363,6 +1363,15 @@ def test_bits_that_contradict_their_labels_are_refused(rows: se.PackedRows, word
             assert ev == se.Evaluator()
 
 
+@pytest.mark.parametrize("options", [{}, {"threshold": 1}, {"keep": ["curves"]}])
+def test_integers_of_128_bits_are_read(options: dict[str, Any]):
+    rows = {"a": [1, 0, 0], "b": [0, 1, 1]}
+    ev, expected = (se.Evaluator(["f1_micro"] if options != {"keep": ["curves"]} else [], **options) for _ in range(2))
+    ev.update_many([{"a"}, {"b"}, {"a"}], pl.DataFrame(rows).cast(pl.Int128))
+    expected.update_many([{"a"}, {"b"}, {"a"}], pl.DataFrame(rows))
+    assert ev == expected
+
+
 @pytest.mark.parametrize("number", [np.int64(3), np.uint8(3)])
 def test_the_number_of_labels_may_be_an_integer_of_numpy(number: Any):
     rows = np.array([[1, 0, 1], [0, 1, 1]], np.bool_)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import namedtuple
 from dataclasses import make_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,6 +70,23 @@ def test_scores_may_stand_in_any_form(form: str):
     expected = empty.copy()
     expected.update(["b"], {"a": 0.9, "b": 0.2})
     assert counted(rows, metrics=empty, predicted=None, scores="scores").to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("scores", [[0, 1], (0, 1), [1, 0], [1, 1]])
+@pytest.mark.parametrize("threshold", [0.5, None])
+def test_integers_in_a_column_of_scores_are_scores(scores: Any, threshold: float | None, tmp_path: Path):
+    empty = se.Evaluator(["one_error"], threshold=threshold)
+    expected = empty.copy()
+    expected.update({1}, np.array([float(score) for score in scores]))
+    rows = [{"actual": [1], "scores": scores}]
+    assert counted(rows, metrics=empty, predicted=None, scores="scores") == expected
+    (tmp_path / "a.jsonl").write_text(json.dumps(rows[0]))
+    (tmp_path / "a.csv").write_text(f'actual,scores\n[1],"{json.dumps(scores)}"\n')
+    frame = pd.DataFrame(rows)
+    for source in (tmp_path / "a.jsonl", tmp_path / "a.csv"):
+        assert se.evaluate_table(source, actual="actual", scores="scores", metrics=empty) == expected
+    with pytest.raises(se.InputError, match="holds lists of 64-bit integers; scores are"):  # where types are known
+        se.evaluate_table(frame, actual="actual", scores="scores", metrics=empty)
 
 
 def test_scores_may_go_with_the_labels_of_another_column():
