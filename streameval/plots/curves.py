@@ -249,9 +249,7 @@ def plot_lines(
         ax.set_xlim(left=0)
         ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
     elif isinstance(along[0], datetime.date):
-        locator = dates.AutoDateLocator()
-        ax.xaxis.set_major_locator(locator)
-        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(ax.xaxis.get_major_locator()))
     ax.spines[["top", "right"]].set_visible(False)
     if len(lines) > _WITHIN and ax.figure.get_layout_engine() is not None:  # which makes room for it
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))

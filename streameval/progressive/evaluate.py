@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
-from streameval.errors import DependencyError, InputError, public
+from streameval.errors import DependencyError, InputError, imported, public
 from streameval.evaluation.guarding import Turns
 from streameval.progressive.loop import Field, Loop, NoPrediction, Predict, Question, WeightFor
 from streameval.progressive.target import Values, values_of
-from streameval.report.text import with_bar
 from streameval.schema.text import check_number, quoted
 
 EvaluatorT = TypeVar("EvaluatorT")
@@ -211,7 +210,8 @@ def _checked(
     if total is None:
         total = len(stream) if isinstance(stream, Sized) else getattr(stream, "n_samples", None)
     try:
-        return loop, with_bar(examples, total, " examples")
+        bar = imported("tqdm", "progress=True").tqdm(examples, total=total, unit=" examples", file=sys.stderr)
+        return loop, iter(bar)
     except DependencyError:
         if progress:
             raise

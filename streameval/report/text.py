@@ -1,13 +1,10 @@
-"""Reports as plain text, and a bar that shows how far a loop is."""
+"""Reports as plain text."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import TypeVar
 
-from streameval.errors import imported
 from streameval.report.model import (
     PER_LABEL,
     Report,
@@ -18,8 +15,6 @@ from streameval.report.model import (
     largest_first,
 )
 from streameval.schema.text import cut, number_of, printable
-
-T = TypeVar("T")
 
 _WIDTH, _LONGEST = 11, 48
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
@@ -96,16 +91,3 @@ def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: in
     lines = [line(*row) for row in rows]
     head = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
     return "\n".join([f"{'':>{width}} {head}", "", *lines[:labels], "", *lines[labels:], ""])
-
-
-def with_bar(items: Iterable[T], total: int | None, unit: str) -> Iterator[T]:
-    """Items as they come, with a bar on stderr that counts them."""
-    tqdm = imported("tqdm", "progress=True").tqdm
-
-    def counted() -> Iterator[T]:
-        with tqdm(total=total, unit=unit, file=sys.stderr) as bar:
-            for item in items:
-                yield item
-                bar.update()
-
-    return counted()
