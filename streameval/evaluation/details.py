@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from streameval.metrics.bounds import Choice
     from streameval.metrics.calibration import CalibrationCurve, Strategy
     from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
+    from streameval.metrics.label_sets import Concurrence
     from streameval.metrics.pairs import Matrix, Side, Values
     from streameval.metrics.thresholds import DecisionsAt, Objective, Thresholds
 
@@ -280,6 +281,16 @@ class Details:
         from streameval.metrics.label_sets import label_sets
 
         return label_sets(self._view("pairs", "label_sets()", "labelsets"))
+
+    @reads
+    def concurrence(self) -> Concurrence:
+        """Co-occurrence of frequent and rare labels, as in mldr's ``concurrenceReport``.
+
+        Requires ``keep=["labelsets", "cooccurrence"]``.
+        """
+        from streameval.metrics.label_sets import concurrence
+
+        return concurrence(self._view("pairs", "concurrence()", "labelsets"))
 
     # -- pictures ------------------------------------------------------------------------------------------------------
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Literal
 
+from streameval.kernel.pairs import pairing
 from streameval.metrics.averaging import Value, as_float, root_of
 from streameval.metrics.pairs import of_examples, of_pairs
 from streameval.schema.labels import Label
 from streameval.states.pairs import Counted, PairTables, content_of
 
-__all__ = ["label_sets"]
+__all__ = ["Concurrence"]
 
 _ZHANG = "Zhang & Zhou 2014, A review on multi-label learning algorithms, IEEE TKDE 26(8)"
 _UNWEIGHTED = "Weights do not matter."
@@ -107,6 +109,62 @@ def _rounded(function: Literal["ln", "exp"], number: Decimal, digits: int) -> De
     """A function of a number, correctly rounded to some digits, so the same on every machine."""
     with localcontext(prec=digits):
         return number.ln() if function == "ln" else number.exp()
+
+
+def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
+    """For each rare label, in how many of its examples each frequent label is true as well, the most first.
+
+    Rare: with an imbalance ratio above the mean of all labels that occur (in mldr of all, 0 for those that never do).
+    """
+    content = content_of(pairs, "cooccurrence")
+    own = content.counts["true"].tolist()
+    present = [label for label, count in enumerate(own) if count]
+    if not present:
+        return {}
+    ratios = {label: Fraction(max(own), own[label]) for label in present}
+    middle = sum(ratios.values(), Fraction(0)) / len(ratios)
+    rare = [label for label in present if ratios[label] > middle]
+    partners: dict[int, dict[int, int]] = {label: {} for label in rare}
+    keys, weights = content.of_kind(pairing.TRUE_TRUE)
+    for (one, two), weight in zip(keys[:, 1:3].tolist(), weights.tolist(), strict=True):
+        for label, other in ((one, two), (two, one)):
+            if label in partners and other not in partners and other in ratios:
+                partners[label][other] = weight
+    unit = Fraction(1, 1 << (content.scale or 0))
+    return {
+        content.labels[label]: {
+            content.labels[other]: as_float(weights_of[other] * unit)
+            for other in sorted(weights_of, key=lambda other: (-weights_of[other], other))
+        }
+        for label, weights_of in partners.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrence:
+    """Whether frequent and rare labels occur in the same examples.
+
+    Attributes
+    ----------
+    mean, cv
+        The mean SCUMBLE of examples and its coefficient of variation; NaN where there are too few examples.
+    per_label
+        The mean SCUMBLE of the examples with each label, the highest first; labels that are never true are left out.
+    interactions
+        For each rare label, in how many of its examples each frequent label is true as well, the most first.
+    """
+
+    mean: float
+    cv: float
+    per_label: dict[Label, float]
+    interactions: dict[Label, dict[Label, float]]
+
+
+def concurrence(pairs: Counted) -> Concurrence:
+    """Of all labels; see `Evaluator.concurrence`."""
+    defined = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
+    per_label = dict(sorted(defined.items(), key=lambda pair: -pair[1]))
+    return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))
 
 
 _by_content = partial(_of_sets, read=lambda formula: of_examples(lambda pairs: formula(content_of(pairs, "labelsets"))))

@@ -44,6 +44,7 @@ DETAILS: dict[str, Callable[[Any], object]] = {
     "confusion_matrix": lambda of: of.confusion_matrix(values="shares").dense().tolist(),
     "cooccurrence": lambda of: of.cooccurrence(side="both").dense().tolist(),
     "label_sets": lambda of: of.label_sets(),
+    "concurrence": lambda of: repr(of.concurrence()),
 }
 
 

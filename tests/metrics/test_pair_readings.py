@@ -194,6 +194,21 @@ def test_scumble_is_that_of_plain_loops(examples: list[Meant]):
         assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-6)
 
 
+def test_the_report_of_concurrence_is_made_of_its_parts():
+    examples = [Meant(frozenset(true), frozenset()) for true in ["ab", "ac", "a", "a", "ab", "abd"]]
+    state = state_of([*examples, Meant(frozenset(), frozenset("z"))])
+    result = labelsets.concurrence(state)
+    assert result.mean == as_float(labelsets.scumble(state))
+    assert result.cv == as_float(labelsets.scumble_cv(state))
+    assert result.interactions == labelsets.label_interactions(state) == {"c": {"a": 1.0}, "d": {"a": 1.0, "b": 1.0}}
+    assert list(result.per_label.values()) == sorted(result.per_label.values(), reverse=True)
+    each = labelsets.scumble_per_label(state)
+    assert result.per_label == {label: as_float(each[label]) for label in "abcd"}  # z is never true
+    nothing = labelsets.concurrence(fed("ab", PARTS, []))
+    assert math.isnan(nothing.mean)
+    assert (nothing.per_label, nothing.interactions) == ({}, {})
+
+
 def test_scumble_is_exactly_zero_where_all_labels_are_as_frequent():
     state = state_of([Meant(frozenset("ab"), frozenset()), Meant(frozenset("c"), frozenset())])
     assert labelsets.scumble(state) == 0
@@ -250,6 +265,21 @@ def test_label_sets_are_counted(examples: list[Meant]):
     assert value("labelset_peak", state) == (heaviest / whole if whole else None)
 
 
+@settings(max_examples=cases(100), deadline=None)
+@given(st.lists(meanings(), min_size=1, max_size=10))
+def test_rare_labels_say_which_frequent_ones_occur_with_them(examples: list[Meant]):
+    _, ratios = plain_scumble(examples) if any(e.sides[0] for e in examples) else ([], {})
+    counts = Counter(label for e in examples for label in e.sides[0])
+    exact = {label: Fraction(max(counts.values()), count) for label, count in counts.items()}
+    rare = {label for label in ratios if exact[label] > sum(exact.values()) / len(exact)}
+    result = labelsets.label_interactions(state_of(examples))
+    assert set(result) == rare
+    for label, rest in result.items():
+        met = Counter(other for e in examples if label in e.sides[0] for other in e.sides[0] - rare)
+        assert rest == met
+        assert list(rest.values()) == sorted(rest.values(), reverse=True)
+
+
 # -- edges ------------------------------------------------------------------------------------------------------------
 
 
@@ -262,6 +292,7 @@ def test_nothing_counted_reads_as_nothing():
         assert pairs.cooccurrence(state).dense().tolist() == [[0.0] * size] * size
         assert labelsets.scumble(state) is None
         assert labelsets.scumble_per_label(state) == dict.fromkeys(declared)
+        assert labelsets.label_interactions(state) == {}
         assert value("labelset_peak", state) is None
         assert value("proportion_distinct_labelsets", state) is None
         assert pairs.dependent_pairs(state) == (0 if size else None)

@@ -237,7 +237,7 @@ def test_what_was_missing_is_refused_with_what_to_do():
     ev.update({"a"}, {"b"})
     table = ev._view("pairs", "this")
     for read, part in (
-        (labelsets.scumble, "labelsets"), (pairs.cooccurrence, "cooccurrence"),
+        (labelsets.scumble, "labelsets"), (pairs.cooccurrence, "cooccurrence"), (labelsets.concurrence, "labelsets"),
         (lambda t: pairs.confusion_matrix(t, values="contributions"), "contributions"),
     ):  # fmt: skip
         with pytest.raises(se.MetricError, match=rf"only confusions were counted; construct with keep=\['{part}'\]"):
