@@ -315,15 +315,9 @@ def test_an_interrupted_pair_is_counted_or_waits(call: str, holder: str):
             assert content_of(pending) == after
 
 
-def traces(every: int) -> se.Trace:
-    trace = se.Trace(
-        {
-            "micro": se.F1(average="micro"),
-            "all": se.Evaluator(["f1_macro"]),
-            "last": se.Rolling(se.Evaluator(["recall_micro"]), 2),
-        },
-        every=every,
-    )
+def traces(every: int, *, windows: bool = True) -> se.Trace:
+    last = {"last": se.Rolling(se.Evaluator(["recall_micro"]), 2)} if windows else {}
+    trace = se.Trace({"micro": se.F1(average="micro"), "all": se.Evaluator(["f1_macro"]), **last}, every=every)
     trace.update({"a"}, {"b"})
     return trace
 
@@ -360,21 +354,29 @@ def test_the_windows_of_an_interrupted_trace_stay_together(fails: bool):
 
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("every", [1, 2])
-def test_the_evaluators_of_an_interrupted_trace_stay_together(fails: bool, every: int):
+@pytest.mark.parametrize("many", [0, 1, 4])
+def test_the_evaluators_of_an_interrupted_trace_stay_together(many: int, fails: bool, every: int):
     def state(trace: se.Trace) -> tuple[object, ...]:
         states = [one.to_bytes() for one in trace.evaluators.values()]
         return (trace.examples, repr(trace.columns()), len(trace), repr(trace.get()), *states)
 
     def run(trace: se.Trace) -> None:
-        attempted(lambda: trace.update({"a", "new"}, {"b", None if fails else "newer"}, weight=0.5))
+        true, pred = {"a", "new"}, {"b", None if fails else "newer"}
+        if many:
+            attempted(lambda: trace.update_many([true] * many, [{"a"}] * (many - 1) + [pred], weights=[0.5] * many))
+        else:
+            attempted(lambda: trace.update(true, pred, weight=0.5))
 
-    run(traces(every))
-    before = state(traces(every))
-    trace = traces(every)
+    def made() -> se.Trace:
+        return traces(every, windows=not many)
+
+    run(made())
+    before = state(made())
+    trace = made()
     executed = interrupted(lambda: run(trace), -1)
     after = state(trace)
-    for hit in chosen(executed, 20 * SHARE, f"{fails} {every}"):
-        trace = traces(every)
+    for hit in chosen(executed, 20 * SHARE, f"{fails} {every} {many}"):
+        trace = made()
         with pytest.raises(Interrupted):
             interrupted(lambda trace=trace: run(trace), *hits_at(hit))
         result = state(trace)
@@ -383,7 +385,7 @@ def test_the_evaluators_of_an_interrupted_trace_stay_together(fails: bool, every
             run(trace)
             assert state(trace) == after
         trace.update({"a"}, {"a"})
-        assert trace.examples == sum(result[:1]) + 1 + (result == before and not fails)
+        assert trace.examples == sum(result[:1]) + 1 + (many or 1) * (result == before and not fails)
 
 
 # -- real signals, and what users' objects raise ----------------------------------------------------------------------
