@@ -212,9 +212,8 @@ class Ledger(Mergeable, Generic[StateT]):
         """Values for the sum of all shards: of one metric of evaluators, or of all of their metrics by name."""
         with self._guard.reading:
             whole: Any = self._read()
-        if isinstance(whole, Mergeable):  # which is summed anew now and then, but warns once
-            record_of(whole._guard).warnings = record_of(self._guard).warnings
-            whole._look()
+        record_of(whole._guard).warnings = record_of(self._guard).warnings  # it is summed anew, but warns once
+        whole._look()
         with self._guard.reading, silent():
             total: Any = self._read()
             if metric is None:

@@ -31,7 +31,7 @@ def make(changes: Sequence[Change], parts: Iterable[Part] = ()) -> None:
 
 
 def _make(changes: Sequence[Change], parts: list[Part]) -> None:
-    with _guards(changes):
+    with commit.Guards([guard for one, _, _ in changes for guard in guards_of(one)]):
         commit.Root.commit(parts + [part for one, reading, sign in changes for part in one._prepare(reading, sign)])
 
 
@@ -43,10 +43,6 @@ def make_read(change: Change, labels: LabelIndex) -> None:
     one, reading, sign = change
     with one._guard:
         commit.Root.commit(one._prepare(reading, sign))
-
-
-def _guards(changes: Sequence[Change]) -> commit.Guards:
-    return commit.Guards([guard for one, _, _ in changes for guard in guards_of(one)])
 
 
 def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:

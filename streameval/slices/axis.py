@@ -116,10 +116,6 @@ class AxisSlices(Generic[A]):
         """How many there are in all slices."""
         return sum(part.examples for part in self.slices.values())
 
-    def full(self) -> bool:
-        """Whether a further slice would displace one."""
-        return len(self.keys()) >= self.axis.max_slices
-
     def ordered(self) -> list[tuple[Key, A]]:
         """The slices in order; last, where it has examples, the rest."""
         keys = sorted(self.keys(), key=in_order) + [REST] * bool(self.rest.examples)

@@ -183,7 +183,7 @@ class Sliced(Mergeable, Generic[A]):
             part = group.rest
             if key in group.axis.selected({*group.keys(), key}):
                 raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
-        elif part.examples == 1 and group.rest.examples and group.full():
+        elif part.examples == 1 and group.rest.examples and len(group.keys()) >= group.axis.max_slices:
             raise RevertError(
                 f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
                 f"values should have a slice in its place is not known any more; construct with "
