@@ -11,23 +11,67 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from streameval.kernel.types import Flags
-from streameval.metrics.averaging import Value, sum_of
-from streameval.metrics.catalogue import Reading
+from streameval.metrics.averaging import Ratios, Value, mean, sum_of
+from streameval.metrics.catalogue import Reading, metric
 from streameval.metrics.spec import MetricSpec, Parameter
-from streameval.metrics.ties import DEGENERATE, all_groups, judged, nothing_true, one_sided, ranking
-from streameval.states.rankings import RankingTables, Rows
+from streameval.states.rankings import Groups, RankingTables, Rows
 from streameval.states.views import Integers, total
 
 __all__: list[str] = []
 
 _SCHAPIRE = "Schapire & Singer 2000, BoosTexter: a boosting-based system for text categorization, Machine Learning 39"
 _LOZA = "Loza Mencía & Fürnkranz 2010, Efficient multilabel classification algorithms for large-scale problems"
+
+Unranked: TypeAlias = Literal["never", "last"]
+
+DEGENERATE = Parameter("degenerate", "scikit-learn", choices=("scikit-learn", "drop", "zero", "one"))
+
+ranking = partial(metric, state="rankings", averages=("samples",), default="samples")
+"""Enters a formula of rankings into the catalogue."""
+
+
+def all_groups(tables: RankingTables, unranked: Unranked) -> Groups:
+    """Tie groups with a true label, with ``"last"`` also those of all labels that are not ranked."""
+    groups, rows = tables.groups, tables.rows
+    if unranked == "never":
+        return groups
+    rows = rows[rows.u > 0]
+    t = rows.u * rows.times
+    behind = (rows.m, rows.l, rows.l, rows.known - rows.l, t, t * rows.m, t * rows.u)
+    ranked = (groups.m, groups.l, groups.a, groups.g, groups.t, groups.upto, groups.square)
+    return Groups(*map(np.concatenate, zip(ranked, behind, strict=True)))
+
+
+def nothing_true(rows: Rows) -> Flags:
+    """Rows without a true label."""
+    return np.asarray(rows.m == 0)
+
+
+def one_sided(rows: Rows) -> Flags:
+    """Rows without a true label, and rows without a false one."""
+    return np.asarray((rows.m == 0) | (rows.m == rows.known))
+
+
+def judged(rows: Rows, sums: Fraction, blank: Flags, degenerate: str, usual: str, zero_division: float) -> Value:
+    """The mean of values that add up to ``sums`` without the examples that are ``blank``."""
+    if degenerate == "drop":
+        return ratio_of(sums, Fraction(total(rows.times[~blank])), zero_division)
+    if (usual if degenerate == "scikit-learn" else degenerate) == "one":
+        sums += total(rows.times[blank])
+    return ratio_of(sums, Fraction(total(rows.times)), zero_division)
+
+
+def ratio_of(num: Fraction, den: Fraction, zero_division: float) -> Value:
+    """One ratio, under the rule for 0/0."""
+    whole = np.array([num.numerator * den.denominator, num.denominator * den.numerator], object)
+    return mean(Ratios(whole[:1], whole[1:]), None, zero_division)
 
 
 def _by_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import partial
@@ -13,28 +13,14 @@ import numpy as np
 
 from streameval.errors import InputError, MetricError
 from streameval.kernel.types import IntArray
-from streameval.metrics.averaging import Value, sum_of
+from streameval.metrics.averaging import Ratios, Value, sum_of
 from streameval.metrics.catalogue import Formula, Reading
-from streameval.metrics.logarithms import BITS, discounts, log2, sums_of_discounts
+from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, sums_of_discounts
+from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged, nothing_true, ranking, ratio_of
 from streameval.metrics.spec import MetricSpec, Parameter
-from streameval.metrics.ties import (
-    DEGENERATE,
-    ENDLESS,
-    Unranked,
-    average_precision_of,
-    average_precision_of_hits,
-    chance_of_a_hit,
-    first_groups,
-    groups_to,
-    judged,
-    nothing_true,
-    ranking,
-    ratio_of,
-    reciprocal_rank,
-)
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.rankings import Groups, RankingTables
+from streameval.states.rankings import First, Groups, RankingTables
 from streameval.states.views import total
 
 __all__ = ["jain_propensities"]
@@ -44,6 +30,8 @@ _JAIN = "Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, KDD"
 _JARVELIN = "Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4)"
 
 _FIFTY = Context(prec=50, rounding=ROUND_HALF_EVEN)
+_ONE = 1 << BITS
+_ENDLESS = 1 << 40  # further than any rank
 
 _K = Parameter("k", 5, 1, math.inf, whole=True)
 _DIVISOR = Parameter("divisor", "k", choices=("k", "ranked"))
@@ -54,7 +42,7 @@ def _by_gain(formula: Callable[..., Fraction], usual: Literal["zero", "one"] = "
     """The mean of values that add up to what the formula gives for k, which is endless where it is None."""
 
     def read(tables: RankingTables, spec: MetricSpec) -> Value:
-        parameters: dict[str, Any] = {name: ENDLESS if value is None else value for name, value in spec.parameters}
+        parameters: dict[str, Any] = {name: _ENDLESS if value is None else value for name, value in spec.parameters}
         degenerate = parameters.pop("degenerate")
         sums = formula(tables, **parameters)
         return judged(tables.rows, sums, nothing_true(tables.rows), degenerate, usual, spec.zero_division)
@@ -141,7 +129,7 @@ def abandonment_at(tables: RankingTables, k: int, unranked: Unranked) -> Fractio
     reported=("samples",),
 )  # fmt: skip
 def r_precision(tables: RankingTables, unranked: Unranked) -> Fraction:
-    groups = groups_to(tables, ENDLESS, unranked)
+    groups = groups_to(tables, _ENDLESS, unranked)
     groups = groups[groups.a < groups.m]
     return sum_of(groups.t * np.minimum(groups.m - groups.a, groups.g), groups.g * groups.m)
 
@@ -172,7 +160,7 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
         if k not in cutoffs or unranked == "last":
             raise MetricError(
                 f'divisor="hits" is counted for ranked labels at k in {quoted(cutoffs)}, not at '
-                f'{None if k == ENDLESS else k} with unranked="{unranked}"; name this metric when constructing'
+                f'{None if k == _ENDLESS else k} with unranked="{unranked}"; name this metric when constructing'
             )
         return average_precision_of_hits(tables.hits, k)
     groups = groups_to(tables, k, unranked)
@@ -293,6 +281,103 @@ def label_coverage_at(tables: RankingTables, k: int, of: str) -> tuple[int, int]
     hits = tables.label_hits
     covered = sum(any(0 < rank <= k for rank in ranks) for ranks in hits.values())
     return covered, tables.size if of == "all" else len(hits)
+
+
+# -- expected values over all orders of tied labels --------------------------------------------------------------------
+
+
+def first_groups(tables: RankingTables, unranked: Unranked) -> First:
+    """The best of these groups in each example."""
+    first, rows = tables.first, tables.rows
+    none = (rows.u == rows.m) & (rows.m > 0)
+    if unranked == "never" or not none.any():
+        return first
+    rows = rows[none]
+    behind = (rows.l, rows.known - rows.l, rows.u, rows.times)
+    ranked = (first.a, first.g, first.t, first.times)
+    return First(*map(np.concatenate, zip(ranked, behind, strict=True)))
+
+
+def groups_to(tables: RankingTables, k: int, unranked: Unranked) -> Groups:
+    """The groups that reach into the first k."""
+    groups = all_groups(tables, unranked)
+    return groups[groups.a < k]
+
+
+def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
+    """For each entry (``a < k``) the chance, either of which can be tiny, of a hit among the first k, or none."""
+    num, den = [], []
+    for a, g, t, times in first.tolist():
+        places = min(k - a, g)
+        few, many = min(places, t), max(places, t)  # all t true labels miss `places` places, or the other way round
+        orders, misses = math.perm(g, few), math.perm(g - many, few)
+        num.append(times * (misses if missed else orders - misses))
+        den.append(orders)
+    return Ratios(np.array(num, object), np.array(den, object))
+
+
+def reciprocal_rank(first: First, k: int) -> Fraction:
+    """The sum over examples of the expected reciprocal rank of the best true label, 0 beyond k."""
+    clear = first[(first.g == first.t) & (first.a < k)]
+    units = 0
+    for a, g, t, times in first[first.g != first.t].tolist():
+        chance, expected = _ONE * t // g, 0  # that the first true label of the group is its j-th label
+        for j in range(1, min(g, k - a) + 1):
+            expected += chance // (a + j)
+            chance = chance * (g - j - t + 1) // max(1, g - j)
+            if not chance:
+                break
+        units += times * expected
+    return sum_of(clear.times, clear.a + 1) + Fraction(units, _ONE)
+
+
+def average_precision_of(groups: Groups, divisors: IntArray, k: int) -> Fraction:
+    """The sum over groups of the expected precisions at the ranks of their true labels up to k, over ``divisors``."""
+    plain = groups.g == 1
+    sums = sum_of(groups.upto[plain], (groups.a[plain] + 1) * divisors[plain])
+    tied = groups[~plain]
+    units = 0
+    columns = (tied.a, tied.g, tied.t, tied.upto, tied.square, divisors[~plain])
+    for a, g, t, upto, square, divisor in zip(*(part.tolist() for part in columns), strict=True):
+        units += _precision(a, min(g, k - a), g, upto - square + t, square - t) // (g * divisor)
+    return sums + Fraction(units, _ONE)
+
+
+def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: int) -> Fraction:
+    """The same over the true labels up to k, for each number of them in the group that straddles k."""
+    units = 0
+    for (cutoff, sure, places, size, true, a, g), (t, upto, square) in hits:
+        if cutoff != k:
+            continue
+        for hits_inside, ways in _chances(places, size, true):
+            if not sure + hits_inside:
+                continue
+            if a + g <= k:
+                of, value = g, _precision(a, g, g, upto - square + t, square - t)
+            else:  # this is the group that straddles k; each of its examples has the same t
+                of, times = places, t // true
+                first = (upto - square) // true + times
+                value = hits_inside * _precision(a, places, places, first, times * (hits_inside - 1))
+            units += value * ways.numerator // (of * (sure + hits_inside) * ways.denominator)
+    return Fraction(units, _ONE)
+
+
+def _precision(a: int, places: int, size: int, first: int, second: int) -> int:
+    """The sum of (``first`` + (i - 1) ``second`` / (``size`` - 1)) / (a + i) over the first places of a group.
+
+    A true label on its i-th place has before it those of better groups, itself, and its share of the rest of its own.
+    """
+    inverse = reciprocals(a, a + places)
+    return first * inverse + second * ((places << BITS) - (a + 1) * inverse) // max(1, size - 1)
+
+
+def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:
+    """How many true labels of a group may fall on its first places, and the chance of each."""
+    whole = math.comb(size, places)
+    return [
+        (hits_inside, Fraction(math.comb(true, hits_inside) * math.comb(size - true, places - hits_inside), whole))
+        for hits_inside in range(min(places, true) + 1)
+    ]
 
 
 def jain_propensities(

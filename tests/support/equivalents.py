@@ -95,7 +95,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("label_sets", "where the least count has fewer digits than the greatest, the means differ in the first ones"): (
         "_scumble_of: max -> min",
     ),
-    ("ties", 'it becomes l, which is read only with divisor="ranked", and that refuses unranked="last"'): (
+    ("rankings", 'it becomes l, which is read only with divisor="ranked", and that refuses unranked="last"'): (
         "all_groups: rows.l -> rows.m",
         "all_groups: groups.l -> groups.m",
     ),
@@ -139,7 +139,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_power: len(str(den)) -> len(str(den)) - 1",
     ),
     ("rankings_at", "what ranks behind k would count is not read"): ("psp_at: 1 -> 2",),
-    ("ties", "a group of one label is summed like any other"): ("average_precision_of: 1 -> 0",),
+    ("rankings_at", "a group of one label is summed like any other"): ("average_precision_of: 1 -> 0",),
     ("rankings_at", "only the shape of the array is read"): ("_places: groups.l -> groups.m",),
     ("pairs", "where no row has weight every label is 0/0, weighted or not"): ("confusion_score: True -> False",),
     ("pairs", "it names the part that is read, which is refused or counted in full"): (

@@ -62,7 +62,7 @@ DECLARED = {"strict", "parameters", "needs", "averages", "default", "zero_divisi
             "aliases", "arguments", "bare", "reported", "state"}  # fmt: skip
 """Arguments that are no part of a formula: what an entry declares has tests of its own, and lengths that must agree."""
 
-HELPERS = {"rankings": "ties", "rankings_at": "ties", "label_sets": "pairs"}
+HELPERS = {"rankings_at": "rankings", "label_sets": "pairs"}
 """Modules that hold parts of the formulas of others."""
 
 _ROOM = 1 << 28  # bytes for a mutant, which may shift by a million
