@@ -82,6 +82,8 @@ class Examples(NamedTuple):
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:
         """All examples of the first part, then those of the next."""
+        if len(parts) == 1:
+            return parts[0]
         lengths, slots, weights, stamps, scores = zip(*parts, strict=True)
         if any(one is not None for one in weights):
             weights = (*(np.ones(part.size) if part.weights is None else part.weights for part in parts),)
@@ -151,12 +153,13 @@ class Examples(NamedTuple):
         column, outcome = (part.astype(np.int64) for part in np.divmod(self.slots, 5))
         row, scores = rows_of(self.lengths), self.scores
 
-        def lists(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Lists:
+        def lists(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Lists | None:
+            if not chosen.any():
+                return None
             return Lists(offsets_of(np.bincount(row[chosen], minlength=self.size)), column[chosen])
 
-        true, pred, mask = lists(outcome % 2 == 1), lists((outcome == 2) | (outcome == 3)), lists(outcome == 4)
-        masked = mask if scores is None or len(mask.places) else None
-        batch = Ragged(self.size, true, pred, masked, lists(outcome == 0), weights=self.weights_but_1)
+        true, pred = lists(outcome % 2 == 1), lists((outcome == 2) | (outcome == 3))
+        batch = Ragged(self.size, true, pred, lists(outcome == 4), lists(outcome == 0), weights=self.weights_but_1)
         if scores is not None:
             batch.ranked = Lists(offsets_of(scores.lengths), scores.columns.astype(np.int64))
             batch.scores = scores.scores.astype(np.float64)

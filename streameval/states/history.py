@@ -56,7 +56,7 @@ class RecentExamples:
 
     def newest(self, stamps: IntArray | None) -> Examples:
         """The remembered examples, at most as many as asked; ``stamps`` are those of all examples."""
-        examples = self._parts[0] if len(self._parts) == 1 else Examples.joined(self._parts)
+        examples = Examples.joined(self._parts)
         if examples.size > self.size:
             examples = examples.taken(np.arange(examples.size - self.size, examples.size))
         last = slice(self.examples - examples.size, self.examples)
