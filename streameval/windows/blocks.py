@@ -428,4 +428,6 @@ class Blocks(Window[A]):
 
 
 NOWHERE = Place(0, 0, 0, 0)
-_START = [0, 2]  # where a window starts, and that it has no time zone of its own, in bytes
+# In bytes, where windows start, and the zone of that (2: none). Windows that start elsewhere can so be written one day;
+# those of today start at whole periods, and their bytes, of which golden files stand for all, hold both numbers.
+_START = [0, 2]
