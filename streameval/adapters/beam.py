@@ -374,10 +374,10 @@ class Panes:
         self._windows: dict[Hashable, tuple[Place, Ledger[Any]]] = {}
 
     def put(self, firing: Firing) -> None:
-        """Take a pane.
+        """Take a pane; of panes that accumulate, one that comes after a later one of its window is ignored.
 
         `ConflictError` if it was taken before with another state, `MergeError` if it is of another job, and
-        `FormatError` if its state is damaged; nothing has changed then.
+        `FormatError` if its state is damaged; nothing has changed then. Of an ignored pane its state is not compared.
         """
         place = Place(firing.key, firing.start, firing.end)
         name = (type(firing.key), *place)  # to Python, 1 and True are the same key

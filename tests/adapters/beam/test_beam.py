@@ -310,6 +310,20 @@ def test_panes_in_any_order_however_often_they_come_give_the_same_bytes(cuts, or
         assert panes.total().to_bytes() == counted(FEW[: 40 * len(cuts)])
 
 
+def test_of_a_pane_after_a_later_one_only_what_discards_compares_the_state():
+    for mode in MODES:
+        panes = Panes(mode)
+        for pane in (0, 1):
+            panes.put(firing_of(FEW[: 10 + pane], pane))
+        before = panes.total().to_bytes()
+        if mode == "accumulating":
+            panes.put(firing_of(FEW[:5], 0))
+        else:
+            with pytest.raises(se.ConflictError, match="has two different states"):
+                panes.put(firing_of(FEW[:5], 0))
+        assert panes.total().to_bytes() == before
+
+
 def test_a_pane_that_cannot_be_is_refused_and_changes_nothing():
     for mode in MODES:
         panes = Panes(mode)
