@@ -30,11 +30,10 @@ from streameval.progressive.states import restored
 from streameval.progressive.trace import Trace
 from streameval.report.model import MetricValue, Report
 from streameval.report.parts import Number, Part, differences, part_of
-from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, scope_text
 from streameval.slices import Sliced
-from streameval.states.views import Counts, Tables
+from streameval.states.views import Counts, Tables, cached_property
 from streameval.tabular.sources import no_file
 from streameval.windows.base import Window
 from streameval.wire.envelope import CHECKPOINT, HOLDERS, LEDGER, PENDING, TRACE, opened

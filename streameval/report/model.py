@@ -16,10 +16,9 @@ from streameval.metrics.catalogue import MetricInfo, build_spec, catalogue, entr
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views, certified
 from streameval.report.label_table import LabelTable
-from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of
-from streameval.states.views import Tables, total
+from streameval.states.views import Tables, cached_property, total
 
 PER_LABEL = ("precision", "recall", "f1")  # the metrics that a report has of every label and in every average
 AVERAGES = {

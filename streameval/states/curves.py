@@ -14,10 +14,9 @@ from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, Flags, FloatArray, IntArray, Integers, WordArray
 from streameval.schema.batch import Batch, Example
-from streameval.schema.cached import cached_property
 from streameval.schema.recording import ExampleScores, rows_of
 from streameval.states.base import COUNT_MAX, Content, State
-from streameval.states.views import Arrays, View, total
+from streameval.states.views import Arrays, View, cached_property, total
 from streameval.states.weights import ExactSums, exact_weights, joined
 
 Place: TypeAlias = int

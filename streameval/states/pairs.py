@@ -16,12 +16,11 @@ from streameval.kernel import backend
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example, ragged
-from streameval.schema.cached import cached_property
 from streameval.states.base import Added, Content, Merge, Part, State, refusal
 from streameval.states.decisions import BLOCK, Decisions
 from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
-from streameval.states.views import View
+from streameval.states.views import View, cached_property
 from streameval.states.weights import ExactSums, changed, common_scale
 
 Key: TypeAlias = tuple[int, ...]

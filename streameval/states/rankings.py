@@ -25,14 +25,13 @@ from streameval.errors import LabelError
 from streameval.kernel import backend
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example
-from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal
 from streameval.states.decisions import BLOCK
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, KEYS, LABELS, MAIN, NAMES, PARTS, Key, sums_of
-from streameval.states.views import Arrays, View, total
+from streameval.states.views import Arrays, View, cached_property, total
 from streameval.states.weights import ExactSums, common_scale, joined, units_of
 
 

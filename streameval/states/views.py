@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -10,7 +11,6 @@ import numpy as np
 
 from streameval.kernel.types import Flags, IntArray
 from streameval.kernel.types import Integers as Integers
-from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
 from streameval.states.base import State
 from streameval.states.decisions import Decisions
@@ -20,6 +20,27 @@ _SAFE = 2**50
 
 FEW = 64
 """Up to this many numbers, Python adds and divides them sooner than numpy."""
+
+
+T = TypeVar("T")
+
+
+class cached_property(Generic[T]):  # noqa: N801  # as that of functools
+    """A property that is computed when it is first asked for; two threads may both compute it.
+
+    That of `functools` holds a lock in Python 3.11, one for all objects, in which the child of a fork can be caught.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute, self.__doc__ = compute, compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, holder: Any, owner: type | None = None) -> T:
+        value: T = self._compute(holder)
+        vars(holder)[self._name] = value  # which is found before this property from now on
+        return value
 
 
 class Arrays:
