@@ -8,19 +8,12 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
-import numpy as np
-
-from streameval.kernel.types import IntArray
-from streameval.states.views import Integers, total
-
 BITS = 192
 """Everything is in units of ``2**-BITS``, off by less than ``2**-150`` for any number of labels."""
 
 UNIT = 1 << 2200
 """Stands for 1 in losses, so that they show the square of the least float64."""
 
-_LIMB = 24
-_LIMBS = BITS // _LIMB + 2
 _LN = Context(prec=80)
 
 _HEADS = 1 << 12
@@ -98,41 +91,3 @@ def minus_log(v: float, rest: bool) -> tuple[int, int]:
 def log2(base: float) -> Fraction:
     """The binary logarithm of a positive number."""
     return Fraction(_LN.divide(_LN.ln(Decimal(base)), _LN.ln(Decimal(2))))
-
-
-def sums_of_discounts(
-    first: IntArray, stop: IntArray, times: Integers, keys: tuple[IntArray, IntArray]
-) -> list[tuple[int, int, int]]:
-    """For each pair of keys the sum of discounts from rank ``first + 1`` to rank ``stop``, ``times`` each."""
-    if not len(times):
-        return []
-    table = discounts(int(stop.max()))
-    if times.dtype == object or total(times) >= 1 << 38:
-        steps: dict[tuple[int, int], int] = {}
-        for one, other, a, b, n in zip(*(part.tolist() for part in (*keys, first, stop, times)), strict=True):
-            steps[one, other] = steps.get((one, other), 0) + n * (table[b] - table[a])
-        return [(*pair, value) for pair, value in steps.items()]
-    order = np.lexsort(keys)
-    limbs = _limbs(table)
-    weighed = (limbs[stop[order]] - limbs[first[order]]) * times[order, None]
-    one, other = keys[0][order], keys[1][order]
-    starts = np.flatnonzero((np.diff(one, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0))
-    sums = np.add.reduceat(weighed, starts, axis=0).astype(object)
-    joined = np.zeros(len(sums), object)
-    for limb in range(_LIMBS):
-        joined += sums[:, limb] << _LIMB * limb
-    return list(zip(one[starts].tolist(), other[starts].tolist(), joined.tolist(), strict=True))
-
-
-_cut: IntArray = np.zeros((0, _LIMBS), np.int64)
-
-
-def _limbs(values: list[int]) -> IntArray:
-    """The values in base ``2**_LIMB``, so that sums of differences of them fit into int64."""
-    global _cut
-    if len(_cut) < len(values):
-        width, size = _LIMB // 8, len(values)
-        raw = b"".join(value.to_bytes(_LIMBS * width, "little") for value in values[:size])
-        parts = np.frombuffer(raw, np.uint8).reshape(size, _LIMBS, width).astype(np.int64)
-        _cut = parts[..., 0] | parts[..., 1] << 8 | parts[..., 2] << 16
-    return _cut

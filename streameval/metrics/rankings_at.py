@@ -15,7 +15,7 @@ from streameval.errors import InputError, MetricError
 from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Ratios, Value, sum_of
 from streameval.metrics.catalogue import Formula, Reading
-from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, sums_of_discounts
+from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals
 from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged, nothing_true, ranking, ratio_of
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
@@ -203,7 +203,12 @@ def ndcg(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
 def _gained(tables: RankingTables, k: int, unranked: Unranked) -> list[tuple[int, int, int]]:
     """For each m and g, g times the sum of all gains, in units of ``2**-BITS``."""
     groups = groups_to(tables, k, unranked)
-    return sums_of_discounts(groups.a, np.minimum(groups.a + groups.g, k), groups.t, (groups.m, groups.g))
+    stop = np.minimum(groups.a + groups.g, k).tolist()
+    table, sums = discounts(max(stop, default=0)), dict[tuple[int, int], int]()
+    columns = (groups.m, groups.g, groups.a, groups.t)
+    for m, g, a, t, b in zip(*(column.tolist() for column in columns), stop, strict=True):
+        sums[m, g] = sums.get((m, g), 0) + t * (table[b] - table[a])
+    return [(*pair, value) for pair, value in sums.items()]
 
 
 def _by_ratio(formula: Callable[..., tuple[Fraction | int, Fraction | int]]) -> Reading:
