@@ -48,6 +48,7 @@ _NUMBERED = (
 COMMA = re.compile(r",(?![^(]*\))")
 """What separates the names of metrics: a comma, but not in parentheses."""
 _EMPTY = get_args(Empty)
+_WORDS: dict[str, Choice] = {"true": True, "false": False, "none": None}
 
 
 @public
@@ -317,7 +318,7 @@ def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
             raise MetricError(f"cannot read {part!r} in {quoted(text)}; write name=value, each name once")
         choices[key] = value
     known = {parameter.name: parameter for parameter in entry.parameters}
-    return entry, average, {key: _said(known.get(key), key, value, text) for key, value in choices.items()}
+    return entry, average, {key: _said(known.get(key), value) for key, value in choices.items()}
 
 
 def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo, str | None]:
@@ -342,18 +343,14 @@ def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo
     return entry_of(name if name in _names() else text), UNSET
 
 
-def _said(parameter: Parameter | None, key: str, value: str, text: str) -> Choice:
-    """What the text of a choice stands for."""
-    if key == "empty" or (parameter is not None and parameter.choices):
+def _said(parameter: Parameter | None, value: str) -> Choice:
+    """What the text of a choice stands for; a word that stands for nothing is refused where its choice is checked."""
+    if parameter is not None and parameter.choices:
         return value
-    if parameter is not None and isinstance(parameter.default, bool) and value in ("true", "false"):
-        return value == "true"
-    if parameter is not None and parameter.default is None and value == "none":
-        return None
     try:
-        return float(value)
+        return _WORDS[value] if value in _WORDS else float(value)
     except ValueError:
-        raise MetricError(f"{key} must be a number, not {value!r}, in {quoted(text)}") from None
+        return value
 
 
 def _unclear(text: str, name: str) -> MetricError:

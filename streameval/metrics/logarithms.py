@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
+
+from streameval.kernel.types import IntArray
+from streameval.states.views import Integers
 
 BITS = 192
 """Everything is in units of ``2**-BITS``, off by less than ``2**-150`` for any number of labels."""
@@ -91,3 +95,13 @@ def minus_log(v: float, rest: bool) -> tuple[int, int]:
 def log2(base: float) -> Fraction:
     """The binary logarithm of a positive number."""
     return Fraction(_LN.divide(_LN.ln(Decimal(base)), _LN.ln(Decimal(2))))
+
+
+def sums_of_discounts(
+    first: IntArray, stop: IntArray, times: Integers, keys: tuple[IntArray, IntArray]
+) -> list[tuple[int, int, int]]:
+    """For each pair of keys the sum of discounts from rank ``first + 1`` to rank ``stop``, ``times`` each."""
+    table, sums = discounts(int(stop.max(initial=0))), defaultdict[tuple[int, int], int](int)
+    for one, other, a, b, n in zip(*(part.tolist() for part in (*keys, first, stop, times)), strict=True):
+        sums[one, other] += n * (table[b] - table[a])
+    return [(*pair, value) for pair, value in sums.items()]

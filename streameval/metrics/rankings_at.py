@@ -15,7 +15,7 @@ from streameval.errors import InputError, MetricError
 from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Ratios, Value, sum_of
 from streameval.metrics.catalogue import Formula, Reading
-from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals
+from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, sums_of_discounts
 from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged, nothing_true, ranking, ratio_of
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
@@ -173,7 +173,18 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
     class_name="MeanReciprocalRank", k=None, reported=("samples",),
 )  # fmt: skip
 def mrr(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
-    return reciprocal_rank(first_groups(tables, unranked), k)
+    first = first_groups(tables, unranked)
+    clear = first[(first.g == first.t) & (first.a < k)]
+    units = 0
+    for a, g, t, times in first[first.g != first.t].tolist():
+        chance, expected = _ONE * t // g, 0  # that the first true label of the group is its j-th label
+        for j in range(1, min(g, k - a) + 1):
+            expected += chance // (a + j)
+            chance = chance * (g - j - t + 1) // max(1, g - j)
+            if not chance:
+                break
+        units += times * expected
+    return sum_of(clear.times, clear.a + 1) + Fraction(units, _ONE)
 
 
 @_at(
@@ -203,12 +214,7 @@ def ndcg(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
 def _gained(tables: RankingTables, k: int, unranked: Unranked) -> list[tuple[int, int, int]]:
     """For each m and g, g times the sum of all gains, in units of ``2**-BITS``."""
     groups = groups_to(tables, k, unranked)
-    stop = np.minimum(groups.a + groups.g, k).tolist()
-    table, sums = discounts(max(stop, default=0)), dict[tuple[int, int], int]()
-    columns = (groups.m, groups.g, groups.a, groups.t)
-    for m, g, a, t, b in zip(*(column.tolist() for column in columns), stop, strict=True):
-        sums[m, g] = sums.get((m, g), 0) + t * (table[b] - table[a])
-    return [(*pair, value) for pair, value in sums.items()]
+    return sums_of_discounts(groups.a, np.minimum(groups.a + groups.g, k), groups.t, (groups.m, groups.g))
 
 
 def _by_ratio(formula: Callable[..., tuple[Fraction | int, Fraction | int]]) -> Reading:
@@ -319,21 +325,6 @@ def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
         num.append(times * (misses if missed else orders - misses))
         den.append(orders)
     return Ratios(np.array(num, object), np.array(den, object))
-
-
-def reciprocal_rank(first: First, k: int) -> Fraction:
-    """The sum over examples of the expected reciprocal rank of the best true label, 0 beyond k."""
-    clear = first[(first.g == first.t) & (first.a < k)]
-    units = 0
-    for a, g, t, times in first[first.g != first.t].tolist():
-        chance, expected = _ONE * t // g, 0  # that the first true label of the group is its j-th label
-        for j in range(1, min(g, k - a) + 1):
-            expected += chance // (a + j)
-            chance = chance * (g - j - t + 1) // max(1, g - j)
-            if not chance:
-                break
-        units += times * expected
-    return sum_of(clear.times, clear.a + 1) + Fraction(units, _ONE)
 
 
 def average_precision_of(groups: Groups, divisors: IntArray, k: int) -> Fraction:

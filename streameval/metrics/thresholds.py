@@ -143,11 +143,8 @@ def best_threshold(tables: CurveTables, objective: Objective | None = None, *, a
         return _best(path_of(tables, None), goal, _unit(tables, goal))
     if average != "macro":
         raise MetricError(f"average must be 'micro' or 'macro', not {quoted(average)}")
-    return _best_mean(_paths(tables), goal, float(_unit(tables, goal)))
-
-
-def _paths(tables: CurveTables) -> list[Path]:
-    return [tables.steps.of(position).trimmed() for position in range(tables.size)]
+    paths = [tables.steps.of(position).trimmed() for position in range(tables.size)]
+    return _best_mean(paths, goal, float(_unit(tables, goal)))
 
 
 def _unit(tables: CurveTables, goal: Objective) -> Fraction:

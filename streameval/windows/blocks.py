@@ -173,17 +173,14 @@ class Blocks(Window[A]):
         timedelta, else a number. It need not be the latest; `InputError` if it is too late.
         """
         time = self._time(t)
-        plain = mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades
-        if plain and time is None:  # the newest block, which counts no more than it takes
+        if mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades:
             state: WindowState[A] = self._cell.value
-            block = state.blocks.get(state.newest or 0)
-        else:
-            block = self._probable_block(time, t)
-        if not (plain and block is not None and core_of(block).fast_count(y_true, y_pred, 1)):
-            if plain and time is None:
-                block = self._probable_block(time, t)
-            reading = self._reading(block, y_true, y_pred, weight, mask)
-            make_read((self, (reading, time, weight, t), 1), reading[0])
+            # Of examples the newest, which counts no more than it takes.
+            block = state.blocks.get(state.newest or 0) if time is None else self._probable_block(time, t)
+            if block is not None and core_of(block).fast_count(y_true, y_pred, 1):
+                return
+        reading = self._reading(self._probable_block(time, t), y_true, y_pred, weight, mask)
+        make_read((self, (reading, time, weight, t), 1), reading[0])
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None

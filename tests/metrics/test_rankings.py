@@ -215,6 +215,24 @@ def test_discounts_have_more_digits_than_a_float_shows():
     assert logarithms.log2(8.0) == pytest.approx(3)
 
 
+@pytest.mark.parametrize("heavy", [False, True])
+def test_sums_of_discounts_are_those_of_a_plain_loop(heavy: bool):
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 50, 400)
+    stop, keys = first + rng.integers(0, 30, 400), (rng.integers(0, 5, 400), rng.integers(1, 4, 400))
+    times = rng.integers(0, 2**40 if heavy else 9, 400)
+    table, expected = logarithms.discounts(100), {}
+    for a, b, n, *pair in zip(
+        first.tolist(), stop.tolist(), times.tolist(), *(key.tolist() for key in keys), strict=True
+    ):
+        expected[tuple(pair)] = expected.get(tuple(pair), 0) + n * (table[b] - table[a])
+    for counts in (times, times.astype(object)):
+        result = logarithms.sums_of_discounts(first, stop, counts, keys)
+        assert {pair[:2]: pair[2] for pair in result} == expected
+    nothing = np.zeros(0, np.int64)
+    assert logarithms.sums_of_discounts(nothing, nothing, nothing, (nothing, nothing)) == []
+
+
 def test_propensities_of_jain_are_correctly_rounded():
     counts = {"never": 0, "once": 1, "often": 5000, 7: 1}
     result = jain_propensities(counts, 10_000, a=0.6, b=2.6)
