@@ -318,7 +318,7 @@ def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
             raise MetricError(f"cannot read {part!r} in {quoted(text)}; write name=value, each name once")
         choices[key] = value
     known = {parameter.name: parameter for parameter in entry.parameters}
-    return entry, average, {key: _said(known.get(key), value) for key, value in choices.items()}
+    return entry, average, {key: _said(known.get(key), key, value) for key, value in choices.items()}
 
 
 def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo, str | None]:
@@ -343,9 +343,9 @@ def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo
     return entry_of(name if name in _names() else text), UNSET
 
 
-def _said(parameter: Parameter | None, value: str) -> Choice:
+def _said(parameter: Parameter | None, key: str, value: str) -> Choice:
     """What the text of a choice stands for; a word that stands for nothing is refused where its choice is checked."""
-    if parameter is not None and parameter.choices:
+    if key == "empty" or (parameter is not None and parameter.choices):
         return value
     try:
         return _WORDS[value] if value in _WORDS else float(value)
