@@ -347,8 +347,10 @@ def _said(parameter: Parameter | None, key: str, value: str) -> Choice:
     """What the text of a choice stands for; a word that stands for nothing is refused where its choice is checked."""
     if key == "empty" or (parameter is not None and parameter.choices):
         return value
+    if parameter is not None and value in _WORDS:
+        return _WORDS[value]
     try:
-        return _WORDS[value] if value in _WORDS else float(value)
+        return float(value)
     except ValueError:
         return value
 
