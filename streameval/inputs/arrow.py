@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from typing import Any
 
@@ -176,6 +176,8 @@ def encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
             values.validate(full=True)
         except (IndexError, ValueError) as error:
             raise InputError(f"{name} is damaged: {error}") from None
+        with suppress(NotImplementedError):  # an old Arrow casts no views
+            values, kind = values.cast("large_string"), "large_string"
     if kind not in ("string", "large_string") or values.null_count:
         return _dictionary_codes(values, name)
     arrays = _strings(values, name)
