@@ -133,7 +133,8 @@ def _advice_about(value: Any, argument: Argument) -> str:
     if number == -100:
         return ": where -100 is masked give numpy.where(y == -100, numpy.nan, y)"
     if number is not None and isinstance(value, int | np.integer):
-        return ": if the integers are labels give y.tolist(), and leave out columns that are no labels"
+        labels = "leave rows='indicator' out" if argument.rows == "indicator" else "give y.tolist()"
+        return f": if the integers are labels {labels}, and leave out columns that are no labels"
     return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
 
 

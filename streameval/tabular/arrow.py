@@ -26,6 +26,7 @@ except ImportError:
     raise DependencyError("tables are read through pyarrow, which is not installed; pip install pyarrow") from None
 
 ArrowError = pa.ArrowException
+_NO_LITERAL = (ValueError, SyntaxError, MemoryError, RecursionError)
 _NO_ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError)
 
 _SEPARATORS = ",;\t|/ "
@@ -214,7 +215,15 @@ def _constant(word: str) -> Any:
     raise ValueError(f"{word} is not valid JSON; write null")
 
 
-STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
+class _Strict(json.JSONDecoder):
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        try:
+            return super().raw_decode(s, idx)
+        except RecursionError:
+            raise InputError("a list or an object is nested too deeply") from None
+
+
+STRICT = _Strict(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
 """Reads JSON as orjson does, and refuses what orjson would change in silence."""
 
 
@@ -235,7 +244,7 @@ def list_of(cell: str, sep: str) -> Any:
     if (call := _CALL.fullmatch(text)) is not None:
         return list_of(call[1], sep) if call[1] else []
     if text.startswith("(") and text.endswith(")"):
-        with suppress(ValueError, SyntaxError):
+        with suppress(*_NO_LITERAL):
             if isinstance(value := ast.literal_eval(text), tuple):
                 return [*value]
     if not is_written(text):
@@ -256,7 +265,7 @@ def list_of(cell: str, sep: str) -> Any:
         value = ast.literal_eval(text)  # such as pairs
         if isinstance(value, list | dict):
             return value
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except _NO_LITERAL:
         pass
     raise InputError(f"the cell {quoted(cell)} is no list as JSON, Python, numpy or Postgres write it")
 

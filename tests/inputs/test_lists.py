@@ -273,6 +273,11 @@ def test_a_batch_is_refused_where_one_of_its_examples_is(members: Sequence[Any])
                 assert batch == se.Evaluator()
 
 
+def test_labels_where_rows_are_indicators_are_advised_about_in_these_words():
+    with pytest.raises(se.InputError, match=r"y_true\[0\] is 10 for label 0; .* labels leave rows='indicator' out"):
+        se.Evaluator(rows="indicator").update_many([[10, 1]], [[1, 0]])
+
+
 @pytest.mark.parametrize("labels", [2, 5, 10, 30])
 def test_ascending_ids_are_never_refused(labels: int):
     rng = random.Random(labels)

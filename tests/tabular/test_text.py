@@ -275,6 +275,15 @@ def test_cells_of_booleans_are_rows_and_no_labels(flags: tuple[str, str], tmp_pa
     assert evaluated(tmp_path / "a.csv").labels == tuple(sorted(flags))
 
 
+@pytest.mark.parametrize(("name", "text"), [
+    ("a.csv", "tags,guess\n{0},x\n"), ("a.json", "{0}"), ("a.json", '[{{"tags": {0}, "guess": []}}]'),
+    ("a.jsonl", '{{"tags": {0}, "guess": []}}'),
+])  # fmt: skip
+def test_lists_within_lists_without_end_are_refused(name: str, text: str, tmp_path: Path):
+    with pytest.raises(se.InputError, match=r"a\.(csv|json)l?:[12].*(nested too deeply|depth limit)"):
+        evaluated(written(tmp_path, name, text.format("[" * 100_000 + "]" * 100_000)))
+
+
 def test_a_file_that_was_compressed_twice_is_read(tmp_path: Path):
     text = b"tags,guess\ncat,dog\n"
     (tmp_path / "a.csv").write_bytes(text)
