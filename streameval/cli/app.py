@@ -308,12 +308,11 @@ def thresholds(
     streameval thresholds demo/photos.csv --actual 'true_*' --scores 'score_*' --beta 2
     streameval thresholds scored.state --format csv
     """
-    files = files_or_state
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
     of_rows = options["actual"] or options["scores"]
-    sources = sources_of(files) if of_rows else []
-    inputs = [file for source in sources for file in source.files] or files
+    sources = sources_of(files_or_state) if of_rows else []
+    inputs = [file for source in sources for file in source.files] or files_or_state
     how = Output({**options, "save": thresholds_file}, inputs).format
     stopped = False
     if of_rows:
@@ -321,11 +320,11 @@ def thresholds(
         counting = counting_of(options, ("roc_auc_micro",))
         state: Any = counting.state
         stopped = _count(sources, counting, watched(sources, partial(Result.of, state)), options)
-    elif len(files) > 1:
+    elif len(files_or_state) > 1:
         raise UserError("give one saved state, or files of rows with --actual and --scores")
     else:
         try:
-            state = Result.of(load_state(Path(files[0]))).counts
+            state = Result.of(load_state(Path(files_or_state[0]))).counts
         except UserError as error:
             raise UserError(f"{error}; for rows name their columns with --actual and --scores") from None
     best = state.best_thresholds(FScore(beta))

@@ -44,7 +44,7 @@ def write_sample(folder: Path, force: bool) -> None:
         raise UserError(f"--write {folder}: cannot create this folder: {error.strerror}") from None
     sample = {folder / name: (_SAMPLE / name).read_bytes() for name in ("photos.csv", "photos.jsonl")}
     for path, data in sample.items():
-        check_outputs({"--write": path}, (), force, data)
+        check_outputs({"--write": path}, (), force or (path.is_file() and path.read_bytes() == data))
     for path, data in sample.items():
         write_output(path, data)
     csv, jsonl = (shlex.quote(str(path)) for path in sample)

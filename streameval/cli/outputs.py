@@ -71,13 +71,8 @@ def written_to(output: Path | None) -> Iterator[None]:
     write_output(output, text.getvalue().encode("utf-8", "backslashreplace"))
 
 
-def check_outputs(
-    outputs: Mapping[str, Path | None], inputs: Iterable[str | Path], force: bool, start: bytes = b""
-) -> None:
-    """Raise before the work if what options name cannot be written, is read, or, without force, is no file of ours.
-
-    Files that begin with ``start`` are ours too.
-    """
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path], force: bool) -> None:
+    """Raise before the work if what options name cannot be written, is read, or, without force, is no file of ours."""
     used = {identity(path): "is a file that is read" for path in inputs}
     for purpose, path in outputs.items():
         option = purpose.split()[0]
@@ -97,7 +92,7 @@ def check_outputs(
         except OSError as error:
             cannot = "" if isinstance(error, FileExistsError) else "cannot be written: "
             raise UserError(f"{option} {path} {cannot}{error.strerror}") from None
-        if not (_is_ours(first) or (start and first.startswith(start))):
+        if not _is_ours(first):
             raise UserError(f"{option} {path} is a file that streameval did not write; name another, or give --force")
 
 

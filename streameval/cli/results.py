@@ -293,10 +293,8 @@ class Output:
                 write_output(self.options["save"], result.state.to_bytes())
             if result is not None and self.options.get("report") is not None:
                 last = None if result.window is None else {f"last {result.window.examples:,}": result.window}
-                facts = {
-                    name: value for name, value in document.source.items() if value and not isinstance(value, Mapping)
-                }
-                meta = {name: ", ".join(each) if isinstance(each, list) else each for name, each in facts.items()}
+                facts = [(name, each) for name, each in document.source.items() if not isinstance(each, Mapping)]
+                meta = {name: ", ".join(each) if isinstance(each, list) else each for name, each in facts if each}
                 pages: Any = {"slices": result.sliced, "windows": last, "trace": trace}
                 page = result.counts.to_html(**pages, title=self.options.get("title"), meta=meta)
                 write_output(self.options["report"], page.encode())

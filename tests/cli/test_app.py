@@ -95,9 +95,10 @@ def test_the_sample_is_written_with_commands_that_give_one_result_for_each_form(
         json.loads(lists.out)["metrics"][name] for name in names
     ]
     assert run("demo", "--write", "a folder").out == ran.out
-    Path("a folder/photos.csv").write_text("mine")
-    refused = run("demo", "--write", "a folder")
-    assert (refused.code, "photos.csv is a file that streameval did not write" in refused.err) == (2, True)
+    for mine in ("mine", Path("a folder/photos.csv").read_text() + "21,eu,1,0,0,0,0.9,0.1,0.1,0.1\n"):
+        Path("a folder/photos.csv").write_text(mine)
+        refused = run("demo", "--write", "a folder")
+        assert (refused.code, "photos.csv is a file that streameval did not write" in refused.err) == (2, True)
     assert run("demo", "--write", "a folder/photos.csv/x").code == 2
 
 

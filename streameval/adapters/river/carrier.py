@@ -47,13 +47,9 @@ class RiverMetric(MultiLabelMetric):
         if isinstance(self.metric, Window) and self.metric.timed:
             needs = f"{type(self.metric).__name__} needs the time of each example and River tells metrics none"
             raise InputError(f"{needs}; use streameval.progressive_evaluate with time=")
-        read = self._read()
+        read = snapshot(self.metric, "metric")
         if isinstance(read, Metric) and read.spec.average is None:
             raise MetricError(f"{read.spec.key} gives one value per label and River needs one; choose an average")
-
-    def _read(self) -> Metric | Evaluator:
-        """What can be read in full."""
-        return self.metric.snapshot() if isinstance(self.metric, Window) else self.metric
 
     def _own_counts(self, sign: int = 1) -> Metric | Evaluator | Window[Any]:
         if sign < 0 and isinstance(self.metric, Window):
@@ -72,7 +68,7 @@ class RiverMetric(MultiLabelMetric):
     @property
     def bigger_is_better(self) -> bool:
         """The direction of the metric; an evaluator has none, nor has a metric that describes the data."""
-        read = self._read()
+        read = snapshot(self.metric, "metric")
         better = read.bigger_is_better if isinstance(read, Metric) else None
         if better is None:
             raise NotImplementedError(f"{quoted(self.metric)} has no direction; compare a single metric of quality")
