@@ -32,7 +32,6 @@ __all__ = ["Evaluate", "EvaluatePerKey", "EvaluatorFn", "Firing", "Firings", "Me
 
 _ROWS = 256  # that wait in an accumulator: enough for a call to cost little, few enough for each of many keys
 _DEFAULT = beam.transforms.trigger.DefaultTrigger()
-_GLOBALLY = WindowedValue(None, GlobalWindow().max_timestamp(), (GlobalWindow(),))
 
 _ELEMENTS = 20_000  # how many elements a bundle holds before it counts them
 
@@ -199,10 +198,8 @@ class Count(beam.DoFn):  # type: ignore[misc]  # Beam has no types
         self._count = 0
 
     def process(self, element: Any, value: Any = beam.DoFn.WindowedValueParam) -> Iterable[Any] | None:
-        return self._take(element, value.windows, value)
-
-    def _take(self, element: Any, windows: Any, value: Any) -> Iterable[Any] | None:
         # No generator, and no hash of windows that came just before: these took as long as all the rest.
+        windows = value.windows
         if windows is not self._windows and windows != self._windows:
             self._windows, self._current = windows, self._states.setdefault(tuple(windows), {})
         key, item = element if self._keyed else (None, element)
@@ -221,13 +218,6 @@ class Count(beam.DoFn):  # type: ignore[misc]  # Beam has no types
                 state = counted.counted()
                 yield WindowedValue((key, state) if self._keyed else state, counted.time, windows)
         self.start_bundle()
-
-
-class CountAll(Count):
-    """The same where there is one window and its end is the time of what comes out: Beam takes long to tell these."""
-
-    def process(self, element: Any) -> Iterable[Any] | None:  # type: ignore[override]  # Beam gives what is asked for
-        return self._take(element, _GLOBALLY.windows, _GLOBALLY)
 
 
 class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
@@ -265,7 +255,7 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
         windowing = pcoll.windowing
         default = windowing.windowfn == GlobalWindows() and windowing.triggerfn == _DEFAULT
         combined = _COMBINED.get(windowing.timestamp_combiner)
-        count = beam.ParDo((CountAll if default and combined is None else Count)(self._job, self._keyed, combined))
+        count = beam.ParDo(Count(self._job, self._keyed, combined))
         counted = pcoll | "Count" >> count.with_output_types(KV[AnyType, kind] if self._keyed else kind)
         combine = (beam.CombinePerKey if self._keyed else beam.CombineGlobally)(merge)
         return counted | "Merge" >> (combine if default or self._keyed else combine.without_defaults())
