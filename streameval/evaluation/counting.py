@@ -292,11 +292,7 @@ class Accumulator(Details, Mergeable):
             batches = core.read_scores(y_true, y_pred) if plain else None
             for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads, null):
                 gathered.states.count(batch, threads)
-        if len(self._core.labels) + len(gathered.labels) > self._core.labels.look:  # it may be warned of
-            self._merge_warning_first(gathered.states, gathered.reader)
-        else:
-            with self._guard:
-                self._merge(gathered.states, gathered.reader)
+        self._merge_warning_first(gathered.states, gathered.reader)
         resume(self._guard, self._core)
 
     @combines
