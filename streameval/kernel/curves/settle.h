@@ -109,7 +109,7 @@ SE_INLINE void se_sum_floats(se_counter *c, const float *scores, size_t n) {
 
 /* Count floats by bin. Returns how many bins they meet, or 0 if they are too many, too far apart or too small for this,
    or if memory ran out. */
-static uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
+SE_INLINE uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
     float ends[2];
     uint64_t unused;
     uint32_t bins = 0;
@@ -125,22 +125,60 @@ static uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
     return bins;
 }
 
-/* Move what was counted to a table, with room if `enough`; clear the counter in any case. */
-static void se_take_counted(se_counter *c, se_table *to, int enough) {
-    uint32_t used = to->used;
+SE_AVX2 static uint32_t se_count_floats_avx2(se_counter *c, const float *scores, size_t n) {
+    return se_count_floats(c, scores, n);
+}
+
+/* Put a bin behind the last one of a table. */
+static inline void se_push(se_table *to, uint64_t bin, const se_moments *part) {
+    to->empty += (uint32_t)se_blank(part);
+    to->index[to->used] = bin << 32 | to->used;
+    to->parts[to->used++] = *part;
+}
+
+/* Give a table other bins. */
+static void se_replace(se_table *t, const se_table *by) {
+    free(t->index);
+    free(t->memory);
+    t->index = by->index;
+    t->parts = by->parts;
+    t->memory = by->memory;
+    t->used = by->used;
+    t->room = by->room;
+    t->empty = by->empty;
+}
+
+/* Move what was counted to an empty table, and copy the bins of another there: in one pass, as they are mostly the fewer.
+   There is room if `enough`; the counter is cleared in any case. */
+static void se_take_counted(se_counter *c, const se_table *other, se_table *to, int enough) {
+    uint32_t from = 0;
     for (uint32_t block = 0; block < c->blocks; block++) {
-        if (!c->occupied[block]) continue;
-        for (uint32_t at = block * SE_BLOCK; enough && at < (block + 1) * SE_BLOCK; at++) {
+        for (uint32_t at = block * SE_BLOCK; c->occupied[block] && at < (block + 1) * SE_BLOCK; at++) {
             const uint64_t head = c->sums[at][0], sum = head & (((uint64_t)1 << 40) - 1), square = c->sums[at][1];
+            const uint64_t bin = c->base + at;
             if (!head) continue;
-            to->index[used] = (uint64_t)(c->base + at) << 32 | used;
-            to->parts[used++] = (se_moments){head >> 40 << 20 | sum >> (64 - SE_UNIT), sum << SE_UNIT,
-                                             square >> (64 - 2 * SE_UNIT), square << 2 * SE_UNIT};
+            c->sums[at][0] = c->sums[at][1] = 0;
+            if (!enough) continue;
+            se_moments part = {head >> 40 << 20 | sum >> (64 - SE_UNIT), sum << SE_UNIT,
+                               square >> (64 - 2 * SE_UNIT), square << 2 * SE_UNIT};
+            for (; from < other->used && other->index[from] >> 32 < bin; from++)
+                se_push(to, other->index[from] >> 32, se_moments_at(other, from));
+            if (from < other->used && other->index[from] >> 32 == bin) se_join(&part, se_moments_at(other, from++));
+            se_push(to, bin, &part);
         }
-        memset(c->sums + block * SE_BLOCK, 0, SE_BLOCK * sizeof *c->sums);
         c->occupied[block] = 0;
     }
-    to->used = used;
+    for (; enough && from < other->used; from++) se_push(to, other->index[from] >> 32, se_moments_at(other, from));
+}
+
+/* Put floats that wait into bins. 0 if they cannot be counted so, or memory ran out; nothing has changed then. */
+static int se_settle_floats(se_table *t, se_counter *counter) {
+    const uint32_t counted = (se_has_avx2() ? se_count_floats_avx2 : se_count_floats)(counter, t->fresh.floats, t->waiting);
+    se_table all = {0};
+    const int enough = counted && se_enlarge(&all, counted + t->used);
+    if (counted) se_take_counted(counter, t, &all, enough);
+    if (enough) se_replace(t, &all);
+    return enough;
 }
 
 /* -- doubles, sorted by bin ---------------------------------------------------------------------------------------------- */
@@ -220,21 +258,11 @@ static int se_count_sorted(const se_table *t, se_table *to) {
 
 /* Drop bins that are empty if they are the majority, and memory is not short. */
 static void se_compact(se_table *t) {
-    se_moments *parts;
-    void *memory = 2 * t->empty > t->used ? se_new_parts(t->used - t->empty, &parts) : NULL;
-    uint32_t live = 0;
-    if (!memory) return;
-    for (uint32_t at = 0; at < t->used; at++) {
-        if (se_blank(se_moments_at(t, at))) continue;
-        parts[live] = *se_moments_at(t, at);
-        t->index[live] = t->index[at] >> 32 << 32 | live;
-        live++;
-    }
-    free(t->memory);
-    t->memory = memory;
-    t->parts = parts;
-    t->used = t->room = live;
-    t->empty = 0;
+    se_table live = {0};
+    if (2 * t->empty <= t->used || !se_enlarge(&live, t->used - t->empty)) return;
+    for (uint32_t at = 0; at < t->used; at++)
+        if (!se_blank(se_moments_at(t, at))) se_push(&live, t->index[at] >> 32, se_moments_at(t, at));
+    se_replace(t, &live);
 }
 
 /* Put all scores into bins. 0 if memory ran out; no count is lost then. */
@@ -249,13 +277,10 @@ static int se_settle(se_table *t, se_counter *counter) {
             t->empty -= (uint32_t)se_blank(part);
             se_put(part, x);
         }
-    } else {
+    } else if (!(t->single && se_settle_floats(t, counter))) {
         se_table *list = t->used ? &counter->list : t;
         list->used = 0;
-        const uint32_t counted = t->single ? se_count_floats(counter, t->fresh.floats, n) : 0;
-        const int enough = counted ? se_enlarge(list, counted) : se_count_sorted(t, list);
-        if (counted) se_take_counted(counter, list, enough);
-        if (!enough || (list != t && (!se_admit_bins(t, list) || !se_unite(t, list, 1)))) return 0;
+        if (!se_count_sorted(t, list) || (list != t && (!se_admit_bins(t, list) || !se_unite(t, list, 1)))) return 0;
     }
     t->waiting = 0;
     se_compact(t);
