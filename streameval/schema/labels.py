@@ -68,9 +68,12 @@ def key_of(label: Label) -> Key:
     return label if isinstance(label, str) or abs(label) < sys.hash_info.modulus else b"%x" % label
 
 
-def keys_of(labels: Sequence[Label]) -> Iterable[Key]:
+def keys_of(labels: Sequence[Any]) -> Iterable[Key]:
     """The keys of labels, in their order."""
-    return map(key_of, labels) if int in set(map(type, labels)) else labels
+    kinds, most = set(map(type, labels)), sys.hash_info.modulus
+    if int not in kinds or (len(kinds) == 1 and -most < min(labels) and max(labels) < most):
+        return labels
+    return map(key_of, labels)
 
 
 def distinct(labels: Sequence[Label]) -> list[Label]:
