@@ -96,7 +96,7 @@ cdef class Guard:
         self.wait(True)
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind, value, traceback):
         self.stop(kind is None)
 
     @property
@@ -112,7 +112,7 @@ cdef class Reading:
     def __enter__(self):
         self.guard.wait(False)
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, value, traceback):
         self.guard.stop(False)
 
 
@@ -143,7 +143,7 @@ cdef class Guards:
                 self.guards.insert(0, guard)
             held += 1
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind, value, traceback):
         cdef Guard guard
         for guard in self.guards:
             guard.stop(kind is None and guard in self.changed)
