@@ -268,13 +268,17 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
     def _count_plain(self, y_true: Row, y_pred: Row, sign: int) -> bool:
         """Count, or take back, an example that runs no code of the user; whether it is."""
         counts, _ = parts = self._parts
-        try:
-            with commit.Guards([self._guard, *[one._guard for one in counts]]):
-                done = self._is_complete(parts)
-                if done:
-                    commit.Root.commit([one._prepare_plain(y_true, y_pred, sign)[0] for one in counts])
-        except Declined:
-            return False
+        if len(counts) == 1:  # the common case, in a third of the time
+            with self._sharing.guard:
+                done = self._is_complete(parts) and counts[0]._core.fast_count(y_true, y_pred, sign)
+        else:
+            try:
+                with commit.Guards([self._guard, *[one._guard for one in counts]]):
+                    done = self._is_complete(parts)
+                    if done:
+                        commit.Root.commit([one._prepare_plain(y_true, y_pred, sign)[0] for one in counts])
+            except Declined:
+                return False
         if done and sign < 0:
             for one in counts:
                 one._spend(1)
