@@ -260,7 +260,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
             return None
         while True:
             counts, _ = parts = self._complete()
-            changes: list[Change] = [call_update(_signed(one._change, sign), y_true, y_pred, w) for one in counts]
+            changes: list[Change] = [call_update(partial(one._change, sign=sign), y_true, y_pred, w) for one in counts]
             with self._guard:
                 if self._is_complete(parts):
                     return make(changes)
@@ -355,10 +355,6 @@ def _collected(*parts: object) -> Metrics:
     if all(isinstance(member, CountedMetric) for member in members):
         return MetricCollection(members)
     return Metrics([copy.copy(member) if isinstance(member, CountedMetric) else member for member in members])  # type: ignore[no-untyped-call]
-
-
-def _signed(prepare: Callable[..., Answer], sign: int) -> Callable[..., Answer]:
-    return prepare if sign > 0 else partial(prepare, sign=sign)  # without a keyword, which takes long, in most calls
 
 
 def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float) -> Answer:
