@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -185,6 +184,8 @@ def mlflow_label(value: str | int, *, mixed: bool = False) -> str:
 
 def shortened(text: str, length: int) -> str:
     """A text of less than so many characters; any other is cut to so many, the last of which are of its SHA-256."""
+    import hashlib  # only here, so that importing the package stays quick
+
     return text if len(text) < length else f"{text[: length - 33]}_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import importlib
 import io
 import os
@@ -114,6 +113,8 @@ def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None
 
 def short_name(target: Path, suffix: str) -> str:
     """The name of a file that belongs to another, short however long the name of the other is."""
+    import hashlib  # only here, so that importing the package stays quick
+
     return f".streameval-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}-{suffix}"
 
 
