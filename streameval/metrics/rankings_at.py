@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.errors import InputError, MetricError
 from streameval.kernel.types import IntArray
-from streameval.metrics.averaging import Ratios, Value, sum_of
+from streameval.metrics.averaging import Value, sum_of
 from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, sums_of_discounts
 from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged, nothing_true, ranking, ratio_of
@@ -105,9 +105,7 @@ _of_hits(
 )  # fmt: skip
 def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     """Hidasi et al. 2016, Session-based recommendations with recurrent neural networks, ICLR."""
-    first = first_groups(tables, unranked)
-    chances = chance_of_a_hit(first[first.a < k], k)
-    return sum_of(chances.num, chances.den)
+    return chances_of_a_hit(first_groups(tables, unranked), k)
 
 
 @_at(
@@ -118,9 +116,8 @@ def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
 def abandonment_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     """An example without true labels counts 1 unless chosen otherwise. napkinXC's function of this name is `hit_at`."""
     rows, first = tables.rows, first_groups(tables, unranked)
-    chances = chance_of_a_hit(first[first.a < k], k, missed=True)
     never = total(rows.times[(rows.m > 0) & (rows.u == rows.m)]) if unranked == "never" else 0
-    return never + total(first.times[first.a >= k]) + sum_of(chances.num, chances.den)
+    return never + total(first.times[first.a >= k]) + chances_of_a_hit(first, k, missed=True)
 
 
 @ranking(
@@ -315,16 +312,16 @@ def groups_to(tables: RankingTables, k: int, unranked: Unranked) -> Groups:
     return groups[groups.a < k]
 
 
-def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
-    """For each entry (``a < k``) the chance, either of which can be tiny, of a hit among the first k, or none."""
+def chances_of_a_hit(first: First, k: int, missed: bool = False) -> Fraction:
+    """The sum of the chances, each of which can be tiny, of a hit among the first k, or of none, where it is open."""
     num, den = [], []
-    for a, g, t, times in first.tolist():
+    for a, g, t, times in first[first.a < k].tolist():
         places = min(k - a, g)
         few, many = min(places, t), max(places, t)  # all t true labels miss `places` places, or the other way round
         orders, misses = math.perm(g, few), math.perm(g - many, few)
         num.append(times * (misses if missed else orders - misses))
         den.append(orders)
-    return Ratios(np.array(num, object), np.array(den, object))
+    return sum_of(np.array(num, object), np.array(den, object))
 
 
 def average_precision_of(groups: Groups, divisors: IntArray, k: int) -> Fraction:

@@ -70,12 +70,7 @@ class Tumbling(Blocks[A]):
 
     @explained
     def __init__(
-        self,
-        evaluator: A,
-        *,
-        size: int | None = None,
-        period: Period | None = None,
-        history: int = 1,
+        self, evaluator: A, *, size: int | None = None, period: Period | None = None, history: int = 1
     ) -> None:
         whole(history, "history", 0)
         if (size is None) == (period is None):

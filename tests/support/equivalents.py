@@ -83,7 +83,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "dependent_pairs: size - 1 -> size",
     ),
     ("rankings_at", "a group behind the first k gains 0"): ("_weighted: a < k -> a <= k",),
-    ("rankings_at", "a group behind the first k has no chance"): ("hit_at: first.a < k -> first.a <= k",),
     ("rankings_at", "a group behind the first m adds 0"): ("r_precision: groups.a < groups.m -> groups.a <= groups.m",),
     ("label_sets", "it decides how many digits the means have, of which 17 and those that cancel are read"): (
         "_scumble_of: 40 -> 41",
