@@ -86,6 +86,11 @@ def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain:
     return Fraction(num, den * whole)
 
 
+def ratio_of(num: Fraction | int, den: Fraction | int, zero_division: float) -> Fraction | None:
+    """One ratio, under the rule for 0/0."""
+    return Fraction(num) / den if den else _constant(zero_division)
+
+
 def sum_of(num: Integers, den: Integers) -> Fraction:
     """The sum of ``num / den``, exact or with at least 60 guard bits."""
     return Fraction(*_sum(num, den, None, root=False))

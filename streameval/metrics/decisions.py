@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from streameval.metrics.averaging import Ratios, Value, by_formula, mean
+from streameval.metrics.averaging import Ratios, Value, by_formula, ratio_of
 from streameval.metrics.catalogue import metric
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
@@ -224,10 +224,7 @@ def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Val
     p, r = (by_formula(lambda counts, part=part, **_: part(counts))(view, spec) for part in (precision, recall))
     if not isinstance(p, Fraction) or not isinstance(r, Fraction):
         return None
-    den = square * p + r
-    if not den:
-        return mean(Ratios(np.zeros(1, np.int64), np.zeros(1, np.int64)), None, spec.zero_division)
-    return (1 + square) * p * r / den
+    return ratio_of((1 + square) * p * r, square * p + r, spec.zero_division)
 
 
 _of_examples(

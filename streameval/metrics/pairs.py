@@ -14,7 +14,7 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.metrics.averaging import Ratios, Value, each, mean
+from streameval.metrics.averaging import Ratios, Value, each, mean, ratio_of
 from streameval.metrics.catalogue import Formula, Reading, metric
 from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
@@ -166,8 +166,7 @@ def confusion_score(
     num = 2 * hits if score == "f1" else hits
     den = {"precision": predicted, "recall": support, "f1": support + predicted}[score]
     if average == "micro":
-        pooled = Ratios(np.array([total(num)], object), np.array([total(den)], object))
-        return mean(pooled, None, zero_division)
+        return ratio_of(total(num), total(den), zero_division)
     if not support[-1]:
         labels, support, num, den = labels[:-1], support[:-1], num[:-1], den[:-1]
     ratios = Ratios(num, den)

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from streameval.kernel.types import Flags
-from streameval.metrics.averaging import Ratios, Value, mean, sum_of
+from streameval.metrics.averaging import Value, ratio_of, sum_of
 from streameval.metrics.catalogue import Reading, metric
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.states.rankings import Groups, RankingTables, Rows
@@ -62,16 +62,10 @@ def one_sided(rows: Rows) -> Flags:
 def judged(rows: Rows, sums: Fraction, blank: Flags, degenerate: str, usual: str, zero_division: float) -> Value:
     """The mean of values that add up to ``sums`` without the examples that are ``blank``."""
     if degenerate == "drop":
-        return ratio_of(sums, Fraction(total(rows.times[~blank])), zero_division)
+        return ratio_of(sums, total(rows.times[~blank]), zero_division)
     if (usual if degenerate == "scikit-learn" else degenerate) == "one":
         sums += total(rows.times[blank])
-    return ratio_of(sums, Fraction(total(rows.times)), zero_division)
-
-
-def ratio_of(num: Fraction, den: Fraction, zero_division: float) -> Value:
-    """One ratio, under the rule for 0/0."""
-    whole = np.array([num.numerator * den.denominator, num.denominator * den.numerator], object)
-    return mean(Ratios(whole[:1], whole[1:]), None, zero_division)
+    return ratio_of(sums, total(rows.times), zero_division)
 
 
 def _by_rows(

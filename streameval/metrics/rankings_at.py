@@ -13,10 +13,10 @@ import numpy as np
 
 from streameval.errors import InputError, MetricError
 from streameval.kernel.types import IntArray
-from streameval.metrics.averaging import Value, sum_of
+from streameval.metrics.averaging import Value, ratio_of, sum_of
 from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, sums_of_discounts
-from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged, nothing_true, ranking, ratio_of
+from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged, nothing_true, ranking
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -217,7 +217,7 @@ def _gained(tables: RankingTables, k: int, unranked: Unranked) -> list[tuple[int
 def _by_ratio(formula: Callable[..., tuple[Fraction | int, Fraction | int]]) -> Reading:
     def read(tables: RankingTables, spec: MetricSpec) -> Value:
         num, den = formula(tables, **dict(spec.parameters))
-        return ratio_of(Fraction(num), Fraction(den), spec.zero_division)
+        return ratio_of(num, den, spec.zero_division)
 
     return read
 
