@@ -85,12 +85,12 @@ def _forget_output() -> None:
 
 
 def _failed(text: str) -> int:
-    sys.stderr.write(f"streameval: {' '.join(in_options(text).split())}\n")
+    sys.stderr.write(f"streameval: {in_options(text)}\n")
     return 2
 
 
 def _warned(message: Warning | str, *_: object, **__: object) -> None:
-    text = " ".join(in_options(str(message)).split())
+    text = in_options(str(message))
     if isinstance(message, DataWarning):
         WARNINGS.get().append(text)
     sys.stderr.write(f"warning: {text}\n")

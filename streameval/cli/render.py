@@ -366,8 +366,7 @@ def _content(document: Document) -> dict[str, object]:
     ]
     content["windows"] = [{"scope": part.scope, **numbers_of(part)} for part in rest if part.where is None]
     content["slices"] = [{**_where(part.where), **numbers_of(part)} for part in rest if part.where is not None]
-    of_states = [" ".join(in_options(text).split()) for text in document.warnings]
-    return content | {"warnings": [*dict.fromkeys([*WARNINGS.get(), *of_states])]}
+    return content | {"warnings": [*dict.fromkeys([*WARNINGS.get(), *map(in_options, document.warnings)])]}
 
 
 def _where(where: Mapping[str, object]) -> dict[str, object]:

@@ -58,7 +58,7 @@ _PHRASES = {
 
 
 def in_options(text: str) -> str:
-    """A message in the words of the command."""
+    """A message in the words of the command, and in one line."""
     for argument, option in _PHRASES.items():
         text = re.sub(argument, option, text)
-    return text
+    return " ".join(text.split())
