@@ -1,4 +1,4 @@
-/* Rows of bits, one for each column, as they stand in memory: words of 64 columns are made of them. */
+/* Rows of bits, one for each column, as they stand in memory, and how vectors are made of them. */
 
 #ifndef STREAMEVAL_BITS_H
 #define STREAMEVAL_BITS_H
@@ -11,65 +11,64 @@ typedef struct {
     int falls;               /* the first column is the highest bit of a byte; rows are whole bytes then */
 } se_bit_rows;
 
-#define SE_WORD 8 /* bytes */
-#define SE_LOAD 240     /* words that are counted together in each lane of a vector: as many as a byte can tell */
-#define SE_BIT_FIELD 21 /* bits of each part of the key of such a row */
-/* How many rows of bits are counted at once with vectors of so many bytes: words of both sides and keys stay in the
-   first-level cache. */
-#define SE_BIT_ROWS(vector) ((vector) == SE_WORD ? SE_LOAD : 4 * SE_LOAD)
+#define SE_WORD 8    /* bytes */
+#define SE_LOAD 240  /* vectors that are counted together: as many as a byte can tell */
+#define SE_CHUNK 16  /* vectors that are added up before the higher digits of sums are touched */
+#define SE_WIDEST 64 /* bytes of a vector */
 
-SE_INLINE uint64_t se_word_at(const uint8_t *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-/* Which bits of a word are columns of a row, and which must be 0. */
+/* Both sides of a batch. Short rows share a vector, in which each has as many words. */
 typedef struct {
-    ptrdiff_t position; /* of the first bit of the first row */
-    uint64_t keep, behind;
-} se_bit_part;
+    se_bit_rows side[2];
+    int together, shifts, bits;              /* rows of a vector; whether some row begins within a byte; of a part of a key */
+    uint8_t place[2][SE_WIDEST];             /* the byte where each byte of a vector begins, from the first row of it on */
+    uint64_t shift[2][SE_WIDEST / SE_WORD];  /* and the bit of it, which is that of the whole word */
+} se_bits_of;
 
-/* A word of each row has so many columns: as many as stand in eight bytes, wherever they begin. */
-SE_INLINE ptrdiff_t se_bit_step(const se_bit_rows *true_, const se_bit_rows *pred) {
-    return (true_->first | true_->stride | pred->first | pred->stride) % 8 ? 56 : 64;
-}
-
-/* The columns from `column` on of the rows from `start` on. */
-SE_INLINE se_bit_part se_part_of_bits(
-    const se_bit_rows *in, ptrdiff_t start, ptrdiff_t column, ptrdiff_t columns, ptrdiff_t step) {
-    const ptrdiff_t left = columns - column, some = left < step ? left : step;
-    se_bit_part part = {in->first + start * in->stride + column, ~0ull >> (64 - some), 0};
-    if (left > step) return part;
-    part.behind = left < 64 ? (((uint64_t)1 << (in->stride - columns)) - 1) << left : 0;
-    if (!in->falls) return part;
-    const ptrdiff_t whole = left / 8 * 8; /* whole bytes, and the upper bits of the next */
-    part.keep = whole ? ~0ull >> (64 - whole) : 0;
-    if (left % 8) part.keep |= (0xFFull << (8 - left % 8) & 0xFF) << whole, part.behind = 0xFFull >> left % 8 << whole;
-    return part;
-}
-
-/* Words of rows; what is set of all of them. */
-SE_INLINE uint64_t se_read_bits(const se_bit_rows *in, ptrdiff_t r, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
-    const ptrdiff_t within = 8 * (in->end - in->at - SE_WORD) - part->position; /* a word can be read there */
-    const ptrdiff_t safe = within >= 0 ? within / in->stride + 1 : 0;
-    uint64_t seen = 0;
-    for (; r < rows; r++) {
-        const size_t bit = (size_t)(part->position + r * in->stride);
-        const uint8_t *at = in->at + bit / 8;
-        uint8_t last[SE_WORD] = {0};
-        if (SE_RARELY(r >= safe)) {
-            memcpy(last, at, (size_t)(in->end - at < SE_WORD ? in->end - at : SE_WORD));
-            at = last;
-        }
-        const uint64_t word = se_word_at(at) >> bit % 8;
-        seen |= word;
-        to[r] = word & part->keep;
+/* Vectors that stand alike begin at whole bytes: eight rows always do, four if their number of bits is even. */
+static se_bits_of se_bits_in(const se_bit_rows *true_, const se_bit_rows *pred, int vector, int bits) {
+    const ptrdiff_t longest = true_->stride > pred->stride ? true_->stride : pred->stride;
+    const ptrdiff_t every = true_->first | true_->stride | pred->first | pred->stride;
+    se_bits_of of = {{*true_, *pred}, 1, every % 8 != 0, bits, {{0}}, {{0}}};
+    const ptrdiff_t room = 8 * SE_WIDEST - (of.shifts ? 7 : 0);
+    if (vector == SE_WIDEST && 8 * longest <= room) of.together = 8;
+    else if (vector == SE_WIDEST && 4 * longest <= room && (true_->stride | pred->stride) % 2 == 0) of.together = 4;
+    const int words = SE_WIDEST / SE_WORD / of.together;
+    for (int at = 0; at < 2 * SE_WIDEST; at++) {
+        const int side = at / SE_WIDEST, byte = at % SE_WIDEST, row = byte / SE_WORD / words;
+        const ptrdiff_t bit = of.side[side].first % 8 + row * of.side[side].stride;
+        of.place[side][byte] = (uint8_t)(bit / 8 + byte % (SE_WORD * words));
+        of.shift[side][byte / SE_WORD] = (uint64_t)(bit % 8);
     }
-    return seen;
+    return of;
 }
+
+/* Where the vectors of a chunk are read that begins with a row: in a copy, with zeros behind it, if fewer rows are left, or
+   if the last vector would reach behind the bytes. */
+SE_INLINE const uint8_t *se_chunk(const se_bit_rows *in, ptrdiff_t row, ptrdiff_t left, int together, uint8_t *copy) {
+    const ptrdiff_t first = in->first + row * in->stride, most = SE_CHUNK * together;
+    const ptrdiff_t bits = first % 8 + (left < most ? left : most) * in->stride;
+    const uint8_t *at = in->at + first / 8;
+    if (left >= most && in->end - at >= (most - together) * in->stride / 8 + SE_WIDEST) return at;
+    memset(copy, 0, (SE_CHUNK + 1) * SE_WIDEST);
+    memcpy(copy, at, (size_t)(bits + 7) / 8);
+    if (bits % 8) copy[bits / 8] &= (uint8_t)((1 << bits % 8) - 1);
+    return copy;
+}
+
+/* How often a bit of a row was set, from what `bit_block` has added up. */
+SE_INLINE int64_t se_bit_sum(const uint32_t *sums, ptrdiff_t bit, int together, int vector) {
+    const ptrdiff_t at = bit % (8 * vector);
+    int64_t sum = 0;
+    for (int row = 0; row < together; row++)
+        sum += sums[bit - at + at % 8 * vector + at / 8 + row * vector / together];
+    return sum;
+}
+
+/* A word of bits, of which the first column is the lowest. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define SE_LITTLE(word) __builtin_bswap64(word)
+#else
+#define SE_LITTLE(word) (word)
+#endif
 
 #endif

@@ -71,13 +71,13 @@ static const uint8_t SE_EDGE[64] = {
 #define SE_BYTES ((int)sizeof(SE_VECTOR))
 #define SE_ZERO ((SE_VECTOR){0})
 #define SE_WITHIN SE_TARGET SE_INLINE
-/* How words of bits are read. */
-#define SE_READ_BITS(in, rows, part, to) se_read_bits(in, 0, rows, part, to)
 #if defined(SE_X86)
 #define SE_UNROLL _Pragma("GCC unroll 4")
+#define SE_UNROLL_CHUNK _Pragma("GCC unroll 16")
 #define SE_FETCH(at, bytes) _mm_prefetch((const char *)((uintptr_t)(at) + (uintptr_t)(bytes)), _MM_HINT_T1)
 #else
 #define SE_UNROLL
+#define SE_UNROLL_CHUNK
 #define SE_FETCH(at, bytes) (void)(bytes)
 #endif
 
@@ -177,8 +177,10 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in) {
 #define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq")))
 #define SE_VECTOR se_512
 #define SE_DEEP 8
+#define SE_TOGETHER
 #define SE_STRIP 4
 #define SE_ONES(a) (se_512)_mm512_popcnt_epi64((__m512i)(a))
+#define SE_LOGIC(a, b, c, table) (se_512)_mm512_ternarylogic_epi64((__m512i)(a), (__m512i)(b), (__m512i)(c), table)
 #define SE_SUM(a) (se_512)_mm512_sad_epu8((__m512i)(a), _mm512_setzero_si512())
 
 SE_WITHIN se_512 SE_(whole)(const uint8_t *at) {
@@ -202,37 +204,28 @@ SE_WITHIN void SE_(fold)(const se_512 *totals, const int vectors, uint64_t *keys
     const __m512i all = SE_FOUR(low, high);
     (void)vectors;
     _mm512_storeu_si512(keys, all);
+}
+
+/* The rows of a vector. */
+SE_WITHIN se_512 SE_(rows_at)(const uint8_t *at, const se_bits_of *of, int side, se_512 keep, const int shifts) {
+    const __m512i all = _mm512_loadu_si512(at), place = _mm512_loadu_si512(of->place[side]);
+    const __mmask64 bytes = _mm512_test_epi8_mask((__m512i)keep, (__m512i)keep);
+    if (!shifts) return (se_512)_mm512_maskz_permutexvar_epi8(bytes, place, all);
+    const __m512i by = _mm512_loadu_si512(of->shift[side]), words = _mm512_permutexvar_epi8(place, all);
+    const __m512i next = _mm512_permutexvar_epi8(_mm512_add_epi8(place, _mm512_set1_epi8(SE_WORD)), all);
+    return keep & (se_512)_mm512_or_si512(
+        _mm512_srlv_epi64(words, by), _mm512_sllv_epi64(next, _mm512_sub_epi64(_mm512_set1_epi64(64), by)));
+}
+
+/* Add up the sums of each row, of eight vectors of so many rows. */
+SE_WITHIN void SE_(fold_rows)(const se_512 *totals, const int together, uint64_t *keys) {
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    for (int i = 0; i < 8 && together == 8; i++) _mm512_storeu_si512(keys + 8 * i, (__m512i)totals[i]);
+    for (int i = 0; i < 8 && together == 4; i += 2)
+        _mm512_storeu_si512(keys + 4 * i, _mm512_permutexvar_epi64(order, SE_PAIR(totals[i], totals[i + 1])));
+}
 #undef SE_PAIR
 #undef SE_FOUR
-}
-
-/* Eight rows take `stride` bytes, so that each group of them stands alike: two loads have the words of short ones. */
-SE_WITHIN uint64_t SE_(read_bits)(const se_bit_rows *in, ptrdiff_t rows, const se_bit_part *part, uint64_t *to) {
-    const uint8_t *at = in->at + part->position / 8;
-    uint8_t from[SE_BYTES];
-    uint64_t shift[SE_WORD];
-    ptrdiff_t r = 0;
-    __m512i seen = _mm512_setzero_si512();
-    for (int i = 0; i < SE_BYTES; i++) {
-        const ptrdiff_t bit = part->position % 8 + i / SE_WORD * in->stride;
-        from[i] = (uint8_t)(bit / 8 + i % SE_WORD);
-        shift[i / SE_WORD] = (uint64_t)(bit % 8);
-    }
-    const __m512i place = _mm512_loadu_si512(from), by = _mm512_loadu_si512(shift);
-    const __m512i keep = _mm512_set1_epi64((long long)part->keep);
-    if (7 * in->stride / 8 + SE_WORD < 2 * SE_BYTES) {
-        for (; r + 8 <= rows && in->end - at >= 2 * SE_BYTES; r += 8, at += in->stride) {
-            const __m512i low = _mm512_loadu_si512(at), high = _mm512_loadu_si512(at + SE_BYTES);
-            const __m512i words = _mm512_srlv_epi64(_mm512_permutex2var_epi8(low, place, high), by);
-            seen = _mm512_or_si512(seen, words);
-            _mm512_storeu_si512(to + r, _mm512_and_si512(words, keep));
-        }
-    }
-    return (uint64_t)_mm512_reduce_or_epi64(seen) | se_read_bits(in, r, rows, part, to);
-}
-
-#undef SE_READ_BITS
-#define SE_READ_BITS(in, rows, part, to) se_avx512_read_bits(in, rows, part, to)
 
 #include "dense_loop.h"
 #endif
@@ -274,34 +267,34 @@ static int se_has(int vector) {
 /* -- how many rows had each key ---------------------------------------------------------------------------------------- */
 
 typedef struct {
-    uint64_t key, rows;
+    uint32_t key, rows;
 } se_entry;
 
 /* In front of the histogram stands a table. If there are few packed keys, it has a counter of each, and a second one for
-   rows of odd number: a counter cannot be read right after it was written. Else it has the keys that came last, at
-   places made of the lowest bits of each part, so that keys of like rows stand close together. */
+   rows of odd number: a counter cannot be read right after it was written. Else, if parts of keys are bytes, it has the
+   keys that came last, at places where no two keys of like rows stand: 32 numbers of true labels, 32 of predicted ones
+   and 8 of both have places of their own. */
 typedef struct {
     se_sums *h;
-    int bits, parts, size; /* of a packed key; the logarithm of how many places there are */
-    uint64_t low, factor;  /* the upper bits of the lowest ones times this are a place */
+    int bits, parts; /* of a packed key */
+    size_t size;     /* places */
     uint32_t *counters;
     se_entry *entries;
 } se_tally;
 
-#define SE_LIKE 256 /* columns of rows whose keys are often alike, so that the last ones are worth a table */
+/* How many bits a part of a packed key has, of so many columns of which none is masked, or `most`. */
+SE_INLINE int se_key_bits(ptrdiff_t columns, int most) {
+    return columns < 8 ? 3 : columns < 16 ? 4 : columns < 256 ? 8 : most;
+}
 
-static int se_tally_init(se_tally *to, ptrdiff_t rows, ptrdiff_t columns, int bits, int parts, se_sums *h) {
-    const int each = bits < 12 / parts ? bits : 12 / parts;
-    *to = (se_tally){h, bits, parts, each * parts, 0, 0, NULL, NULL};
+static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts, se_sums *h) {
+    const int all = parts * bits <= 12;
+    *to = (se_tally){h, bits, parts, (size_t)1 << (all ? parts * bits : 13), NULL, NULL};
     /* A table pays once there are as many rows as entries to clear and to read back. */
-    if (rows < (ptrdiff_t)2 << to->size || rows > UINT32_MAX) return 1;
-    if (each < bits && (columns >= SE_LIKE || parts > 3)) return 1;
-    for (int part = 0; part < parts; part++) {
-        to->low |= (((uint64_t)1 << each) - 1) << part * bits;
-        to->factor |= (uint64_t)1 << (64 - to->size + part * (each - bits));
-    }
-    if (each == bits) return (to->counters = (uint32_t *)calloc((size_t)2 << to->size, sizeof(uint32_t))) != NULL;
-    return (to->entries = (se_entry *)calloc((size_t)1 << to->size, sizeof(se_entry))) != NULL;
+    if (rows < 2 * (ptrdiff_t)to->size || rows > UINT32_MAX) return 1;
+    if (all) return (to->counters = (uint32_t *)calloc(2 * to->size, sizeof(uint32_t))) != NULL;
+    if (bits != 8 || parts > 3) return 1;
+    return (to->entries = (se_entry *)calloc(to->size, sizeof(se_entry))) != NULL;
 }
 
 /* Add to the histogram, which has room. */
@@ -320,22 +313,21 @@ SE_APART int se_evict(const se_tally *to, se_entry entry) {
 
 /* 0 if memory ran out. */
 static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
-    const se_tally tally = *to;
-    const size_t size = (size_t)1 << tally.size;
-    uint32_t *even = tally.counters, *odd = even ? even + size : NULL;
-    const uint64_t fits = size - 1; /* a cell that changes while a compiler loads it twice makes a wild key */
+    const uint64_t fits = to->size - 1; /* a cell that changes while a compiler loads it twice makes a wild key */
+    uint32_t *even = to->counters, *odd = even ? even + to->size : NULL;
+    se_entry *entries = to->entries;
     ptrdiff_t r = 0;
-    if (!even && !tally.entries) {
-        if (!se_sums_reserve(tally.h, (size_t)rows)) return 0;
-        for (; r < rows; r++) se_unpack(&tally, keys[r], 1);
+    if (!even && !entries) {
+        if (!se_sums_reserve(to->h, (size_t)rows)) return 0;
+        for (; r < rows; r++) se_unpack(to, keys[r], 1);
     }
     for (; even && r + 1 < rows; r += 2) even[keys[r] & fits]++, odd[keys[r + 1] & fits]++;
     if (even && r < rows) even[keys[r++] & fits]++;
     for (; r < rows; r++) {
-        const uint64_t key = keys[r];
-        se_entry *entry = tally.entries + ((key & tally.low) * tally.factor >> (64 - tally.size));
+        const uint32_t key = (uint32_t)keys[r];
+        se_entry *entry = entries + ((key + (key >> 11)) & fits);
         if (SE_RARELY(entry->key != key)) {
-            if (!se_evict(&tally, *entry)) return 0;
+            if (!se_evict(to, *entry)) return 0;
             *entry = (se_entry){key, 0};
         }
         entry->rows++;
@@ -345,12 +337,11 @@ static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows
 
 /* Move the table to the histogram. 0 if memory ran out. */
 static int se_tally_end(const se_tally *to) {
-    const size_t size = to->entries || to->counters ? (size_t)1 << to->size : 0;
-    for (size_t at = 0; at < size; at++) {
-        se_entry entry = {at, 0};
+    for (size_t at = 0; at < to->size && (to->entries || to->counters); at++) {
+        se_entry entry = {(uint32_t)at, 0};
         if (to->entries) entry = to->entries[at];
-        else entry.rows = (uint64_t)to->counters[at] + to->counters[size + at];
-        if (!se_evict(to, entry)) return 0;
+        else entry.rows = to->counters[at] + to->counters[to->size + at];
+        if (entry.rows && !se_evict(to, entry)) return 0;
     }
     return 1;
 }
@@ -366,21 +357,29 @@ static int se_count_bits(
     const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, int64_t *cells,
     se_sums *h) {
     vector = SE_OF_BITS(vector);
-    const ptrdiff_t wide = columns + 64, most = SE_BIT_ROWS(vector);
+    const se_bits_of of = se_bits_in(true_, pred, vector, se_key_bits(columns, 21));
+    const ptrdiff_t longest = true_->stride > pred->stride ? true_->stride : pred->stride;
+    const ptrdiff_t wide = (longest + 8 * vector - 1) / (8 * vector) * 8 * vector, most = SE_LOAD * of.together;
     uint32_t *sums = (uint32_t *)calloc((size_t)(3 * wide), sizeof *sums);
-    uint64_t keys[4 * SE_LOAD], behind = 0;
+    uint64_t keys[8 * (SE_LOAD + SE_CHUNK)];
     se_tally tally;
-    int done = se_tally_init(&tally, rows, columns, SE_BIT_FIELD, 3, h) && sums ? 1 : -1;
+    int done = se_tally_init(&tally, rows, of.bits, 3, h) && sums ? 1 : -1;
     for (ptrdiff_t start = 0; start < rows && done == 1; start += most) {
         const ptrdiff_t some = rows - start < most ? rows - start : most;
-        behind |= SE_USED(vector, bit_block, true_, pred, start, some, columns, sums, keys);
-        if (behind) done = 2;
-        else if (!se_tally_add(&tally, keys, some)) done = -1;
+        SE_USED(vector, bit_block, &of, start, some, wide, sums, keys);
+        if (!se_tally_add(&tally, keys, some)) done = -1;
     }
     if (done == 1 && !se_tally_end(&tally)) done = -1;
+    for (ptrdiff_t bit = 0; bit < longest && done == 1; bit++) {
+        if ((true_->falls ? bit ^ 7 : bit) < columns) continue;
+        for (int part = 0; part < 2; part++)
+            if (se_bit_sum(sums + part * wide, bit, of.together, vector)) done = 2;
+    }
     for (ptrdiff_t column = 0; column < columns && done == 1; column++) {
         const ptrdiff_t bit = true_->falls ? column ^ 7 : column;
-        const int64_t t = sums[bit], p = sums[wide + bit], b = sums[2 * wide + bit];
+        const int64_t t = se_bit_sum(sums, bit, of.together, vector);
+        const int64_t p = se_bit_sum(sums + wide, bit, of.together, vector);
+        const int64_t b = se_bit_sum(sums + 2 * wide, bit, of.together, vector);
         int64_t *cell = cells + 5 * column;
         cell[0] += rows - t - p + b;
         cell[1] += t - b;
@@ -509,7 +508,7 @@ static int se_dense(
     /* Rows of few labels have keys of few bits, so that each key can have a place of its own. */
     const int shared = vector == 32 && columns <= SE_SHARE && in.true_stride >= columns && in.pred_stride >= columns &&
                        (!in.masked || in.masked_stride >= columns);
-    se_block block = {shared, columns < 8 ? 3 : columns < 16 && !in.masked ? 4 : 16, NULL, wide, keys};
+    se_block block = {shared, in.masked && columns >= 8 ? 16 : se_key_bits(columns, 16), NULL, wide, keys};
     ptrdiff_t rows = shared ? 2 * SE_ROWS : SE_ROWS;
     /* Bytes that are made are to stay in the first-level cache. */
     const ptrdiff_t most = made ? SE_DECIDED / made / columns : rows;
@@ -525,7 +524,7 @@ static int se_dense(
     in.true_end = in.true_cells ? bytes + 2 * rows * columns : se_end(in.true_, in.true_stride, &in);
     in.pred_end = scores || in.pred_cells ? bytes + 2 * rows * columns : se_end(in.pred, in.pred_stride, &in);
     in.hidden_end = in.masked ? se_end(in.masked, in.masked_stride, &in) : NULL;
-    if (se_tally_init(&tally, in.rows, columns, block.bits, in.masked ? 4 : 3, h) && memory && (bytes || !made)) {
+    if (se_tally_init(&tally, in.rows, block.bits, in.masked ? 4 : 3, h) && memory && (bytes || !made)) {
         uint64_t *total = (uint64_t *)(memory + (64 - (uintptr_t)memory % 64) + sums);
         block.sums = (uint8_t *)total - sums;
         seen = se_count_blocks(&in, scores, bytes, vector, &block, rows, total, &tally);

@@ -145,77 +145,124 @@ SE_WITHIN SE_VECTOR SE_(ones)(SE_VECTOR words) {
 
 /* The sum of three bits, of which one is the digit: what is carried. */
 SE_WITHIN SE_VECTOR SE_(add_bits)(SE_VECTOR *digit, SE_VECTOR a, SE_VECTOR b) {
+#ifdef SE_LOGIC
+    const SE_VECTOR carried = SE_LOGIC(*digit, a, b, 0xE8); /* of two of them */
+    *digit = SE_LOGIC(*digit, a, b, 0x96);                  /* of an odd number */
+#else
     const SE_VECTOR either = *digit ^ a, carried = (*digit & a) | (either & b);
     *digit = either ^ b;
+#endif
     return carried;
 }
 
-/* Of each of 64 columns in how many rows it is, whose labels are the bits of words that both sides have. At most SE_LOAD
-   words to a lane; behind them are zeros up to 16 vectors. */
-SE_TARGET static void SE_(sum_words)(const uint64_t *words, const uint64_t *second, ptrdiff_t rows, uint32_t *sums) {
-    const ptrdiff_t lanes = SE_BYTES / SE_WORD;
-    SE_VECTOR digits[8], in[16], twos[8], fours[4], eights[2], carried; /* digits of a number for each bit of a vector */
-    for (int k = 0; k < 8; k++) digits[k] = SE_ZERO;
-    for (ptrdiff_t row = 0; row < rows; row += 16 * lanes) {
-        for (int i = 0; i < 16; i++) {
-            SE_VECTOR other;
-            memcpy(&in[i], words + row + i * lanes, SE_BYTES);
-            memcpy(&other, second + row + i * lanes, SE_BYTES);
-            in[i] &= other;
-        }
-        for (int i = 0; i < 8; i++) twos[i] = SE_(add_bits)(&digits[0], in[2 * i], in[2 * i + 1]);
-        for (int i = 0; i < 4; i++) fours[i] = SE_(add_bits)(&digits[1], twos[2 * i], twos[2 * i + 1]);
-        for (int i = 0; i < 2; i++) eights[i] = SE_(add_bits)(&digits[2], fours[2 * i], fours[2 * i + 1]);
-        carried = SE_(add_bits)(&digits[3], eights[0], eights[1]);
-        for (int k = 4; k < 8; k++) carried = SE_(add_bits)(&digits[k], carried, SE_ZERO);
+/* As many bits as a vector holds from one on. */
+SE_WITHIN SE_VECTOR SE_(bits_at)(const se_bit_rows *in, ptrdiff_t bit, const int shifts) {
+    const uint8_t *at = in->at + bit / 8;
+    uint8_t copy[SE_BYTES + SE_WORD] = {0};
+    if (SE_RARELY(in->end - at < SE_BYTES + SE_WORD)) at = (const uint8_t *)memcpy(copy, at, (size_t)(in->end - at));
+    const SE_VECTOR words = SE_LITTLE(SE_(whole)(at));
+    if (!shifts) return words;
+    return words >> bit % 8 | SE_LITTLE(SE_(whole)(at + SE_WORD)) << 1 << (63 - bit % 8);
+}
+
+/* Ones for the bits of each row of a vector. */
+SE_WITHIN SE_VECTOR SE_(bits_kept)(ptrdiff_t bits, int together) {
+    uint8_t keep[SE_BYTES];
+    for (int byte = 0; byte < SE_BYTES; byte++) {
+        const ptrdiff_t left = bits - 8 * (byte % (SE_BYTES / together));
+        keep[byte] = (uint8_t)(left >= 8 ? 255 : left > 0 ? (1 << left) - 1 : 0);
     }
-    for (int j = 0; j < 8; j++) { /* columns 8 * b + j are in the bytes b, which are added up as halves of 16 bits */
-        const uint64_t low = 0x00FF00FF00FF00FFull;
-        SE_VECTOR bytes = SE_ZERO;
-        uint64_t lane[SE_BYTES / SE_WORD], even = 0, odd = 0;
-        for (int k = 0; k < 8; k++) bytes += (digits[k] >> j & 0x0101010101010101ull) << k;
-        memcpy(lane, &bytes, SE_BYTES);
-        for (ptrdiff_t i = 0; i < lanes; i++) even += lane[i] & low, odd += lane[i] >> 8 & low;
-        for (int b = 0; b < 8; b += 2, even >>= 16, odd >>= 16) {
-            sums[8 * b + j] += (uint32_t)(even & 0xFFFF);
-            sums[8 * b + 8 + j] += (uint32_t)(odd & 0xFFFF);
+    return SE_LITTLE(SE_(whole)(keep));
+}
+
+/* Add sums of each row, of eight vectors, to keys. */
+SE_WITHIN void SE_(add_keys)(const SE_VECTOR *totals, const int together, uint64_t *keys) {
+#ifdef SE_TOGETHER
+    if (together > 1) {
+        SE_(fold_rows)(totals, together, keys);
+        return;
+    }
+#endif
+    uint64_t folded[8];
+    for (int i = 0; i < 8; i += SE_DEEP) SE_(fold)(totals + i, SE_DEEP, folded + i);
+    for (int i = 0; i < 8; i++) keys[i] += folded[i];
+}
+
+/* Sums of bits are kept as digits, of a number for each bit of a vector. At each level a vector waits for the second of
+   its kind; both are added to the digit, and what is carried goes to the next level (carry-save adders of Harley and Seal). */
+SE_WITHIN void SE_(bit_block_of)(
+    const se_bits_of *of, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t column, ptrdiff_t wide, const int together,
+    const int shifts, uint32_t *sums, uint64_t *keys) {
+    const int bits = of->bits;
+    SE_VECTOR digits[3][8], waiting[3][4], keep[2];
+    for (int part = 0; part < 3; part++) {
+        for (int k = 0; k < 8; k++) digits[part][k] = SE_ZERO;
+    }
+    for (int side = 0; side < 2; side++) keep[side] = SE_(bits_kept)(of->side[side].stride - column, together);
+    for (ptrdiff_t r = 0; r < rows; r += SE_CHUNK * together) {
+        SE_VECTOR totals[8];
+#ifdef SE_TOGETHER
+        uint8_t copy[2][(SE_CHUNK + 1) * SE_WIDEST];
+        const uint8_t *at[2] = {NULL, NULL};
+        for (int side = 0; side < 2 && together > 1; side++)
+            at[side] = se_chunk(&of->side[side], start + r, rows - r, together, copy[side]);
+#endif
+        SE_UNROLL_CHUNK
+        for (int i = 0; i < SE_CHUNK; i++) {
+            SE_VECTOR in[3] = {SE_ZERO, SE_ZERO};
+            for (int side = 0; side < 2; side++) {
+                const se_bit_rows *from = &of->side[side];
+#ifdef SE_TOGETHER
+                if (together > 1) {
+                    in[side] = SE_(rows_at)(at[side], of, side, keep[side], shifts);
+                    at[side] += together * from->stride / 8;
+                    continue;
+                }
+#endif
+                if (r + i < rows && column < from->stride)
+                    in[side] = keep[side] & SE_(bits_at)(from, from->first + (start + r + i) * from->stride + column, shifts);
+            }
+            in[2] = in[0] & in[1];
+            totals[i % 8] = SE_(ones)(in[0]) + (SE_(ones)(in[1]) << bits) + (SE_(ones)(in[2]) << 2 * bits);
+            if (i % 8 == 7) SE_(add_keys)(totals, together, keys + r + (i - 7) * together);
+            for (int part = 0; part < 3; part++) {
+                SE_VECTOR carried = in[part];
+                int level = 0;
+                for (; i >> level & 1; level++)
+                    carried = SE_(add_bits)(&digits[part][level], waiting[part][level], carried);
+                if (level < 4) waiting[part][level] = carried;
+                else for (; level < 8; level++) carried = SE_(add_bits)(&digits[part][level], carried, SE_ZERO);
+            }
+        }
+    }
+    for (int part = 0; part < 3; part++) {
+        for (int j = 0; j < 8; j++) { /* of each byte, bit j */
+            uint32_t *to = sums + part * wide + column + j * SE_BYTES;
+            uint8_t lanes[SE_BYTES];
+            SE_VECTOR bytes = SE_ZERO;
+            for (int k = 0; k < 8; k++) bytes += (digits[part][k] >> j & 0x0101010101010101ull) << k;
+            bytes = SE_LITTLE(bytes);
+            memcpy(lanes, &bytes, SE_BYTES);
+            for (int byte = 0; byte < SE_BYTES; byte++) to[byte] += lanes[byte];
         }
     }
 }
 
-/* Add to packed keys how many bits of words are set, of those of true labels, of predicted ones, and of both. Behind the
-   words are zeros up to one vector. */
-SE_TARGET static void SE_(word_keys)(const uint64_t *t, const uint64_t *p, ptrdiff_t rows, int bits, uint64_t *keys) {
-    for (ptrdiff_t r = 0; r < rows; r += SE_BYTES / SE_WORD) {
-        SE_VECTOR a, b, key;
-        memcpy(&a, t + r, SE_BYTES);
-        memcpy(&b, p + r, SE_BYTES);
-        memcpy(&key, keys + r, SE_BYTES);
-        key += SE_(ones)(a) + (SE_(ones)(b) << bits) + (SE_(ones)(a & b) << 2 * bits);
-        memcpy(keys + r, &key, SE_BYTES);
+/* Count some rows of bits, at most SE_LOAD vectors of them, into `sums`, `wide` for true, predicted and both, and into
+   packed keys, with room for a chunk of them more. */
+SE_TARGET static void SE_(bit_block)(
+    const se_bits_of *of, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t wide, uint32_t *sums, uint64_t *keys) {
+#ifdef SE_TOGETHER
+    if (of->together == 8 && !of->shifts) {SE_(bit_block_of)(of, start, rows, 0, wide, 8, 0, sums, keys); return;}
+    if (of->together == 8) {SE_(bit_block_of)(of, start, rows, 0, wide, 8, 1, sums, keys); return;}
+    if (of->together == 4 && !of->shifts) {SE_(bit_block_of)(of, start, rows, 0, wide, 4, 0, sums, keys); return;}
+    if (of->together == 4) {SE_(bit_block_of)(of, start, rows, 0, wide, 4, 1, sums, keys); return;}
+#endif
+    memset(keys, 0, (size_t)(rows + SE_CHUNK) * sizeof *keys);
+    for (ptrdiff_t column = 0; column < wide; column += 8 * SE_BYTES) {
+        if (of->shifts) SE_(bit_block_of)(of, start, rows, column, wide, 1, 1, sums, keys);
+        else SE_(bit_block_of)(of, start, rows, column, wide, 1, 0, sums, keys);
     }
-}
-
-/* Count a block of rows of bits into `sums` (3 x columns and room for 64 more) and packed keys. What is set behind the columns. */
-SE_TARGET static uint64_t SE_(bit_block)(
-    const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns,
-    uint32_t *sums, uint64_t *keys) {
-    const ptrdiff_t wide = columns + 64, step = se_bit_step(true_, pred);
-    uint64_t t[SE_BIT_ROWS(SE_BYTES) + 64], p[SE_BIT_ROWS(SE_BYTES) + 64], behind = 0;
-    memset(keys, 0, SE_BIT_ROWS(SE_BYTES) * sizeof *keys);
-    memset(t + rows, 0, sizeof t - (size_t)rows * sizeof *t);
-    memset(p + rows, 0, sizeof p - (size_t)rows * sizeof *p);
-    for (ptrdiff_t column = 0; column < columns; column += step) {
-        const se_bit_part of_true = se_part_of_bits(true_, start, column, columns, step);
-        const se_bit_part of_pred = se_part_of_bits(pred, start, column, columns, step);
-        behind |= SE_READ_BITS(true_, rows, &of_true, t) & of_true.behind;
-        behind |= SE_READ_BITS(pred, rows, &of_pred, p) & of_pred.behind;
-        SE_(word_keys)(t, p, rows, SE_BIT_FIELD, keys);
-        SE_(sum_words)(t, t, rows, sums + column);
-        SE_(sum_words)(p, p, rows, sums + wide + column);
-        SE_(sum_words)(t, p, rows, sums + 2 * wide + column);
-    }
-    return behind;
 }
 
 SE_NARROW(SE_TARGET, SE_)
@@ -233,6 +280,8 @@ SE_TARGET static int SE_(decide)(
 #undef SE_VECTOR
 #undef SE_DEEP
 #undef SE_SHARES
+#undef SE_TOGETHER
 #undef SE_STRIP
 #undef SE_ONES
+#undef SE_LOGIC
 #undef SE_SUM

@@ -7,7 +7,7 @@
 #define SE_FEW 64     /* columns */
 #define SE_TABLE 4096 /* places that lead to them */
 #define SE_STEPS 4    /* places of a list that are read at once */
-#define SE_LABELS 7   /* bits of how many labels a row has */
+#define SE_LABELS 8   /* bits of how many labels a row has */
 
 /* Rows of a group that are not counted yet; behind SE_LOAD of them are zeros, for vectors of any kind. */
 typedef struct {
@@ -75,19 +75,18 @@ SE_INLINE uint64_t se_word_of(const se_lists *in, int wide, int64_t start, int64
 
 /* Count the rows of a load, and empty it. 0 if memory ran out. */
 static int se_unload(se_load *load, int vector, const se_pairs *pairs, uint64_t group, const se_tally *tally) {
-    uint32_t *trues = pairs->true_ + group * (uint64_t)pairs->width, sums[3][SE_FEW] = {{0}};
-    uint64_t *preds = pairs->pred + group * (uint64_t)pairs->width, keys[SE_LOAD] = {0};
-    const ptrdiff_t rows = load->rows;
-    const size_t left = (size_t)(SE_LOAD - rows) * sizeof(uint64_t);
-    memset(load->true_ + rows, 0, left);
-    memset(load->pred + rows, 0, left);
-    SE_USED(vector, sum_words, load->true_, load->true_, rows, sums[0]);
-    SE_USED(vector, sum_words, load->pred, load->pred, rows, sums[1]);
-    SE_USED(vector, sum_words, load->true_, load->pred, rows, sums[2]);
-    SE_USED(vector, word_keys, load->true_, load->pred, rows, SE_LABELS, keys);
+    uint32_t *trues = pairs->true_ + group * (uint64_t)pairs->width, sums[3 * 8 * SE_WIDEST] = {0};
+    uint64_t *preds = pairs->pred + group * (uint64_t)pairs->width, keys[SE_LOAD + 8 * SE_CHUNK];
+    const uint8_t *ends[2] = {(const uint8_t *)(load->true_ + SE_LOAD), (const uint8_t *)(load->pred + SE_LOAD)};
+    const se_bit_rows t = {(const uint8_t *)load->true_, ends[0], 0, SE_FEW, 0};
+    const se_bit_rows p = {(const uint8_t *)load->pred, ends[1], 0, SE_FEW, 0};
+    const se_bits_of of = se_bits_in(&t, &p, vector, SE_LABELS);
+    const ptrdiff_t rows = load->rows, wide = 8 * vector;
+    SE_USED(vector, bit_block, &of, 0, rows, wide, sums, keys);
     for (ptrdiff_t column = 0; column < pairs->width && column < SE_FEW; column++) {
-        trues[column] += sums[0][column];
-        preds[column] += sums[1][column] | (uint64_t)sums[2][column] << 32;
+        trues[column] += (uint32_t)se_bit_sum(sums, column, of.together, vector);
+        preds[column] += (uint64_t)se_bit_sum(sums + wide, column, of.together, vector) |
+                         (uint64_t)se_bit_sum(sums + 2 * wide, column, of.together, vector) << 32;
     }
     for (ptrdiff_t row = 0; row < rows; row++) keys[row] |= group << 3 * SE_LABELS; /* no label is masked: there is room */
     load->rows = 0;
@@ -133,7 +132,7 @@ static int se_count_words(
     int done = memory ? 1 : -1;
     if (memory && se_fill(t, &t_bits) && se_fill(p, &p_bits)) { /* most lists have more columns: no table yet */
         done = -1;
-        if (se_tally_init(&tally, rows, SE_FEW, SE_LABELS, pairs->codes ? 4 : 3, h))
+        if (se_tally_init(&tally, rows, SE_LABELS, pairs->codes ? 4 : 3, h))
             done = wide ? se_count_words_of(rows, t, p, 1, vector, pairs, t_bits, p_bits, loads, &tally)
                         : se_count_words_of(rows, t, p, 0, vector, pairs, t_bits, p_bits, loads, &tally);
         if (!done && !se_tally_end(&tally)) done = -1;
