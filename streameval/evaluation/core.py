@@ -7,12 +7,13 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from streameval.errors import FormatError, StreamevalError
+from streameval.errors import FormatError, InputError, StreamevalError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
 from streameval.inputs.batching import read_many, read_one
 from streameval.inputs.columns import Reader
-from streameval.inputs.readers import PackedRows, cells_within
+from streameval.inputs.pieces import bit_rows
+from streameval.inputs.readers import PackedRows
 from streameval.inputs.samples import note_examples, undescribed
 from streameval.inputs.values import array_within, checked_weight
 from streameval.kernel.backend import commit
@@ -116,9 +117,14 @@ class Core:
         if not self.fast_path:
             return False
         labels = self.labels
-        if type(y_true) not in _SEQUENCES:
-            within = cells_within if type(y_true) is PackedRows else array_within
-            arrays = within(y_true), within(y_pred)
+        if type(y_true) is PackedRows and type(y_pred) is PackedRows:
+            try:
+                rows = bit_rows(y_true, "y_true"), bit_rows(y_pred, "y_pred")
+            except InputError:  # the reader says what else is wrong
+                return False
+            code = self.table.count_packed(labels.known, labels.fixed, *rows)
+        elif type(y_true) not in _SEQUENCES:
+            arrays = array_within(y_true), array_within(y_pred)
             code = self.table.count_arrays(labels.known, labels.fixed, *arrays, self.threshold)
         elif type(y_pred) in _SEQUENCES and not self.scored:
             code = self.table.count_examples(labels.known, labels.fixed, y_true, y_pred, self.threshold)

@@ -246,17 +246,6 @@ class PackedRows:
     bitorder: Literal["big", "little"] = "big"
 
 
-_FEW_BYTES = 8192  # of bits
-
-
-def cells_within(value: object) -> object:
-    """The cells of a few rows of bits, counted sooner than bits are read; any other value as it is."""
-    if type(value) is PackedRows and getattr(value.bits, "size", _FEW_BYTES) < _FEW_BYTES:
-        with suppress(InputError):  # which `_packed` explains
-            return booleans(bit_rows(value, "bits"), str)
-    return value
-
-
 def _packed(packed: PackedRows, argument: Argument) -> Source:
     bits = bit_rows(packed, argument.name)
     return _bits(bits, argument.columns(bits.columns), argument)

@@ -32,6 +32,8 @@ cdef class Counts(Placing):
 
     cdef bint start(self)
     cdef bint weighted(self) noexcept
+    cdef object take(self, Counts other)
+    cdef object refused(self, int64_t examples)
     cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
     cdef int count_scored(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int dimensions

@@ -347,8 +347,8 @@ cdef class Counts(Placing):
         cdef se_scores scores
         cdef se_scores* compared = NULL
         cdef se_cells true, pred
-        cdef Counts into = self
-        cdef bint done = False
+        cdef Counts into
+        code = OTHER
         if self.following:
             return self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 2)
         if not (borrow_cells(y_true, 2, &true) and borrow_cells(y_pred, 2, &pred)):
@@ -371,26 +371,49 @@ cdef class Counts(Placing):
             return OTHER
         if rows.rows > FEW_ROWS or rows.rows * rows.columns > FEW_CELLS:
             into = Counts(None, rows.columns)
-            if count_dense_rows(into, &rows, compared, fixed, into.counted.cell) > 1:
-                return OTHER
-            self.root.guard.wait(True)
-        elif not self.root.guard.start():
+            return OTHER if count_dense_rows(into, &rows, compared, fixed, into.counted.cell) > 1 else self.take(into)
+        if not self.root.guard.start():
             return OTHER
         try:
-            if self.weighted():
-                return OTHER
-            if rows.rows > self.most - self.counted.examples:
-                return FULL if self.most == COUNT_MAX else OTHER
-            if into is not self:
-                if not se_sums_reserve(&self.counted.rows, into.counted.rows.used):
-                    raise MemoryError
-                se_add_counts(&self.counted, &into.counted, NULL, rows.columns, 0, 1)
-            elif count_dense_rows(self, &rows, compared, fixed, self.counted.cell) > 1:
-                return OTHER
-            done = True
-            return DONE
+            code = self.refused(rows.rows)
+            if not code:
+                code = OTHER if count_dense_rows(self, &rows, compared, fixed, self.counted.cell) > 1 else DONE
+            return code
         finally:
-            self.root.guard.stop(done)
+            self.root.guard.stop(code == DONE)
+
+    def count_packed(self, dict columns, Py_ssize_t fixed, true, pred):
+        cdef Counts into
+        self.reserve(len(columns))
+        if self.following or not self.in_order(columns, fixed, true.columns):
+            return OTHER
+        if (true.examples, true.columns, true.falls) != (pred.examples, pred.columns, pred.falls):
+            return OTHER
+        into = Counts(None, true.columns)
+        return OTHER if into.count_bits(np.arange(true.columns), fixed, true, pred) > 1 else self.take(into)
+
+    cdef object take(self, Counts other):
+        """Add what rows of all columns were counted into."""
+        code = OTHER
+        self.root.guard.wait(True)
+        try:
+            code = self.refused(other.counted.examples)
+            if not code:
+                if not se_sums_reserve(&self.counted.rows, other.counted.rows.used):
+                    raise MemoryError
+                se_add_counts(&self.counted, &other.counted, NULL, other.width, 0, 1)
+                code = DONE
+            return code
+        finally:
+            self.root.guard.stop(code == DONE)
+
+    cdef object refused(self, int64_t examples):
+        """Why so many examples cannot be counted here without weights; None if they can."""
+        if self.weighted():
+            return OTHER
+        if examples > self.most - self.counted.examples:
+            return FULL if self.most == COUNT_MAX else OTHER
+        return None
 
     # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
 

@@ -208,7 +208,7 @@ SE_WITHIN void SE_(fold)(const se_512 *totals, const int vectors, uint64_t *keys
 
 /* The rows of a vector. */
 SE_WITHIN se_512 SE_(rows_at)(const uint8_t *at, const se_bits_of *of, int side, se_512 keep, const int shifts) {
-    const __m512i all = _mm512_loadu_si512(at), place = _mm512_loadu_si512(of->place[side]);
+    const __m512i all = (__m512i)SE_(whole)(at), place = _mm512_loadu_si512(of->place[side]);
     const __mmask64 bytes = _mm512_test_epi8_mask((__m512i)keep, (__m512i)keep);
     if (!shifts) return (se_512)_mm512_maskz_permutexvar_epi8(bytes, place, all);
     const __m512i by = _mm512_loadu_si512(of->shift[side]), words = _mm512_permutexvar_epi8(place, all);
@@ -217,12 +217,11 @@ SE_WITHIN se_512 SE_(rows_at)(const uint8_t *at, const se_bits_of *of, int side,
         _mm512_srlv_epi64(words, by), _mm512_sllv_epi64(next, _mm512_sub_epi64(_mm512_set1_epi64(64), by)));
 }
 
-/* Add up the sums of each row, of eight vectors of so many rows. */
-SE_WITHIN void SE_(fold_rows)(const se_512 *totals, const int together, uint64_t *keys) {
+/* Add up the sums of each row, of two vectors of so many rows. */
+SE_WITHIN void SE_(fold_two)(const se_512 *totals, const int together, uint64_t *keys) {
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    for (int i = 0; i < 8 && together == 8; i++) _mm512_storeu_si512(keys + 8 * i, (__m512i)totals[i]);
-    for (int i = 0; i < 8 && together == 4; i += 2)
-        _mm512_storeu_si512(keys + 4 * i, _mm512_permutexvar_epi64(order, SE_PAIR(totals[i], totals[i + 1])));
+    if (together == 8) memcpy(keys, totals, 2 * SE_BYTES);
+    else _mm512_storeu_si512(keys, _mm512_permutexvar_epi64(order, SE_PAIR(totals[0], totals[1])));
 }
 #undef SE_PAIR
 #undef SE_FOUR
@@ -282,6 +281,8 @@ typedef struct {
     se_entry *entries;
 } se_tally;
 
+#define SE_PLACES 8192
+
 /* How many bits a part of a packed key has, of so many columns of which none is masked, or `most`. */
 SE_INLINE int se_key_bits(ptrdiff_t columns, int most) {
     return columns < 8 ? 3 : columns < 16 ? 4 : columns < 256 ? 8 : most;
@@ -289,9 +290,9 @@ SE_INLINE int se_key_bits(ptrdiff_t columns, int most) {
 
 static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts, se_sums *h) {
     const int all = parts * bits <= 12;
-    *to = (se_tally){h, bits, parts, (size_t)1 << (all ? parts * bits : 13), NULL, NULL};
+    *to = (se_tally){h, bits, parts, all ? (size_t)1 << parts * bits : SE_PLACES, NULL, NULL};
     /* A table pays once there are as many rows as entries to clear and to read back. */
-    if (rows < 2 * (ptrdiff_t)to->size || rows > UINT32_MAX) return 1;
+    if (rows < (ptrdiff_t)to->size * (1 + all) || rows > UINT32_MAX) return 1;
     if (all) return (to->counters = (uint32_t *)calloc(2 * to->size, sizeof(uint32_t))) != NULL;
     if (bits != 8 || parts > 3) return 1;
     return (to->entries = (se_entry *)calloc(to->size, sizeof(se_entry))) != NULL;
@@ -323,40 +324,39 @@ static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows
     }
     for (; even && r + 1 < rows; r += 2) even[keys[r] & fits]++, odd[keys[r + 1] & fits]++;
     if (even && r < rows) even[keys[r++] & fits]++;
+    SE_UNROLL
     for (; r < rows; r++) {
-        const uint32_t key = (uint32_t)keys[r];
-        se_entry *entry = entries + ((key + (key >> 11)) & fits);
-        if (SE_RARELY(entry->key != key)) {
-            if (!se_evict(to, *entry)) return 0;
-            *entry = (se_entry){key, 0};
+        const uint32_t key = (uint32_t)keys[r], at = (key + (key >> 11)) % SE_PLACES;
+        if (SE_RARELY(entries[at].key != key)) {
+            if (!se_evict(to, entries[at])) return 0;
+            entries[at] = (se_entry){key, 0};
         }
-        entry->rows++;
+        entries[at].rows++;
     }
     return 1;
 }
 
 /* Move the table to the histogram. 0 if memory ran out. */
 static int se_tally_end(const se_tally *to) {
-    for (size_t at = 0; at < to->size && (to->entries || to->counters); at++) {
-        se_entry entry = {(uint32_t)at, 0};
-        if (to->entries) entry = to->entries[at];
-        else entry.rows = to->counters[at] + to->counters[to->size + at];
-        if (entry.rows && !se_evict(to, entry)) return 0;
+    const size_t size = to->entries || to->counters ? to->size : 0;
+    size_t used = 0;
+    for (size_t at = 0; at < size; at++)
+        used += to->entries ? to->entries[at].rows != 0 : (to->counters[at] | to->counters[size + at]) != 0;
+    if (!se_sums_reserve(to->h, used)) return 0;
+    for (size_t at = 0; at < size; at++) {
+        const se_entry entry = to->entries ? to->entries[at] : (se_entry){(uint32_t)at, to->counters[at] + to->counters[size + at]};
+        if (entry.rows) se_unpack(to, entry.key, entry.rows);
     }
     return 1;
 }
 
-/* With which vectors bits are counted: with AVX2 it takes longer than with words, as too much leaves the registers. */
-#define SE_OF_BITS(vector) ((vector) == 64 ? 64 : SE_WORD)
-
 /* -- rows of bits ------------------------------------------------------------------------------------------------------ */
 
-/* Count rows of fewer than 2**SE_BIT_FIELD columns, of one order of bits, into `cells` (columns x 5) and `h`. More than 1
+/* Count rows of fewer than 2**21 columns, of one order of bits, into `cells` (columns x 5) and `h`. More than 1
    if a bit is set behind the columns: then cells are as before; -1 if memory ran out. */
 static int se_count_bits(
     const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, int64_t *cells,
     se_sums *h) {
-    vector = SE_OF_BITS(vector);
     const se_bits_of of = se_bits_in(true_, pred, vector, se_key_bits(columns, 21));
     const ptrdiff_t longest = true_->stride > pred->stride ? true_->stride : pred->stride;
     const ptrdiff_t wide = (longest + 8 * vector - 1) / (8 * vector) * 8 * vector, most = SE_LOAD * of.together;

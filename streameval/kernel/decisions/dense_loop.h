@@ -175,39 +175,35 @@ SE_WITHIN SE_VECTOR SE_(bits_kept)(ptrdiff_t bits, int together) {
     return SE_LITTLE(SE_(whole)(keep));
 }
 
-/* Add sums of each row, of eight vectors, to keys. */
-SE_WITHIN void SE_(add_keys)(const SE_VECTOR *totals, const int together, uint64_t *keys) {
-#ifdef SE_TOGETHER
-    if (together > 1) {
-        SE_(fold_rows)(totals, together, keys);
-        return;
-    }
-#endif
-    uint64_t folded[8];
-    for (int i = 0; i < 8; i += SE_DEEP) SE_(fold)(totals + i, SE_DEEP, folded + i);
-    for (int i = 0; i < 8; i++) keys[i] += folded[i];
+/* Add vector i of a chunk to sums of bits, kept as digits, of a number for each bit of a vector. At each level a vector waits
+   for the second of its kind; both are added to the digit, and what is carried goes to the next level (carry-save adders
+   of Harley and Seal). */
+SE_WITHIN void SE_(add_vector)(SE_VECTOR *digits, SE_VECTOR *waiting, int i, SE_VECTOR carried) {
+    int level = 0;
+    for (; i >> level & 1; level++) carried = SE_(add_bits)(&digits[level], waiting[level], carried);
+    if (level < 4) waiting[level] = carried;
+    else for (; level < 8; level++) carried = SE_(add_bits)(&digits[level], carried, SE_ZERO);
 }
 
-/* Sums of bits are kept as digits, of a number for each bit of a vector. At each level a vector waits for the second of
-   its kind; both are added to the digit, and what is carried goes to the next level (carry-save adders of Harley and Seal). */
+/* Count rows from `column` on, into as many sums as a vector has bits. */
 SE_WITHIN void SE_(bit_block_of)(
     const se_bits_of *of, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t column, ptrdiff_t wide, const int together,
     const int shifts, uint32_t *sums, uint64_t *keys) {
-    const int bits = of->bits;
+    const int bits = of->bits, at_once = SE_BYTES == SE_WIDEST; /* else registers hold the digits of one part at most */
     SE_VECTOR digits[3][8], waiting[3][4], keep[2];
     for (int part = 0; part < 3; part++) {
         for (int k = 0; k < 8; k++) digits[part][k] = SE_ZERO;
     }
     for (int side = 0; side < 2; side++) keep[side] = SE_(bits_kept)(of->side[side].stride - column, together);
     for (ptrdiff_t r = 0; r < rows; r += SE_CHUNK * together) {
-        SE_VECTOR totals[8];
+        SE_VECTOR totals[8], later[3][SE_CHUNK];
 #ifdef SE_TOGETHER
         uint8_t copy[2][(SE_CHUNK + 1) * SE_WIDEST];
         const uint8_t *at[2] = {NULL, NULL};
         for (int side = 0; side < 2 && together > 1; side++)
             at[side] = se_chunk(&of->side[side], start + r, rows - r, together, copy[side]);
-#endif
         SE_UNROLL_CHUNK
+#endif
         for (int i = 0; i < SE_CHUNK; i++) {
             SE_VECTOR in[3] = {SE_ZERO, SE_ZERO};
             for (int side = 0; side < 2; side++) {
@@ -224,15 +220,24 @@ SE_WITHIN void SE_(bit_block_of)(
             }
             in[2] = in[0] & in[1];
             totals[i % 8] = SE_(ones)(in[0]) + (SE_(ones)(in[1]) << bits) + (SE_(ones)(in[2]) << 2 * bits);
-            if (i % 8 == 7) SE_(add_keys)(totals, together, keys + r + (i - 7) * together);
-            for (int part = 0; part < 3; part++) {
-                SE_VECTOR carried = in[part];
-                int level = 0;
-                for (; i >> level & 1; level++)
-                    carried = SE_(add_bits)(&digits[part][level], waiting[part][level], carried);
-                if (level < 4) waiting[part][level] = carried;
-                else for (; level < 8; level++) carried = SE_(add_bits)(&digits[part][level], carried, SE_ZERO);
+#ifdef SE_TOGETHER
+            if (together > 1) {
+                if (i % 2) SE_(fold_two)(totals + i % 8 - 1, together, keys + r + (i - 1) * together);
+            } else
+#endif
+            if (i % 8 == 7) {
+                uint64_t folded[8];
+                for (int k = 0; k < 8; k += SE_DEEP) SE_(fold)(totals + k, SE_DEEP, folded + k);
+                for (int k = 0; k < 8; k++) keys[r + i - 7 + k] += folded[k];
             }
+            for (int part = 0; part < 3; part++) {
+                if (at_once) SE_(add_vector)(digits[part], waiting[part], i, in[part]);
+                else later[part][i] = in[part];
+            }
+        }
+        for (int part = 0; part < 3 && !at_once; part++) {
+            SE_UNROLL_CHUNK
+            for (int i = 0; i < SE_CHUNK; i++) SE_(add_vector)(digits[part], waiting[part], i, later[part][i]);
         }
     }
     for (int part = 0; part < 3; part++) {
@@ -253,10 +258,13 @@ SE_WITHIN void SE_(bit_block_of)(
 SE_TARGET static void SE_(bit_block)(
     const se_bits_of *of, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t wide, uint32_t *sums, uint64_t *keys) {
 #ifdef SE_TOGETHER
-    if (of->together == 8 && !of->shifts) {SE_(bit_block_of)(of, start, rows, 0, wide, 8, 0, sums, keys); return;}
-    if (of->together == 8) {SE_(bit_block_of)(of, start, rows, 0, wide, 8, 1, sums, keys); return;}
-    if (of->together == 4 && !of->shifts) {SE_(bit_block_of)(of, start, rows, 0, wide, 4, 0, sums, keys); return;}
-    if (of->together == 4) {SE_(bit_block_of)(of, start, rows, 0, wide, 4, 1, sums, keys); return;}
+    if (of->together > 1) {
+        if (of->shifts && of->together == 8) SE_(bit_block_of)(of, start, rows, 0, wide, 8, 1, sums, keys);
+        else if (of->shifts) SE_(bit_block_of)(of, start, rows, 0, wide, 4, 1, sums, keys);
+        else if (of->together == 8) SE_(bit_block_of)(of, start, rows, 0, wide, 8, 0, sums, keys);
+        else SE_(bit_block_of)(of, start, rows, 0, wide, 4, 0, sums, keys);
+        return;
+    }
 #endif
     memset(keys, 0, (size_t)(rows + SE_CHUNK) * sizeof *keys);
     for (ptrdiff_t column = 0; column < wide; column += 8 * SE_BYTES) {

@@ -209,6 +209,8 @@ class Counts(Table):
         """Count the rows of plain arrays of all labels, as `count_examples` does lists. It gains nothing in numpy."""
         return OTHER
 
+    count_packed = count_arrays  # the same of `BitRows`
+
     def place_example(
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None
     ) -> tuple[IntArray, RowKey] | None:

@@ -9,9 +9,9 @@
 #define SE_STEPS 4    /* places of a list that are read at once */
 #define SE_LABELS 8   /* bits of how many labels a row has */
 
-/* Rows of a group that are not counted yet; behind SE_LOAD of them are zeros, for vectors of any kind. */
+/* Rows of a group that are not counted yet. */
 typedef struct {
-    uint64_t true_[256], pred[256];
+    uint64_t true_[SE_LOAD], pred[SE_LOAD];
     int64_t rows;
 } se_load;
 
@@ -36,7 +36,7 @@ static int se_fill(const se_lists *in, const se_bits *to) {
     for (int64_t place = 0; place < in->limit; place++) {
         const int64_t column = in->columns ? in->columns[place] : place;
         if (column >= SE_FEW) return 0;
-        to->bits[place] = (uint64_t)1 << column;
+        to->bits[place] = SE_LITTLE((uint64_t)1 << column);
     }
     return 1;
 }
@@ -122,7 +122,6 @@ SE_INLINE int se_count_words_of(
 /* Count rows as words. Returns what se_count_lists does, or 1 if there are too many columns, or too few rows. */
 static int se_count_words(
     ptrdiff_t rows, const se_lists *t, const se_lists *p, int wide, int vector, const se_pairs *pairs, se_sums *h) {
-    vector = SE_OF_BITS(vector);
     if (rows < SE_LOAD * pairs->groups || t->limit > SE_TABLE || p->limit > SE_TABLE) return 1;
     const size_t t_held = se_bits_held(t), p_held = se_bits_held(p), words = sizeof(se_load) / sizeof(uint64_t);
     uint64_t *memory = (uint64_t *)calloc(t_held + p_held + words * (size_t)pairs->groups, sizeof(uint64_t));

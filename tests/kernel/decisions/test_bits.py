@@ -1,4 +1,4 @@
-"""Rows of bits, which the compiled kernel counts as words, against the rows of bytes that they stand for."""
+"""Rows of bits, which the compiled kernel counts as they stand, against the rows of bytes that they stand for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.kernel.decisions.test_twins import everything
 from tests.support.twins import BACKENDS, each_vector, needs_compiled
 
 LOAD = 240
-"""Words that are counted together in each lane of a vector."""
+"""Vectors that are counted together."""
 
 
 def packed(cells: np.ndarray, bitorder: str) -> BitRows:
@@ -44,7 +44,7 @@ def by_bytes(true: np.ndarray, pred: np.ndarray) -> tuple[object, ...]:
     return everything(counts, true.shape[1])
 
 
-@pytest.mark.parametrize("rows", [1, 7, LOAD - 1, LOAD, LOAD + 1, 4 * LOAD + 1, 5_000])
+@pytest.mark.parametrize("rows", [1, 7, LOAD - 1, LOAD, LOAD + 1, 4 * LOAD + 1, 8 * LOAD + 1, 5_000])
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 55, 56, 57, 63, 64, 65, 100, 128, 136, 150, 1_000])
 def test_bits_are_counted_as_the_bytes_they_stand_for(width: int, rows: int):
     rng = np.random.default_rng([width, rows])
@@ -61,6 +61,39 @@ def test_bits_are_counted_as_the_bytes_they_stand_for(width: int, rows: int):
         if "compiled" in BACKENDS:
             for _ in each_vector():
                 assert counted("compiled", width, *sides) == wanted
+
+
+@needs_compiled
+@pytest.mark.parametrize("width", [5, 14, 100, 255, 256])
+def test_keys_of_many_rows_are_counted_as_those_of_bytes(width: int):
+    rng = np.random.default_rng(width)
+    shares = np.linspace(0, 1, 20_000)[:, None]  # so that keys of all kinds take each other's places
+    true, pred = ((rng.random((20_000, width)) < shares).astype(np.uint8) for _ in range(2))
+    wanted = by_bytes(true, pred)
+    for _ in each_vector():
+        assert counted("compiled", width, packed(true, "big"), packed(pred, "big")) == wanted
+        assert counted("compiled", width, close(true, 0), close(pred, 3)) == wanted
+
+
+@pytest.mark.parametrize("rows", [3, 32, 1_000])
+def test_packed_rows_straight_to_the_kernel_are_those_of_arrays(rows: int):
+    rng = np.random.default_rng(rows)
+    true, pred = ((rng.random((rows, 14)) < 0.3).astype(np.uint8) for _ in range(2))
+    wide = se.PackedRows(np.packbits(true, axis=1), 14), se.PackedRows(np.packbits(pred, axis=1), 14)
+    little = se.PackedRows(np.packbits(pred, axis=1, bitorder="little"), 14, "little")
+    plain = se.Evaluator(labels=range(14))
+    plain.update_many(true, pred)
+    for sides in (wide, (wide[0], little), (true, wide[1]), (wide[0], pred)):
+        ev = se.Evaluator(labels=range(14))
+        ev.update_many(*sides)
+        assert ev.to_bytes() == plain.to_bytes()
+        with pytest.raises(se.InputError):
+            ev.update_many(wide[0], se.PackedRows(wide[1].bits[1:], 14))
+        wrong = wide[1].bits.copy()
+        wrong[-1, -1] |= 1
+        with pytest.raises(se.InputError, match="bits set behind"):
+            ev.update_many(wide[0], se.PackedRows(wrong, 14))
+        assert ev.to_bytes() == plain.to_bytes()
 
 
 def test_columns_in_every_row_are_not_lost():
