@@ -206,7 +206,8 @@ def _both(c: Counts) -> Flags:
 
 def rough_ratios(num: Integers, den: Integers) -> FloatArray:
     """Ratios as floats; 0/0 is 0."""
-    return np.nan_to_num(shares(num, den))
+    defined = np.asarray(den != 0, np.bool_)
+    return np.asarray(np.where(defined, num / np.where(defined, den, 1), 0), np.float64)
 
 
 def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:

@@ -57,7 +57,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "fbeta: missed + wrong -> wrong",
         "fbeta: missed + wrong > 1024 -> missed + wrong >= 1024",
     ),
-    ("decisions", "one 0/0, or none at all, is 0/0"): ("fbeta_of_averages: 1 -> 0 (2)",),
     ("decisions", "only the shape of the array is read"): (
         "label_cardinality: c.tp -> c.fp (2)",
         "predicted_cardinality: c.tp -> c.fp (2)",
