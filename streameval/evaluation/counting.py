@@ -350,7 +350,7 @@ class Accumulator(Details, Mergeable):
     @property
     def examples(self) -> int:
         """Number of examples counted, whatever their weights."""
-        return self._core.states.examples
+        return int(self._core.table.examples)
 
     @property
     @reads
