@@ -23,10 +23,12 @@ cdef class Placing:
     # Whether numbers in y_pred are scores, and from which on they are predictions.
     cdef bint scored
     cdef double bound
-    # The labels of the last examples, by address.
+    # The labels of the last examples, by address, of which the bits of the last place are taken.
     cdef Known* known
+    cdef size_t last
 
     cpdef reserve(self, Py_ssize_t width)
+    cdef void forget(self) noexcept
     cdef int begin(self, dict columns, object threshold) except -1
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2

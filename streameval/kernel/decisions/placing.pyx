@@ -45,7 +45,7 @@ cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
 cdef object EXACT = 2**53  # integers up to here are float64
 cdef enum:
-    KNOWN = 8192  # keys that are remembered
+    KNOWN = 8192  # keys that are remembered at most; a narrow table, of which there may be many, remembers fewer
 
 
 cdef class Placing:
@@ -55,11 +55,15 @@ cdef class Placing:
         self.width = max(width, 8)
 
     def __dealloc__(self):
-        cdef Py_ssize_t at
-        for at in range(KNOWN if self.known != NULL else 0):
+        self.forget()
+        free(self.mark)
+
+    cdef void forget(self) noexcept:
+        cdef size_t at
+        for at in range(self.last + 1 if self.known != NULL else 0):
             Py_XDECREF(self.known[at].label)
         free(self.known)
-        free(self.mark)
+        self.known = NULL
 
     cpdef reserve(self, Py_ssize_t width):
         """Make room for columns; what is counted stays the same."""
@@ -67,6 +71,8 @@ cdef class Placing:
             self.width = max(width, 2 * self.width)
             free(self.mark)
             self.mark = NULL
+            if self.last < KNOWN - 1:
+                self.forget()
 
     cdef int begin(self, dict columns, object threshold) except -1:
         self.reserve(len(columns))
@@ -75,7 +81,10 @@ cdef class Placing:
             self.touched, self.turn = self.mark + self.width, 0
             self.bytes = <uint8_t*>(self.touched + self.width + 1)  # `note` writes one ahead
         if self.known == NULL:
-            self.known = <Known*>calloc(KNOWN, sizeof(Known))
+            self.last = 255
+            while self.last < KNOWN - 1 and self.last < <size_t>(8 * self.width):
+                self.last = 2 * self.last + 1
+            self.known = <Known*>calloc(self.last + 1, sizeof(Known))
         if self.mark == NULL or self.known == NULL:
             raise MemoryError
         self.scored = threshold is not None
@@ -264,7 +273,7 @@ cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) ex
     """The column of a label that is known and needs no conversion, else -1. Examples tend to share the objects of their
     labels, so that columns are remembered by address. Columns are numbered from 0, so that a dict has them all, or, where
     labels must be looked at, none."""
-    cdef Known* known = &self.known[<size_t>label // 32 % KNOWN]
+    cdef Known* known = &self.known[<size_t>label // 32 & self.last]
     cdef PyObject* value
     cdef Py_ssize_t column
     if known.label == label and known.column < PyDict_Size(columns):
