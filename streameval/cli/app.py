@@ -171,7 +171,7 @@ def show_state(state: Path, shown_by: list[str] | None = None, **options: Any) -
 
     streameval show today.state
     streameval show today.state --metrics recall_macro,f1_per_label --format json
-    streameval show today.state --metrics 'fbeta_micro(beta=2)'
+    streameval show today.state --metrics fbeta_micro --beta 2
     streameval show today.state --report today.html
     """
     threshold, zero_division = options["threshold"], options["zero_division"]
@@ -187,7 +187,7 @@ def show_state(state: Path, shown_by: list[str] | None = None, **options: Any) -
         some = f"has slices by {', '.join(columns)}; there are none by {wrong!r}"
         raise UserError(f"{state} {some if columns else 'has no slices; evaluate makes them with --by'}")
     own = tuple(spec.key for spec in (saved.specs if threshold is None else saved.judged_specs))
-    specs = specs_of(names or own, zero_division)
+    specs = specs_of(names or own, options["beta"], zero_division)
     saved.report.values(specs if names else (), strict=True)  # raises for what cannot be read
     result = replace(saved, specs=tuple(specs), zero_division=zero_division, by=by).with_checks(output.checks)
     return output.write(result.document({"files": [str(state)]}, names, renamed(names)), result)
@@ -237,7 +237,7 @@ def compare(
     output = Output({**options, "raw": raw, "top": top, "fail_if": changes}, paths, change=True)
     results = [Result.of(load_state(path)) for path in paths]
     names = names_of(metrics)
-    specs = specs_of(names) if names else [spec for spec in results[0].specs if spec in results[1].specs]
+    specs = specs_of(names, None, None) if names else [spec for spec in results[0].specs if spec in results[1].specs]
     if not specs and not output.checks:
         raise UserError("these states were saved with different metrics; name some with --metrics")
     for path, each in zip(paths, results, strict=True):
@@ -296,7 +296,7 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
 @command(app, "rows", "printing")
 def thresholds(
     files_or_state: list[str],
-    beta: float = 1.0,
+    beta_to_maximise: float = 1.0,
     raw: bool = False,
     thresholds_file: Path | None = None,
     **options: Any,
@@ -308,6 +308,7 @@ def thresholds(
     streameval thresholds demo/photos.csv --actual 'true_*' --scores 'score_*' --beta 2
     streameval thresholds scored.state --format csv
     """
+    beta = beta_to_maximise
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
     of_rows = options["actual"] or options["scores"]

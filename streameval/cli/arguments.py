@@ -61,10 +61,11 @@ Columns of evaluating
 
 Metrics
 words [WORD...]         The name of a metric, or words: only the metrics that mention all of them.
---beta BETA             Maximise F-beta with this beta. [default: 1]
+beta_to_maximise --beta BETA  Maximise F-beta with this beta. [default: 1]
 
 Metrics of metrics
 --metrics -m NAMES      Metrics, comma-separated, e.g. 'f1_micro,ndcg(k=5)'. List them with 'streameval metrics'.
+--beta NUMBER           Weight of recall in F-beta; adds fbeta to the default metrics.
 --threshold -t NUMBER   Predict labels scoring at or above this value. A number, or a JSON file of {label: number}.
 --zero-division NUMBER  Value of a metric whose denominator is 0: 0, 1 or nan. [default: 0]
 
@@ -103,7 +104,7 @@ Output of evaluate
 _KINDS: dict[str, Any] = {
     **dict.fromkeys(("labels", "actual", "predicted", "scores", "mask", "by", "metrics", "fail_if"), list[str] | None),
     **dict.fromkeys(("output", "report", "save"), Path | None), **dict.fromkeys(("limit", "window"), int | None),
-    **dict.fromkeys(("zero_division",), float | None), "top": int, "rows": Rows | None,
+    **dict.fromkeys(("beta", "zero_division"), float | None), "top": int, "rows": Rows | None,
     "unknown": Unknown | None, "null": Null | None, "format": Format | None,
 }  # fmt: skip
 """The types of options of groups; of any other it is a string, or a switch without a metavariable."""
@@ -172,7 +173,7 @@ _MEANT = {
     "--predicted": ("--pred", "--preds", "--prediction", "--guess"),
     "--scores": ("--score", "--prob", "--probability", "--logits"),
     "--sep": ("--separator", "--delimiter"),
-    "--metrics": ("--average", "--beta"),
+    "--metrics": ("--average",),
     "--format": ("--json", "--csv", "--markdown"),
 }
 """Options by other names that people expect them to have."""

@@ -15,7 +15,7 @@ from typing import Any
 from streameval.cli.reading import Source, UserError, columns_of, sources_of
 from streameval.cli.results import Check
 from streameval.cli.settings import note
-from streameval.errors import DataWarning
+from streameval.errors import DataWarning, MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
@@ -43,17 +43,18 @@ def renamed(names: tuple[str, ...]) -> list[str]:
     return [f"{name} -> {key}" for name in names if (key := parse_spec(name).key) != name.lower()]
 
 
-def specs_of(names: tuple[str, ...], zero_division: float | None = None) -> list[MetricSpec]:
-    """The metrics that were asked for; ``zero_division`` is for those that do not say it themselves."""
+def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | None) -> list[MetricSpec]:
+    """The metrics that were asked for; ``beta`` and ``zero_division`` are for those that do not say it themselves."""
     specs = [parse_spec(name) for name in names]
+    if beta is not None and not any("beta" in dict(spec.parameters) for spec in specs):
+        raise MetricError(f"--beta {beta:g} is for none of these metrics; ask for one that has it, such as fbeta_micro")
     for at, (name, spec) in enumerate(zip(names, specs, strict=True)):
-        if zero_division is not None and "zero_division" not in name:
-            options: dict[str, Any] = {
-                "average": spec.average,
-                "empty": spec.empty,
-                "parameters": dict(spec.parameters),
-            }
-            specs[at] = build_spec(spec.name, zero_division=zero_division, **options)
+        parameters: dict[str, Any] = dict(spec.parameters)
+        if beta is not None and "beta" in parameters and "beta" not in name.partition("(")[2]:
+            parameters["beta"] = beta
+        undefined = spec.zero_division if zero_division is None or "zero_division" in name else zero_division
+        options: dict[str, Any] = {"average": spec.average, "zero_division": undefined, "empty": spec.empty}
+        specs[at] = build_spec(spec.name, parameters=parameters, **options)
     return list(dict.fromkeys(specs))
 
 
@@ -150,7 +151,7 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
     names = ("actual", "predicted", *JobOptions.__annotations__)
     read = {name: value for name in names if (value := options.get(name)) not in (None, [])}
     read |= {"by": names_of(options.get("by")), "labels": labels_of(options["labels"])}
-    threshold, size = read.get("threshold"), options.get("window")
+    beta, threshold, size = options.get("beta"), read.get("threshold"), options.get("window")
     scored, decided = "scores" in read, "scores" not in read or threshold is not None
     if not scored and threshold is not None:
         raise UserError("--threshold is for scores; name their column with --scores")
@@ -158,10 +159,13 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
         raise UserError(f"--by names a column twice: {', '.join(read['by'])}")
     metrics = metrics or names_of(options["metrics"])
     if not metrics:
+        if beta is not None and not decided:
+            raise UserError("--beta is for binary predictions; give --threshold, to make them of scores")
         if not decided:
             note("no --threshold: metrics of binary predictions are left out")
-        metrics = (DEFAULT_METRICS if decided else ()) + (_SCORED if scored else ())
-    specs = specs_of(metrics, options.get("zero_division"))
+        metrics = DEFAULT_METRICS if decided else ()
+        metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
+    specs = specs_of(metrics, beta, options.get("zero_division"))
     specs += [check.metric for check in checks if check.metric not in specs]
     for spec in specs:
         requires_scores = reads_scores(entry_of(spec.name))

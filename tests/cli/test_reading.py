@@ -129,17 +129,15 @@ def test_best_thresholds_are_accepted_by_evaluate(run, tmp_path):
     assert json.loads(ran.out)["metrics"]["f1_macro"] == pytest.approx((1.0 + 0.8) / 2)
 
 
-def test_zero_division_is_for_metrics_that_do_not_say_it_themselves(run, tmp_path):
+def test_beta_and_zero_division_are_for_metrics_that_do_not_say_it_themselves(run, tmp_path):
     write(tmp_path)
-    names = "fbeta_micro(beta=3),precision_per_label(zero_division=0),precision_per_label"
-    ran = run("evaluate", "r.jsonl", *COLUMNS, "-m", names, "--zero-division", "1", "-f", "json")
+    names = "fbeta_micro,fbeta_micro(beta=3),precision_per_label"
+    ran = run("evaluate", "r.jsonl", *COLUMNS, "-m", names, "--beta", "2", "--zero-division", "1", "-f", "json")
     values = json.loads(ran.out)["metrics"]
     ev = library()
-    beta, *per_label = values.values()
-    assert beta == ev.get("fbeta_micro(beta=3)")
-    for undefined, records in enumerate(per_label):
-        by_label = {each["label"]: each["value"] for each in records}
-        assert by_label == ev.get(f"precision_per_label(zero_division={undefined})")
+    assert list(values.values())[:2] == [ev.get("fbeta_micro(beta=2)"), ev.get("fbeta_micro(beta=3)")]
+    per_label = {each["label"]: each["value"] for each in list(values.values())[2]}
+    assert per_label == ev.get("precision_per_label(zero_division=1)")
 
 
 def test_a_window_tells_of_the_last_rows_only(run, tmp_path):
