@@ -211,6 +211,7 @@ SE_WITHIN void SE_(bit_block_of)(
 #ifdef SE_TOGETHER
                 if (together > 1) {
                     in[side] = SE_(rows_at)(at[side], of, side, keep[side], shifts);
+                    SE_FETCH(at[side], SE_AHEAD);
                     at[side] += together * from->stride / 8;
                     continue;
                 }
