@@ -90,7 +90,7 @@ class LabelIndex:
     mentioned without looking. ``guard`` is that of the object that counts in these columns.
     """
 
-    __slots__ = ("_order", "columns", "fixed", "guard", "known", "labels", "limit", "look")
+    __slots__ = ("_made", "_order", "columns", "fixed", "guard", "known", "labels", "limit", "look")
     columns: dict[Key, int]
     known: dict[Key, int]
 
@@ -99,9 +99,18 @@ class LabelIndex:
         self.fixed = len(self.labels) if fixed is None else fixed
         self._order: IntArray | None = None
         self.guard = commit.Guard()
+        self._made: list[dict[Key, int]] = []
         self.limit, self.look = limit, self.fixed + (IDENTIFIERS if limit is None else limit)
-        self.columns = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=True))
+        if self.labels:
+            self.__class__ = _Unindexed
+        else:
+            self._index({})
+
+    def _index(self, columns: dict[Key, int]) -> None:
+        """Take these columns of all labels."""
+        self.columns = columns
         self._set_known()
+        self.__class__ = LabelIndex
 
     def _set_known(self) -> None:
         self.known = self.columns if self.limit is None or len(self.labels) <= self.look else {}
@@ -112,7 +121,8 @@ class LabelIndex:
     def bound(self, limit: int | None, look: int = sys.maxsize) -> None:
         """Set the limit, and when to look."""
         self.limit, self.look = limit, look
-        self._set_known()
+        if type(self) is LabelIndex:
+            self._set_known()
 
     def add(self, label: Label) -> int:
         """The column of a normalised label; a new one if it has none yet."""
@@ -155,14 +165,34 @@ class LabelIndex:
 
     def adopt(self, other: LabelIndex) -> None:
         """Become the same index as another that does not change any more."""
-        self.labels, self.fixed, self._order, self.columns = other.labels, other.fixed, other._order, other.columns
+        self.labels, self.fixed, self._order = other.labels, other.fixed, other._order
+        self._index(other.columns)
         self.bound(other.limit, other.look)
 
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""
-        twin = LabelIndex(fixed=self.fixed)
         # Columns first, so that each has its label if another thread registers some meanwhile.
-        twin.columns = self.columns.copy()
-        twin.labels, twin._order = self.labels.copy(), self._order
+        columns = self.columns.copy() if type(self) is LabelIndex else None
+        twin = LabelIndex(self.labels, self.fixed)
+        twin._order = self._order
+        if columns is not None:
+            twin._index(columns)
         twin.bound(self.limit, self.look)
         return twin
+
+
+class _Unindexed(LabelIndex):
+    """An index whose columns are made when they are first asked for: many objects are read from bytes and only merged.
+
+    A class of its own, since all attributes of a class with ``__getattr__`` take several times as long.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("columns", "known"):
+            raise AttributeError(name)
+        labels = self.labels  # which may follow meanwhile
+        self._made.append(dict(zip(keys_of(labels), range(len(labels)), strict=False)))
+        self._index(self._made[0])  # the same for all threads
+        return getattr(self, name)
