@@ -114,6 +114,7 @@ class StateSet:
                 )
         elif count > limit and new.any():
             added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)
+            record_of(self.labels.guard).unsure = True  # they keep the fast path from the others until they go
             further, room = " besides the declared ones" if fixed else "", max(0, len(added) + limit - count)
             raise LabelError(
                 f"label {quoted(added[room])} is one too many: label_limit is {limit}, and there would be {count} "

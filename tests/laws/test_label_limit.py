@@ -198,3 +198,14 @@ def test_identifiers_are_warned_of_once_before_they_are_counted(many: bool, monk
         feed(se.Evaluator(label_limit=1000), range(500))
         feed(se.Evaluator(labels=range(500)), range(500))
         feed(se.Evaluator(), [name // 2 for name in range(800)])
+
+
+def test_a_label_that_was_refused_does_not_keep_those_that_were_counted_from_the_fast_path():
+    ev = se.Evaluator(label_limit=1)
+    ev.update({"a"}, {"a"})
+    for _ in range(2):
+        with pytest.raises(se.LabelError):
+            ev.update({"a"}, {"b"})
+        ev.update({"a"}, {"a"})
+        assert ev._core.labels.known == {"a": 0}
+    assert ev.examples == 3
