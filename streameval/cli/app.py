@@ -140,7 +140,7 @@ def _count(
     if counting.skip is not None:
         note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *map(in_options, counting.reasons)]))
     if options["explain"]:
-        columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n"
+        columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n".replace(" labels=,", " --labels,")
         text = text.replace("\ny_true:", f"\nactual {columns.actual!r}:")
         sys.stderr.write(text.replace("\ny_pred:", f"\npredicted {columns.scores or columns.predicted!r}:")[1:])
     counting.state._look()

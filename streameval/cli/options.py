@@ -46,11 +46,14 @@ def renamed(names: tuple[str, ...]) -> list[str]:
 def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | None) -> list[MetricSpec]:
     """The metrics that were asked for; ``beta`` and ``zero_division`` are for those that do not say it themselves."""
     specs = [parse_spec(name) for name in names]
-    if beta is not None and not any("beta" in dict(spec.parameters) for spec in specs):
-        raise MetricError(f"--beta {beta:g} is for none of these metrics; ask for one that has it, such as fbeta_micro")
+    weighted = [name for name, spec in zip(names, specs, strict=True) if "beta" in dict(spec.parameters)]
+    own = [name for name in weighted if "beta" in name.partition("(")[2]]
+    if beta is not None and own == weighted:
+        why = f", as {own[0]} has its own" if own else ""
+        raise MetricError(f"--beta {beta:g} is for none of these metrics{why}; ask for one such as fbeta_micro")
     for at, (name, spec) in enumerate(zip(names, specs, strict=True)):
         parameters: dict[str, Any] = dict(spec.parameters)
-        if beta is not None and "beta" in parameters and "beta" not in name.partition("(")[2]:
+        if beta is not None and "beta" in parameters and name not in own:
             parameters["beta"] = beta
         undefined = spec.zero_division if zero_division is None or "zero_division" in name else zero_division
         options: dict[str, Any] = {"average": spec.average, "zero_division": undefined, "empty": spec.empty}

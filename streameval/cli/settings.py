@@ -43,6 +43,10 @@ _PHRASES = {
     r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip the row with --skip-bad",
     "truth is 0, 1, or None or NaN where masked": "truth is 0 or 1, or null where masked",
     r"\b(are|in) y_true and y_pred\b": r"\1 --actual and --predicted",
+    "no label of y_true is in y_pred, and none of y_pred in y_true": "no true label is a predicted one",
+    r"must be a set, list or tuple of labels, .* 0/1 array, (not .*?)(; for one label an example .*)?$": (
+        r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*'"
+    ),
     r"where\['([^']*)'\] is ": r"column '\1' (--by) is ",
     r"(?<=is not a saved state): these \d+ bytes are not a streameval state; they start with b(['\"]).*?\1": "",
     "construct both with the same configuration": "evaluate both with the same options",

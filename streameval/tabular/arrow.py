@@ -364,9 +364,12 @@ def _check_column(column: Any, sep: str, name: str, wide: set[str], *, chosen: b
             f"these, or if they are labels, give sep={sep!r}"
         )
     parts = [cell.lower().split(sep) for cell in cells]
-    if max(map(len, parts), default=0) > 1 and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
-        write = f"write {quoted(cells[0])} with 1 for yes and 0 for no, and say rows='indicator'"
-        raise InputError(f"column {name!r} holds rows of indicators; {write}")
+    if cells and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
+        write = "1 for yes and 0 for no, and say rows='indicator'"
+        if max(map(len, parts)) > 1:
+            raise InputError(f"column {name!r} holds rows of indicators; write {quoted(cells[0])} with {write}")
+        only = " and ".join(map(quoted, cells[:2]))
+        warn(f"column {name!r} holds only {only}, read as labels; if they say whether one label is true, write {write}")
     for other in "" if any(sep in cell for cell in cells) else _SEPARATORS[: -1 if chosen else None]:
         pieces = Counter(piece for cell in cells for part in {*cell.split(other)} if (piece := part.strip()))
         many = next((cell for cell in cells if other in cell), None)

@@ -225,5 +225,8 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
     single = {*chain(*lacking.values())}
     if single and columns.one_sided == "error":
         absent = ", and ".join(f"no {role} column for {quoted(some, 300)}" for role, some in lacking.items() if some)
-        raise InputError(f"there is {absent}; name the columns alike, or give unknown='ignore' to drop these")
+        advice = "as by patterns such as 'true_*' and 'pred_*', whose star stands for the label"
+        if single < every:
+            advice = "or give unknown='ignore' to drop these"
+        raise InputError(f"there is {absent}; name the columns alike, {advice}")
     return {role: {name: label for name, label in side.items() if label not in single} for role, side in wide.items()}

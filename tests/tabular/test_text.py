@@ -271,8 +271,11 @@ def test_cells_of_booleans_are_rows_and_no_labels(flags: tuple[str, str], tmp_pa
     pa.csv.write_csv(pa.table({"tags": rows, "guess": rows[::-1]}), tmp_path / "a.csv")
     with pytest.raises(se.InputError, match=r"column 'tags' holds rows of indicators; write .* 1 for yes"):
         evaluated(tmp_path / "a.csv")
-    pa.csv.write_csv(pa.table({"tags": flags, "guess": flags}), tmp_path / "a.csv")  # one label each
-    assert evaluated(tmp_path / "a.csv").labels == tuple(sorted(flags))
+    pa.csv.write_csv(pa.table({"tags": flags, "guess": ["x", "y"]}), tmp_path / "a.csv")  # one label each
+    with pytest.warns(
+        se.DataWarning, match=rf"column 'tags' holds only '{flags[0]}' and .* as labels; .* write 1 for yes"
+    ):
+        assert evaluated(tmp_path / "a.csv").labels == tuple(sorted([*flags, "x", "y"]))
 
 
 @pytest.mark.parametrize(("name", "text"), [

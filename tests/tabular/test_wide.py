@@ -50,7 +50,8 @@ def test_the_label_of_a_column_is_what_the_star_stands_for(kind: str, tmp_path: 
     assert se.evaluate_table(source, actual="true_*", predicted="pred_*") == expected()
     named = [f"true_{name}" for name in LABELS]
     with pytest.raises(
-        se.InputError, match=r"no actual column for \['a', .*, and no predicted column for \['true_a', .*; name"
+        se.InputError,
+        match=r"no actual column for \['a', .*, and no predicted column for \['true_a', .* alike, as by patterns",
     ):
         se.evaluate_table(source, actual=named, predicted="pred_*")
     own = expected(SCORES, metrics=["f1_micro"], threshold=0.5, keep=["curves"])
