@@ -35,9 +35,10 @@ _TOKEN = re.compile(
     r"""\s*(np\.\w+\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)(?(1)\))\s*,?""", re.DOTALL
 )
 _CALL = re.compile(
-    r"(?:set|frozenset|dict_keys|dict_values|deque|Counter|array|tensor)\(([\[{(].*[\]})])?(?:,\s*\w+=[\w<>.]+)*\)",
+    r"(?:set|frozenset|dict_keys|dict_values|deque|Counter|array|tensor)\(([\[{(].*[\]})])?(?:,\s*\w+=['\w<>.]+)*\)",
     re.DOTALL,
 )
+_OBJECT = re.compile(r"\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # which Python writes for types of its own
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _DIGITS = re.compile("[01]{3,}")
 _WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
@@ -247,7 +248,7 @@ def list_of(cell: str, sep: str) -> Any:
         with suppress(*_NO_LITERAL):
             if isinstance(value := ast.literal_eval(text), tuple):
                 return [*value]
-    if not is_written(text):
+    if not is_written(text) and not _OBJECT.fullmatch(text):
         return [part for piece in text.split(sep) if (part := piece.strip())]
     try:
         return STRICT.decode(text)

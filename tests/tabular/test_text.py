@@ -158,6 +158,7 @@ WRITTEN = {
     "tuples": (lambda row: str(tuple(row)), LISTS),
     "sets": (lambda row: str(set(row)), [["cat"], ["dog"], []]),
     "arrays": (lambda row: repr(np.array(row, object)), [["cat", "bird"], ["dog"], []]),
+    "arrays of strings": (lambda row: repr(np.array(row)), [["cat", "bird"], ["dog"]]),
     "views and queues": (lambda row: repr(deque(row, maxlen=9 if row else None)), LISTS),
     "counters": (lambda row: repr(Counter(row)), [["cat", "bird"], ["dog"], []]),
     "elements of numpy": (lambda row: f"[{', '.join(f'np.str_({label!r})' for label in row)}]", LISTS),
@@ -180,11 +181,27 @@ def test_cells_that_write_a_list_out_are_lists(form: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "cell", ["[a, b]", "[1 ... 9]", "{a:1}", "[1, 2", "['a', None]", "{a,NULL}", "{a b}", "['a' 1"]
+    "cell",
+    [
+        "[a, b]",
+        "[1 ... 9]",
+        "{a:1}",
+        "[1, 2",
+        "['a', None]",
+        "{a,NULL}",
+        "{a b}",
+        "['a' 1",
+        "print()",
+        "f(x)",
+        "a (b [c])",
+        "Index(['a'], dtype='object')",
+        "defaultdict(<class 'int'>, {'a': 1})",
+        "OrderedDict([('a', 1)])",
+    ],
 )
 def test_cells_that_write_no_list_out_are_refused_or_labels(cell: str, tmp_path: Path):
     pa.csv.write_csv(pa.table({"tags": ["b", cell], "guess": ["a", "b"]}), tmp_path / "a.csv")
-    if cell[-1] in "]}":
+    if cell[-1] in "]}" or cell[0] in "IdO":
         with pytest.raises(se.InputError, match=r"a.csv:3: (the cell .* is no list|column 'tags')"):
             evaluated(tmp_path / "a.csv")
     else:
