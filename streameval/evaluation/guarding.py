@@ -77,6 +77,8 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
         with commit.Guards((guard,), guards):
             counts = bool(guards) and merges and not is_gone(other)
             mine, theirs = guard.notes, guards[0].notes if counts else None
+            if theirs is not None:
+                _note_strings(other)
             if mine is not None and theirs is not None:
                 mine.check_merge(theirs)  # whether they show that the two read their input differently
             result = method(self, other)
@@ -116,6 +118,14 @@ def is_gone(holder: Any) -> bool:
     return counters is not None and not any(part.examples for part in counters())
 
 
+def _note_strings(holder: Any) -> None:
+    """Remember that labels are strings if the fast path has counted some since a call that failed made their columns."""
+    notes = holder._guard.notes
+    if notes.unsure and not notes.strings:
+        each = (part._core.decisions for part in holder._counters())
+        notes.strings = any(isinstance(label, str) for one in each for label in one.labels_of(one.columns()))
+
+
 def forget_gone(holder: Any) -> None:
     """Let an object without examples remember nothing of those it had, since equal objects accept the same input.
 
@@ -129,8 +139,9 @@ def forget_gone(holder: Any) -> None:
                 guard.notes.forget_forms()
             elif not guard.notes.unsure:
                 return
-            guard.notes.unsure = False
             holder._renew()
+            _note_strings(holder)
+            guard.notes.unsure = False
 
 
 def held(*holders: object) -> commit.Guards:

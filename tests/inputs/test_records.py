@@ -228,6 +228,35 @@ def test_labels_of_a_call_that_failed_are_not_counted_beside_columns_without_nam
     assert holder.to_bytes() == before
 
 
+@pytest.mark.parametrize("fail", FAILING.values(), ids=list(FAILING))
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(HOLDERS[name] for name in ("evaluator", "metric", "sliced")),
+        lambda: se.Rolling(se.Evaluator(), size=99),
+        lambda: se.Tumbling(se.Evaluator(), size=99),
+        lambda: AtOnce(se.Evaluator(), period=9.0),
+    ],
+)
+def test_a_row_is_refused_also_where_strings_were_first_in_a_call_that_failed(make: Any, fail: Any):
+    holder = make()
+    for _ in range(50):  # so that the fast path counts
+        holder.update(set(), set())
+    with pytest.raises(se.InputError):
+        fail(holder)
+    holder.update({"a"}, {"a"})
+    before = holder.to_bytes()
+    rows = make()
+    rows.update(ROW, ROW)
+    if not isinstance(holder, (se.Rolling, se.TimeRolling)):
+        with pytest.raises(se.MergeError, match="columns without names"):
+            rows.merge(holder)
+    for _ in range(2):
+        with pytest.raises(se.InputError, match="but the labels are strings"):
+            holder.update(ROW, ROW)
+    assert holder.to_bytes() == before
+
+
 def test_labels_of_a_prediction_that_was_tried_are_not_counted_beside_columns_without_names():
     ev = se.Evaluator()
     ev.update({1}, {1})
