@@ -390,3 +390,27 @@ def test_two_objects_that_are_merged_into_each_other_never_wait_for_each_other(t
         assert first is None
         left = one.to_bytes(), other.to_bytes()
         assert left in ([a_alone] if refused(second) else [a_first, b_first, together]), f"at {point}"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_batch_is_counted_once_in_what_has_replaced_the_states_it_was_to_be_added_to(packed: bool):
+    rows: Any = np.ones((200, 3), np.uint8)
+    if packed:
+        rows = se.PackedRows(np.packbits(rows, axis=1), 3)
+    ev = se.Evaluator(labels=["a", "b", "c"])
+    for _ in range(30):
+        ev.update([], [])
+    before, counted = ev._core, []
+    with ev._guard:
+        thread = threading.Thread(target=lambda: counted.append(before.fast_count_many(rows, rows)), daemon=True)
+        thread.start()
+        time.sleep(0.05)  # until it waits for the guard
+        ev._replace(type(before).fresh(ev._config, before.labels))
+    thread.join(LONG)
+    assert counted == [False]
+    thread = threading.Thread(target=lambda: counted.append(before.fast_count_many(rows, rows)), daemon=True)
+    thread.start()
+    thread.join(LONG)
+    assert counted == [False, False]
+    ev.update_many(rows, rows)
+    assert ev.examples == 200

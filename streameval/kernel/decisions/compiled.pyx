@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from streameval.kernel.commit.compiled cimport Cell
+from streameval.kernel.commit.compiled cimport Cell, Guard
 from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_slots
 from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
 from streameval.kernel.part cimport SE_FOLLOWER_NAME, se_commit, se_follower, se_part, se_part_new, se_release
@@ -22,6 +22,7 @@ from streameval.kernel.table cimport (
 cimport numpy as cnp
 import numpy as np
 
+from streameval.kernel.commit.compiled import RETIRED
 from streameval.kernel.decisions.rows import limbs, list_cells, weigh_lists  # which need no loops of their own
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, Weighed
 
@@ -389,15 +390,20 @@ cdef class Counts(Placing):
             return OTHER
         if (true.examples, true.columns, true.falls) != (pred.examples, pred.columns, pred.falls):
             return OTHER
+        if true.examples >= MANY or true.columns >= BIT_COLUMNS:
+            return OTHER
         into = Counts(None, true.columns)
         return OTHER if into.count_bits(np.arange(true.columns), fixed, true, pred) > 1 else self.take(into)
 
     cdef object take(self, Counts other):
-        """Add what rows of all columns were counted into."""
+        """Add what rows of all columns were counted into, unless other states have replaced these meanwhile."""
+        cdef Guard guard = self.root.guard
         code = OTHER
-        self.root.guard.wait(True)
+        if guard is RETIRED:  # which nobody releases
+            return OTHER
+        guard.wait(True)
         try:
-            code = self.refused(other.counted.examples)
+            code = self.refused(other.counted.examples) if self.root.guard is guard else OTHER
             if not code:
                 if not se_sums_reserve(&self.counted.rows, other.counted.rows.used):
                     raise MemoryError
@@ -405,7 +411,7 @@ cdef class Counts(Placing):
                 code = DONE
             return code
         finally:
-            self.root.guard.stop(code == DONE)
+            guard.stop(code == DONE)
 
     cdef object refused(self, int64_t examples):
         """Why so many examples cannot be counted here without weights; None if they can."""
