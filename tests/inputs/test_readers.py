@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import tracemalloc
 import warnings
@@ -1475,3 +1476,42 @@ def test_bits_count_as_their_cells_however_few_there_are(options: dict[str, Any]
         with pytest.raises(se.InputError, match=r"^y_pred"):
             ev.update_many(packed(np.zeros((2, 21)), bitorder), side)
         assert ev.to_bytes() == before
+
+
+@pytest.mark.parametrize("labels", [1, 20])
+def test_scores_are_placed_as_they_are_where_a_finaliser_uses_the_same_object(labels: int):
+    """Python 3.11 collects garbage where arrays are made for scores; later ones do not."""
+    true, pred, calls = {"b", "c", "d"}, {"a": 0.1, "b": 0.7, "c": 0.3}, list[int]()
+
+    class Garbage:
+        def __init__(self, counted: Any) -> None:
+            self.cycle, self.counted = self, counted
+
+        def __del__(self) -> None:
+            calls.append(threshold)
+            self.counted.update({"d", "c", "b", "a"}, {f"n{number}": 0.5 for number in range(labels)})
+
+    enabled, before = gc.isenabled(), gc.get_threshold()
+    gc.disable()
+    try:
+        for threshold in range(1, 8):
+            ev = se.Evaluator(["lrap"])
+            for _ in range(30):
+                ev.update(true, {**pred, "a": 0.2})
+            core = ev._core
+            arguments = core.labels.columns, core.labels.fixed, true, pred, None
+            wanted = repr(core.table.place_scores(*arguments))
+            gc.collect()
+            Garbage(ev)
+            gc.set_threshold(threshold)
+            gc.enable()
+            placed = core.table.place_scores(*arguments)
+            gc.disable()
+            gc.set_threshold(*before)
+            assert placed is None or repr(placed) == wanted
+    finally:
+        gc.set_threshold(*before)
+        if enabled:
+            gc.enable()
+    gc.collect()
+    assert calls

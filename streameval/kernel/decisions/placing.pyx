@@ -78,7 +78,7 @@ cdef class Placing:
         self.reserve(len(columns))
         if self.mark == NULL:
             self.mark = <int64_t*>calloc(3 * self.width + 1, sizeof(int64_t))
-            self.touched, self.turn = self.mark + self.width, 0
+            self.touched = self.mark + self.width
             self.bytes = <uint8_t*>(self.touched + self.width + 1)  # `note` writes one ahead
         if self.known == NULL:
             self.last = 255
@@ -90,6 +90,7 @@ cdef class Placing:
         self.scored = threshold is not None
         if self.scored:
             self.bound = threshold
+        self.turn += 1
         return 0
 
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1:
@@ -188,11 +189,13 @@ cdef class Placing:
         cdef PyObject* value
         cdef Py_ssize_t at = 0, position = 0, count = 0, slots, true = 0, column, ranked
         cdef uint64_t totals[3]
+        cdef int64_t turn
         cdef double score
         if not PyDict_CheckExact(y_pred):
             rows = self.read_scores(columns, fixed, y_true, y_pred, threshold)
             if rows is None or cnp.PyArray_NDIM(y_pred) != 1:
                 return None
+            self.begin(columns, threshold)  # again, since a finaliser may have made labels
             slots = se_slots(
                 <uint8_t*>cnp.PyArray_DATA(rows[0]), <uint8_t*>cnp.PyArray_DATA(rows[1]), cnp.PyArray_DIM(y_pred, 0),
                 fixed, self.touched, totals)
@@ -201,12 +204,15 @@ cdef class Placing:
         self.turn += 1
         if not side(self, columns, fixed, y_true, 1, &count):
             return None
+        turn = self.turn
         ranked = PyDict_Size(y_pred)
         scores = np.empty(ranked, np.float64)
         # The four lists stand in one array, since to make one takes longer than to fill it.
         block = np.empty(4 + 2 * (count + ranked), np.int64)
         cdef double[::1] to = scores
         cdef int64_t[::1] cell = block
+        if self.turn != turn or self.mark == NULL:  # a finaliser has used what is placed here
+            return None
         while PyDict_Next(y_pred, &at, &key, &value):
             if position == ranked:  # a finaliser has added labels since
                 return None
