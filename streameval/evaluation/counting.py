@@ -282,6 +282,7 @@ class Accumulator(Details, Mergeable):
         if fast and not is_due and core.fast_count_many(y_true, y_pred):
             return
         forget_gone(self)
+        core = self._core
         pause(self._guard, core)
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()

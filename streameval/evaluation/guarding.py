@@ -119,7 +119,7 @@ def is_gone(holder: Any) -> bool:
 
 
 def _note_strings(holder: Any) -> None:
-    """Remember that labels are strings if the fast path has counted some since a call that failed made their columns."""
+    """Remember that labels are strings if the fast path has counted some since a failed call made their columns."""
     notes = holder._guard.notes
     if notes.unsure and not notes.strings:
         each = (part._core.decisions for part in holder._counters())

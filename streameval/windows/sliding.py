@@ -85,8 +85,9 @@ class _Recent(Window[A]):
         self, y_true: object, y_pred: object, *, t: Time | None = None, weight: float = 1.0, mask: object = None
     ) -> Change:
         """Read what `update` counts."""
-        time, core = None if t is None else (self._clock.key(t), t), self._now[2]
+        time = None if t is None else (self._clock.key(t), t)
         forget_gone(self)
+        core = self._now[2]
         pause(self._guard, core)
         return self, (core.read(y_true, y_pred, weight, mask), time), 1
 

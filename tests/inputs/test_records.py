@@ -228,23 +228,35 @@ def test_labels_of_a_call_that_failed_are_not_counted_beside_columns_without_nam
     assert holder.to_bytes() == before
 
 
+def plain(ev: Any) -> None:
+    ev.update({"a"}, {"a"})
+
+
+def weighted(ev: Any) -> None:
+    ev.update({"a"}, {"a"}, weight=2.0)
+
+
 @pytest.mark.parametrize("fail", FAILING.values(), ids=list(FAILING))
+@pytest.mark.parametrize("count", [plain, weighted, batches({"a"})])
+@pytest.mark.parametrize("examples", [50, 100])
 @pytest.mark.parametrize(
     "make",
     [
         *(HOLDERS[name] for name in ("evaluator", "metric", "sliced")),
-        lambda: se.Rolling(se.Evaluator(), size=99),
-        lambda: se.Tumbling(se.Evaluator(), size=99),
+        lambda: se.Rolling(se.Evaluator(), size=999),
+        lambda: se.Tumbling(se.Evaluator(), size=999),
         lambda: AtOnce(se.Evaluator(), period=9.0),
     ],
 )
-def test_a_row_is_refused_also_where_strings_were_first_in_a_call_that_failed(make: Any, fail: Any):
+def test_a_row_is_refused_also_where_strings_were_first_in_a_call_that_failed(
+    make: Any, examples: int, count: Any, fail: Any
+):
     holder = make()
-    for _ in range(50):  # so that the fast path counts
+    for _ in range(examples):  # so that the fast path counts
         holder.update(set(), set())
     with pytest.raises(se.InputError):
         fail(holder)
-    holder.update({"a"}, {"a"})
+    count(holder)
     before = holder.to_bytes()
     rows = make()
     rows.update(ROW, ROW)
