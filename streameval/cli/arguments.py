@@ -65,7 +65,7 @@ beta_to_maximise --beta BETA  Maximise F-beta with this beta. [default: 1]
 
 Metrics of metrics
 --metrics -m NAMES      Metrics, comma-separated, e.g. 'f1_micro,ndcg(k=5)'. List them with 'streameval metrics'.
---beta NUMBER           Weight of recall in F-beta; adds fbeta to the default metrics.
+--beta NUMBER           Weight of recall in F-beta; evaluate and watch add it to their default metrics.
 --threshold -t NUMBER   Predict labels scoring at or above this value. A number, or a JSON file of {label: number}.
 --zero-division NUMBER  Value of a metric whose denominator is 0: 0, 1 or nan. [default: 0]
 

@@ -111,6 +111,7 @@ def plot_cooccurrence(
     elif side is not None:
         raise InputError("side belongs to cooccurrence; do not pass it with a matrix")
     values, names = source.dense(), named(source.labels)
+    counted = len(names) > 1 and bool(values.any())
     np.fill_diagonal(values, math.nan)
     symmetric = np.array_equal(values, values.T, equal_nan=True)
     sizes = np.nansum(values, axis=0) + np.nansum(values, axis=1)
@@ -123,7 +124,7 @@ def plot_cooccurrence(
     values = values[rows, columns]
     unit = "examples" if source.den == 1 else "weight of examples"
     sides = ("label", "label") if symmetric else ("predicted label", "true label")
-    return _heat(ax, values, (names[rows], names[columns]), sides, head, unit, numbers, cmap)
+    return _heat(ax, values, (names[rows], names[columns]), sides, head, unit, numbers, cmap, counted=counted)
 
 
 def plot_multilabel_confusion(
@@ -191,6 +192,7 @@ def _heat(
     *,
     fraction: bool = False,
     top: float | None = None,
+    counted: bool = False,
 ) -> Axes:
     """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
     rows, columns = names
@@ -214,7 +216,7 @@ def _heat(
                 column, row, short(value, fraction=fraction), ha="center", va="center",
                 color=style.ink_on(image.to_rgba(value)), fontsize=8.5 if len(rows) <= 10 else 7,
             )  # fmt: skip
-    if not np.nansum(cells):
+    if not (counted or np.nansum(cells)):
         return style.no_values(ax)
     from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 

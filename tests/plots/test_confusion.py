@@ -95,6 +95,9 @@ def test_cooccurrence_shows_the_lower_half_once_and_no_diagonal():
     assert names(both, "y") == ["a", "b", "c"]
     assert numbers_in(both) == {(0, 2): "2", (1, 2): "2"}
     assert both.get_xlabel() == "predicted label"
+    apart = fed("ab", ["cooccurrence"], [Meant(frozenset("a"), frozenset("a"))])
+    assert numbers_in(drawn(plot_cooccurrence(pairs.cooccurrence(apart)))) == {}
+    assert [text.get_text() for text in plot_cooccurrence(pairs.cooccurrence(apart)).texts] == []  # 0 is a value
 
 
 def counted(true: list, predicted: list, **options: object) -> se.Evaluator:
