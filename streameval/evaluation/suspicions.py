@@ -18,6 +18,7 @@ from streameval.metrics.views import Views
 from streameval.schema.labels import Label
 from streameval.schema.record import FEW, FIRST, Record, record_of
 from streameval.schema.text import quoted
+from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
 
 _LABELS = 10_000  # up to which their names are compared
@@ -51,7 +52,7 @@ def pause(guard: commit.Guard, core: Core) -> None:
 
 def resume(guard: commit.Guard, core: Core) -> None:
     """With such a change, let the fast path count until it is time again."""
-    core.table.most = record_of(guard).stop
+    core.table.most = min(record_of(guard).stop, COUNT_MAX)
 
 
 def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,21 @@ def test_numbers_of_shards_and_positions_end_at_63_bits(tmp_path: Path):
         with pytest.raises(se.InputError, match=f"{MOST} items are counted"):
             checkpoint.step()
         assert checkpoint.position == MOST
+
+
+def test_as_many_examples_as_there_can_be_are_counted_one_by_one_and_in_batches():
+    one, by_one = se.Evaluator(), se.Evaluator()
+    one.update({"a"}, {"a"})
+    for _ in range(62):
+        by_one.merge(one)
+        one.merge(one)
+    by_one.merge(one)  # 2**63 - 1
+    for _ in range(50):
+        by_one.revert({"a"}, {"a"})
+    batches = by_one.copy()
+    for ev, number in ((by_one, 1), (batches, 50)):
+        for _ in range(0, 50, number):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ev.update({"a"}, {"a"}) if number == 1 else ev.update_many([{"a"}] * 50, [{"a"}] * 50)
+        assert ev.examples == MOST
