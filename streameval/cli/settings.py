@@ -35,7 +35,10 @@ _PHRASES = {
     r"^(best_thresholds|decisions_at)\(\) requires the .*": (
         "thresholds require scores, which the state does not hold; save one with --scores and --metrics roc_auc_macro"
     ),
-    r"(\S+) requires the '(curves|rankings)' state; construct with keep=\S+": (
+    r"(\S+) requires the 'rankings' state; construct with keep=\S+": (  # scores may be held, as curves
+        r"\1 requires ranked scores, which the state does not hold; save one with --scores and --metrics \1"
+    ),
+    r"(\S+) requires the 'curves' state; construct with keep=\S+": (
         r"\1 requires scores, which the state does not hold; save one with --scores and --metrics \1"
     ),
     r', or construct with nan="missing"': ", or skip the row with --skip-bad",

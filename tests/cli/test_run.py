@@ -157,10 +157,9 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     scored.save("scored")
     for first, second in (("scored", "plain"), ("plain", "scored")):
         ran = run("compare", first, second, "-m", "ndcg(k=2)")
-        refused(ran, f": plain: ndcg(k=2) requires {lacking} ndcg(k=2)\n")
-        refused(
-            run("compare", first, second, "--fail-if", "change(ndcg(k=2)) < 0"), f"plain: ndcg(k=2) requires {lacking}"
-        )
+        refused(ran, f": plain: ndcg(k=2) requires ranked {lacking} ndcg(k=2)\n")
+        checked = run("compare", first, second, "--fail-if", "change(ndcg(k=2)) < 0")
+        refused(checked, f"plain: ndcg(k=2) requires ranked {lacking}")
     counted = se.Evaluator()
     counted.update({"a"}, {"a"})
     counted.save("counted")
