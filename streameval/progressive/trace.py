@@ -109,6 +109,8 @@ class Trace(Holder):
         Its time ``t`` is a number or a datetime, which must not go backwards. It becomes the column ``time``, and is
         passed to those evaluators that are windows over time.
         """
+        if not (self._status.value[0] + 1) % self._every:
+            self._look()  # before anything is counted
         plain = mask is None and t is None and type(weight) in NUMBERS and weight == 1
         if not (plain and self._count_plain(y_true, y_pred)):
             make([self._change(y_true, y_pred, weight=weight, mask=mask, t=t)])
@@ -137,6 +139,8 @@ class Trace(Holder):
         gathered = [(one, *one._gathered(*sides, null)) for one in self.evaluators.values()]
         if examples := sum(batch.examples for batch in gathered[0][2]):
             before = self.examples
+            if before // self._every < (before + examples) // self._every:
+                self._look()  # before anything is counted
             warning_first(self._add, gathered, examples)
             if before // self._every < self.examples // self._every:
                 self._write()
@@ -159,7 +163,6 @@ class Trace(Holder):
 
     def _write(self) -> None:
         """Write down the row of the last example, if one is due, which follows its commit."""
-        self._look()
         with self._guard:
             self._store(self._rows)
 
@@ -167,7 +170,7 @@ class Trace(Holder):
         commit.Root.commit([self._status.prepare_store((*self._status.value[:2], rows))])
 
     def _look(self) -> None:
-        """Let evaluators warn, which they do not where a row is written, as guards are held there."""
+        """Let evaluators warn before a change, which they do not where a row is written, as guards are held there."""
         for target in self._targets.values():
             target.evaluator._look()
 

@@ -9,6 +9,7 @@ import pickle
 import random
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import matplotlib as mpl
@@ -510,3 +511,22 @@ def test_update_many_refuses_windows_with_what_to_write():
     with pytest.raises(se.InputError, match=r"takes no windows, but evaluators\['last'\] is one; call update for each"):
         trace.update_many([{"a"}], [{"a"}])
     assert not trace.examples
+
+
+@pytest.mark.parametrize("batch", [1, 30])
+@pytest.mark.parametrize("every", [1, 10, 100])
+def test_where_warnings_are_errors_what_raises_has_counted_nothing(batch: int, every: int):
+    trace, raised = se.Trace(se.Evaluator(), every=every), 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", se.DataWarning)
+        while trace.examples < 300:
+            before = trace.to_bytes()
+            try:
+                if batch == 1:
+                    trace.update({"A"}, {"a"})
+                else:
+                    trace.update_many([{"A"}] * batch, [{"a"}] * batch)
+            except se.DataWarning:
+                raised += 1
+                assert trace.to_bytes() == before
+    assert raised == 1
