@@ -98,11 +98,11 @@ class StateSet:
         """Refuse further labels than the limit, or warn of identifiers; changes: columns, how often, and the sign."""
         names, fixed, limit = self.labels.labels, self.labels.fixed, self.labels.limit
         times = self.decisions.mentions()
-        new = times[fixed:] == 0
+        unmentioned = times[fixed:] == 0
         for columns, more, sign in changes:
             np.add.at(times, columns, sign * more)
         present = times[fixed:] > 0
-        count, new = int(np.count_nonzero(present)), new & present
+        count, new = int(np.count_nonzero(present)), unmentioned & present
         if limit is None:
             self.labels.look, once = 2 * len(names), int(np.count_nonzero(times[fixed:] == 1))
             if 10 * once >= 9 * max(count, IDENTIFIERS):
@@ -114,7 +114,8 @@ class StateSet:
                 )
         elif count > limit and new.any():
             added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)
-            record_of(self.labels.guard).unsure = True  # they keep the fast path from the others until they go
+            # They keep the fast path from those that were counted until they go, which takes a look at all labels.
+            record_of(self.labels.guard).unsure |= 64 * int(np.count_nonzero(unmentioned)) > len(names)
             further, room = " besides the declared ones" if fixed else "", max(0, len(added) + limit - count)
             raise LabelError(
                 f"label {quoted(added[room])} is one too many: label_limit is {limit}, and there would be {count} "
