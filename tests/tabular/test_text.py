@@ -300,7 +300,7 @@ def test_cells_of_booleans_are_rows_and_no_labels(flags: tuple[str, str], tmp_pa
     ("a.jsonl", '{{"tags": {0}, "guess": []}}'),
 ])  # fmt: skip
 def test_lists_within_lists_without_end_are_refused(name: str, text: str, tmp_path: Path):
-    with pytest.raises(se.InputError, match=r"a\.(csv|json)l?:[12].*(nested too deeply|depth limit)"):
+    with pytest.raises(se.InputError, match=r"a\.(csv|json)l?:[12].*(nested too deeply|depth limit|depth exceeded)"):
         evaluated(written(tmp_path, name, text.format("[" * 100_000 + "]" * 100_000)))
 
 
