@@ -129,8 +129,8 @@ def _note_strings(holder: Any) -> None:
 def forget_gone(holder: Any) -> None:
     """Let an object without examples remember nothing of those it had, since equal objects accept the same input.
 
-    Labels that are left from them lose their columns, and so do strings that only calls that failed have mentioned:
-    the fast path would count them without a look at what else is counted.
+    Labels that are left from them lose their columns, and so do those that only calls that failed have mentioned:
+    the fast path would count strings without a look at what else is counted, and stops where labels are beyond a limit.
     """
     guard = holder._guard
     if guard.notes is not None and (guard.notes.unsure or is_gone(holder)):

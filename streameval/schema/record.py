@@ -33,7 +33,7 @@ class Record:
         # 0 if only indices did; None if there was neither.
         self.width: int | None = None
         self.strings: bool | None = False  # whether a label was one; None if the labels say it, after they were merged
-        self.unsure = False  # whether columns of strings were made by calls of which none has counted yet
+        self.unsure = False  # whether there may be columns of strings, or beyond a limit, of failed calls
 
     def copy(self) -> Record:
         """The record of a copy of the object."""
