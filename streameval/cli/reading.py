@@ -7,12 +7,13 @@ import io
 import os
 import select
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from time import sleep
 from types import FrameType
@@ -72,16 +73,42 @@ class Source:
 def _stdin() -> Any:
     if sys.stdin is None:
         raise UserError("standard input is closed")
-    stream: Any = sys.stdin.buffer
-    return stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+    return _interruptible(sys.stdin.buffer)
 
 
-def arrives(seconds: float) -> bool:
-    """Whether standard input brings something within so long; or cannot be asked."""
-    try:
-        return bool(select.select([sys.stdin], [], [], seconds)[0])
-    except (OSError, ValueError):  # it is no file of the system; on Windows also if it is no socket
+@lru_cache(maxsize=1)  # what it has read and not given yet
+def _interruptible(stream: Any) -> io.BufferedReader:
+    return io.BufferedReader(_Interruptible(getattr(stream, "raw", stream)))
+
+
+class _Interruptible(io.RawIOBase):
+    """A stream whose reads Ctrl-C ends, also if it is pressed just before one blocks, which alone would not notice."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
         return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        while not arrives(None):
+            pass
+        return self._stream.readinto(buffer)
+
+
+def arrives(seconds: float | None) -> bool:
+    """Whether standard input brings something within so long; or cannot be asked. A signal ends the wait."""
+    woken, wake = socket.socketpair()
+    wake.setblocking(False)
+    with woken, wake:
+        try:
+            before = signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+            try:
+                return sys.stdin in select.select([sys.stdin, woken], [], [], seconds)[0]
+            finally:
+                signal.set_wakeup_fd(before)
+        except (OSError, ValueError):  # not a file of the system; on Windows not a socket; not the main thread
+            return True
 
 
 def columns_of(source: Source) -> list[str]:

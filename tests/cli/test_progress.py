@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ import pytest
 
 import streameval as se
 from streameval.cli import progress
-from streameval.cli.reading import Source
+from streameval.cli.reading import STDIN, Source
+from streameval.tabular.columns import Columns
 
 ROWS = [(["cat", "bird"], ["cat", "dog"]), (["dog"], ["dog"]), ([], ["bird"])]
 LINES = b"".join(orjson.dumps({"tags": true, "guess": guess}) + b"\n" for true, guess in ROWS)
@@ -162,6 +164,22 @@ def test_ctrl_c_ends_a_stream_where_there_is_no_terminal(tmp_path):
     assert json.loads(counts)["examples"] in (3, 6)
     assert error == "interrupted: this is what was counted until then\n"
     assert se.load(tmp_path / "state").examples == json.loads(counts)["examples"]
+
+
+def test_ctrl_c_is_noticed_where_it_comes_just_before_a_read_of_a_stream(monkeypatch):
+    """A signal that another thread takes interrupts no call of the main thread, like one that comes before the call."""
+    read, write = os.pipe()
+    interrupt = threading.Timer(0.1, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT))
+    end = threading.Timer(10.0, os.close, [write])  # where it is not noticed
+    with os.fdopen(read) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        interrupt.start()
+        end.start()
+        with pytest.raises(KeyboardInterrupt):
+            next(Source(STDIN, (STDIN,), None).blocks(Columns("tags", "guess")))
+        assert end.is_alive()
+        end.cancel()
+    os.close(write)
 
 
 def waiting(process: subprocess.Popen[bytes]) -> int:
