@@ -90,7 +90,7 @@ class _Interruptible(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int | None:
+    def readinto(self, buffer: Any) -> Any:
         while not arrives(None):
             pass
         return self._stream.readinto(buffer)

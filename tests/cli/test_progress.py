@@ -91,9 +91,12 @@ def started(
     chosen = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
     chosen |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
     process = subprocess.Popen([*COMMAND, command, *args], cwd=folder, env=chosen, **streams)
+    stuck = threading.Timer(2 * PATIENCE, process.kill)
+    stuck.start()
     try:
         yield process
     finally:
+        stuck.cancel()
         process.kill()
         process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
