@@ -327,9 +327,10 @@ class Accumulator(Details, Mergeable):
         self._core.states.unmerge(other._core.states)
 
     def _differences(self, other: Self) -> list[str]:
-        names = [_names(one._specs) for one in (self, other)]
-        metrics = [f"metrics differ ([{names[0]}] and [{names[1]}])"] if self._specs != other._specs else []
-        return self._config.differences(other._config) + metrics
+        differences = self._config.differences(other._config)
+        if self._specs != other._specs:
+            differences.append(f"metrics differ ([{_names(self._specs)}] and [{_names(other._specs)}])")
+        return differences
 
     @changes
     def reset(self) -> None:

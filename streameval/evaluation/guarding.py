@@ -115,7 +115,10 @@ def forget(guard: commit.Guard) -> None:
 def is_gone(holder: Any) -> bool:
     """Whether no example is left of those that an object has counted."""
     counters = getattr(holder, "_counters", None)
-    return counters is not None and not any(part.examples for part in counters())
+    for part in counters() if counters is not None else ():
+        if part.examples:
+            return False
+    return counters is not None
 
 
 def _note_strings(holder: Any) -> None:
