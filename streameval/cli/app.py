@@ -19,7 +19,7 @@ from streameval.cli.outputs import CATALOGUE, THRESHOLDS, Format, check_outputs,
 from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_bytes, show, show_tables, write_line, write_rows
-from streameval.cli.results import Output, Result, comparison, load_state, merged
+from streameval.cli.results import Output, Result, comparison, load_state, load_states, merged
 from streameval.cli.settings import in_options, note
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
@@ -209,9 +209,7 @@ def report(
         raise UserError(f"--meta {wrong[0]!r} must be NAME=VALUE, such as 'model=v7'")
     names = [path.stem for path in states]
     names = names if len({*names}) == len(names) else [*map(str, states)]
-    runs = dict(zip(names, map(load_state, states), strict=True))
-    if len(runs) < len(states):
-        raise UserError("a state is named twice; name each once")
+    runs = {name: state for name, (_, state) in zip(names, load_states(states), strict=True)}
     facts = dict(fact.split("=", 1) for fact in meta or ())
     write_output(page, to_html(runs if len(runs) > 1 else runs[names[0]], title=title, meta=facts).encode())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import product
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from streameval.cli.outputs import check_outputs, format_of, write_output, written_to
+from streameval.cli.outputs import check_outputs, format_of, identity, write_output, written_to
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
 from streameval.cli.settings import note
@@ -145,11 +145,23 @@ def load_state(path: Path) -> Any:
     return state
 
 
+def load_states(paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
+    """What files hold, one after another; `UserError` if two paths lead to one file, whose rows would count twice."""
+    first = dict[object, Path]()
+    for path in paths:
+        if (name := identity(path)) in first:
+            other = f", as {first[name]}" if first[name] != path else ""
+            raise UserError(f"{path} is named twice{other}; name each state once")
+        first[name] = path
+    for path in paths:
+        yield path, load_state(path)
+
+
 def merged(paths: list[Path]) -> Any:
     """The states of some files as one."""
-    total = load_state(paths[0])
-    for path in paths[1:]:
-        part = load_state(path)
+    states = load_states(paths)
+    _, total = next(states)
+    for path, part in states:
         if type(part) is not type(total):
             kinds = [_HELD.get(type(each), f"the class {type(each).__name__}") for each in (part, total)]
             raise UserError(f"{path} holds {kinds[0]}, {paths[0]} {kinds[1]}; they do not merge")

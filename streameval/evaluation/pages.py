@@ -78,8 +78,9 @@ def to_html(
         trace = whole if trace is None and hasattr(whole, "_lines") else trace
         slices = whole if slices is None and callable(getattr(whole, "slices", None)) else slices
         held = getattr(whole, "evaluators", None)
-        if windows is None and isinstance(held, dict):
-            windows = dict(list(held.items())[1:])
+        if isinstance(held, dict):
+            (_, first), *rest = held.items()
+            runs, windows = [(name, first)], dict(rest) if windows is None else windows
     counts = [(name, counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs]
     specs = tuple(dict.fromkeys(spec for _, each in counts for spec in each._specs))
     parts = [
@@ -141,7 +142,10 @@ def counts_of(source: object, what: str) -> Any:
     while not hasattr(counts, "_views"):
         held = getattr(counts, "evaluators", None)
         if isinstance(held, dict):  # of a trace
-            counts = next((each for each in held.values() if hasattr(each, "copy")), None)
+            first, *others = held
+            if others:
+                raise InputError(f"{what} is a Trace of {quoted([*held])}; choose one: trace.evaluators[{first!r}]")
+            counts = held[first]
         elif verb := next((verb for verb in ("snapshot", "total") if callable(getattr(counts, verb, None))), ""):
             counts = getattr(counts, verb)()
         elif hasattr(counts, "evaluator"):

@@ -36,15 +36,16 @@ def checked_weight(weight: object) -> float:
 
 def checked_weights(weights: object) -> FloatArray:
     """Example weights as a float64 vector, or `InputError`."""
-    if isinstance(weights, list | tuple):
-        checked = np.zeros(len(weights))
-        for position, weight in enumerate(weights):
+    array = None if isinstance(weights, list | tuple) else np.asarray(array_of(weights, "weights"))
+    if array is None or (array.ndim == 1 and array.dtype == object and not np.ma.is_masked(weights)):
+        numbers: Any = weights if array is None else array.tolist()
+        checked = np.zeros(len(numbers))
+        for position, weight in enumerate(numbers):
             try:
                 checked[position] = checked_weight(weight)
             except InputError as error:
                 raise InputError(f"weights[{position}]: {error}") from None
         return checked
-    array = np.asarray(array_of(weights, "weights"))
     if array.ndim != 1 or array.dtype.kind not in "iuf" or np.ma.is_masked(weights):
         shape = f"weights has shape {array.shape} and type {array.dtype}"
         advice = "; write weights.ravel()" if array.ndim == 2 and 1 in array.shape else ", none of them masked"

@@ -16,6 +16,7 @@ import numpy as np
 from streameval.errors import DependencyError, InputError, LabelError, warn
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
+from streameval.schema.config import Rows
 from streameval.schema.text import number_of, quoted, type_text
 from streameval.tabular.columns import Columns, scores_in
 
@@ -120,7 +121,16 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
     if not objects:
         return table
     cells = [dict(zip(objects, row, strict=True)) for row in zip(*objects.values(), strict=True)]
-    return [{**row, **own} for row, own in zip(table.to_pylist() or [{}] * len(frame), cells, strict=True)]
+    return [{**row, **own} for row, own in zip(rows_of(table) or [{}] * len(frame), cells, strict=True)]
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """The rows of a table as mappings, and what is a map in it too, which Arrow alone makes a list of pairs."""
+    rows: list[dict[str, Any]] = table.to_pylist()
+    for name in [field.name for field in table.schema if pa.types.is_map(field.type)]:
+        for row in rows:
+            row[name] = None if row[name] is None else mapping_of(row[name], f"column {name!r}")
+    return rows
 
 
 def _labels(table: Any, role: str, columns: Columns) -> Any:
@@ -334,20 +344,20 @@ def _score(text: str) -> float:
     return float(text)
 
 
-def check_cells(table: Any, columns: Columns, sep: str | None) -> None:
+def check_cells(table: Any, columns: Columns, sep: str | None, rows: Rows | None) -> None:
     """Warn of cells with labels that are probably misread, or refuse them.
 
-    ``sep`` is what is between labels if nobody chose it.
+    ``sep`` is what is between labels if nobody chose it; and where ``rows`` says that lists hold labels, cells do.
     """
     chosen, sep = columns.sep is not None, columns.sep or sep
     names = dict.fromkeys(name for name, role in columns.roles if role in ("actual", "predicted", "mask"))
     wide = columns.labels_in(table.column_names)
     for name in names if sep is not None else ():
         if name in table.column_names and is_string(table.column(name).type):
-            _check_column(table.column(name), str(sep), name, wide, chosen=chosen)
+            _check_column(table.column(name), str(sep), name, wide, rows == "labels", chosen=chosen)
 
 
-def _check_column(column: Any, sep: str, name: str, wide: set[str], *, chosen: bool) -> None:
+def _check_column(column: Any, sep: str, name: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
     # A space is taken for a separator only if nobody chose another.
     cells = [cell for cell in pc.unique(column).to_pylist()[:_LOOKED_AT] if cell and not is_written(cell.strip())]
     if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
@@ -359,13 +369,14 @@ def _check_column(column: Any, sep: str, name: str, wide: set[str], *, chosen: b
     missing = sorted(_MISSING.intersection(part.strip() for cell in cells for part in cell.split(sep)))
     if missing:
         warn(f"column {name!r} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")
-    if not chosen and len(cells) > 1 and len({*map(len, cells)}) == 1 and all(map(_DIGITS.fullmatch, cells)):
+    are_alike = len(cells) > 1 and len({*map(len, cells)}) == 1
+    if are_alike and not (chosen or labels) and all(map(_DIGITS.fullmatch, cells)):
         raise InputError(
             f"column {name!r} holds cells such as {quoted(cells[0])}, which may be rows of indicators; separate "
             f"these, or if they are labels, give sep={sep!r}"
         )
     parts = [cell.lower().split(sep) for cell in cells]
-    if cells and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
+    if cells and not labels and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
         write = "1 for yes and 0 for no, and say rows='indicator'"
         if max(map(len, parts)) > 1:
             raise InputError(f"column {name!r} holds rows of indicators; write {quoted(cells[0])} with {write}")

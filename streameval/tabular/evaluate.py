@@ -8,6 +8,7 @@ from typing import Any, Never, Unpack
 
 from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
 from streameval.schema.text import check_number, quoted
+from streameval.slices import Sliced
 from streameval.tabular.columns import Names
 from streameval.tabular.job import Job, JobOptions, Metrics, State, check_options
 from streameval.tabular.rows import Block, RowError
@@ -38,7 +39,8 @@ class Counting:
 
             rows = table_of(rows, columns)
             if not self.rows and not isinstance(rows, list):
-                check_cells(rows, columns, block.sep)
+                counted = self.state.total() if isinstance(self.state, Sliced) else self.state
+                check_cells(rows, columns, block.sep, counted._config.rows)
         self._add(rows, 0, block)
         self.rows += len(rows)
         if self.skip is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, warn
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.arrow import is_string, numbers_of, table_of
+from streameval.tabular.arrow import is_string, numbers_of, rows_of, table_of
 from streameval.tabular.columns import Columns, Names
 from streameval.tabular.rows import Block, RowError, column_of
 
@@ -80,8 +80,9 @@ class _Keys:
 
     def add(self, block: Block) -> list[tuple[type, Any]]:
         """The keys of the next rows; `InputError` if one is in two rows."""
-        rows = block.rows
-        values = column_of(rows, self.name, "join") if isinstance(rows, list) else rows.column(self.name).to_pylist()
+        rows, name = block.rows, self.name
+        is_list = isinstance(rows, list)
+        values = column_of(rows, name, "join", block.place) if is_list else rows.column(name).to_pylist()
         for row, value in enumerate(values):
             if isinstance(value, list | dict):
                 raise InputError(f"{block.place(row)}: {quoted(value)} is no key; join by strings or integers")
@@ -111,12 +112,12 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
     else:
         truth = _table(parts, columns.sides[1])
     for block in (_checked(block, columns.sides[0]) for block in blocks):
-        places = {row: known.rows[key][0] for row, key in enumerate(keys.add(block)) if key in known.rows}
-        if places:
-            chosen = [*places]
-            whole = _merged(_taken(block.rows, chosen), _taken(truth, [*places.values()]), columns)
+        partners = {row: known.rows[key] for row, key in enumerate(keys.add(block)) if key in known.rows}
+        if partners:
+            chosen, (taken, places) = [*partners], zip(*partners.values(), strict=True)
+            whole = _merged(_taken(block.rows, chosen), _taken(truth, [*taken]), columns, places)
             yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep)
-        matched += len(places)
+        matched += len(partners)
     if not matched and keys.rows and known.rows:
         types = [{kind for kind, _ in each.rows} for each in (keys, known)]
         advice = "; keys are compared with their type: write both as strings" * types[0].isdisjoint(types[1])
@@ -132,15 +133,19 @@ def _taken(rows: Any, places: list[int]) -> Any:
     return [rows[place] for place in places] if isinstance(rows, list) else rows.take(places)
 
 
-def _merged(rows: Any, truths: Any, columns: Joined) -> Any:
+def _merged(rows: Any, truths: Any, columns: Joined, places: Sequence[Callable[[], str]]) -> Any:
     """Rows with the columns of their truths: a table if both are, for it would make one type of all mappings."""
     names, have = (list(part[0] if isinstance(part, list) else part.column_names) for part in (truths, rows))
-    roles = [(name, role) for name, role in columns.sides[1].roles if role != "by"]
-    renamed = {old: old + _SUFFIX for name, role in roles for old in columns.sides[1].wide(role, names) or [name]}
+    named = [(name, role) for name, role in columns.sides[1].roles if role in ("actual", "mask")]
+    roles = {old: role for name, role in named for old in columns.sides[1].wide(role, names) or [name]}
+    renamed = {old: old + _SUFFIX for old in roles}
     renamed |= {name: name for name in (*columns.by, columns.weight or "") if name in names and name not in have}
     if isinstance(rows, list) or isinstance(truths, list):
-        lists = [part if isinstance(part, list) else part.to_pylist() for part in (rows, truths)]
-        values = {new: column_of(lists[1], old, "truth") for old, new in renamed.items()}
+        lists = [part if isinstance(part, list) else rows_of(part) for part in (rows, truths)]
+        values = {
+            new: column_of(lists[1], old, roles.get(old, "truth"), lambda row: places[row]())
+            for old, new in renamed.items()
+        }
         return [{**row, **{new: values[new][place] for new in values}} for place, row in enumerate(lists[0])]
     for old, new in renamed.items():
         rows = rows.append_column(new, truths.column(old))
@@ -158,7 +163,7 @@ def _checked(block: Block, columns: Columns) -> Block:
         if isinstance(table, list):
             return replace(block, rows=table)
         views = "string_view" in str(table.schema)  # from which Arrow takes no rows
-        return replace(block, rows=table.to_pylist() if views else table)
+        return replace(block, rows=rows_of(table) if views else table)
     for number, row in enumerate(block.rows):
         if not isinstance(row, Mapping):
             wrong = row if isinstance(row, RowError) else f"the row {quoted(row)} is no dictionary; give dictionaries"

@@ -75,12 +75,18 @@ def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
     return arguments | {"null": columns.null} | ({"where": where} if where else {})
 
 
-def column_of(rows: list[Any], name: str, role: str) -> list[Any]:
-    """What each row has in a column."""
+def column_of(rows: list[Any], name: str, role: str, place: Callable[[int], str] | None = None) -> list[Any]:
+    """What each row has in a column; an error says where the row is, if ``place`` does."""
     try:
         return list(map(itemgetter(name), rows))
     except (KeyError, IndexError, TypeError):
-        return [_value(row, name, role) for row in rows]
+        values = list[Any]()
+    for number, row in enumerate(rows):
+        try:
+            values.append(_value(row, name, role))
+        except InputError as error:
+            raise InputError(f"{place(number)}: {error}" if place else str(error)) from None
+    return values
 
 
 def _value(row: Any, name: str, role: str) -> Any:

@@ -307,7 +307,10 @@ def _of(path: str, names: Iterable[str]) -> bool:
 
 def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
     """The files of a dataset one by one, each with the types that its columns have in it."""
-    names = columns.check_names(dataset.schema.names)
+    try:
+        names = columns.check_names(dataset.schema.names)
+    except InputError as error:
+        raise InputError(f"{dataset.files[0]}: {error}") from None
     whole, scans = dataset.schema, list[tuple[Any, Any]]()
     for fragment in dataset.get_fragments():
         with _intact(fragment.path):

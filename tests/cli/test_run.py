@@ -146,6 +146,11 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     )
     refused(run("merge", "plain", "single"), "single holds the class F1, plain metrics without slices")
     refused(run("merge", "sliced", "plain"), "plain holds metrics without slices, sliced slices; they do not merge")
+    (tmp_path / "link").symlink_to("plain")
+    for again in ("plain", tmp_path / "plain", "link"):
+        ran = run("merge", "single", "plain", again, "--save", "out")
+        refused(ran, f"{again} is named twice{'' if again == 'plain' else ', as plain'}; name each state once")
+    refused(run("merge", "plain", "plain", "--save", "plain"), "plain is named twice")
     refused(run("compare", "plain", "text"), "text is not a saved state")
     for held in (se.Checkpoint(se.F1()), se.Ledger(se.F1()), se.Pending(se.F1()), se.Trace(se.F1())):
         held.save("held")

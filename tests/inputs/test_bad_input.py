@@ -701,7 +701,9 @@ def test_a_bad_weight_among_many_is_refused(kind: str):
         1.0, "ab", "a", {"cat": 1.0}, {1.0, 2.0}, np.ones((2, 1)), np.ones((1, 2)), np.array(1.0), [[1.0], [2.0]],
         [[1.0], [2.0, 3.0]], np.array([True, False]), np.array(["1", "2"]), np.zeros(2, "M8[s]"), iter([1.0, 2.0]),
         pd.Series([1.0, None]), pd.Series([1, None], dtype="Int64"), pl.Series([1.0, None]), pa.array([1.0, None]),
-        sp.csr_array([[1.0, 2.0]]), object(), np.array([1.0, None]), np.ma.array([1.0, 2.0], mask=[False, True]),
+        sp.csr_array([[1.0, 2.0]]), object(), np.array([1.0, None]), np.array([1, "2"], object),
+        np.array([[1, 2]], object), np.ma.array([1, 2], mask=[False, True], dtype=object),
+        np.ma.array([1.0, 2.0], mask=[False, True]),
     ],
     ids=lambda weights: " ".join(f"{type(weights).__name__} {case_name(weights)}".split())[:40],
 )  # fmt: skip

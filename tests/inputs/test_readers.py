@@ -1149,6 +1149,8 @@ def test_a_threshold_is_retained_exactly_or_refused():
         pl.Series([1, 2, 3]),
         pa.array([1.0, 2.0, 3.0]),
         [np.float32(1), 2, 3.0],
+        np.array([np.float32(1), 2, 3.0], object),
+        pd.Series([1, 2, 3.0], dtype=object),
     ],
     ids=lambda weights: type(weights).__name__,
 )

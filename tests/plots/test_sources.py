@@ -44,6 +44,7 @@ SOURCES: dict[str, Callable[[], tuple]] = {
     "mapping": lambda: ({},),
     "mapping of one": lambda: ({"m": empty()},),
     "mapping of two": lambda: ({"m": empty(), "n": counted(empty())},),
+    "mapping of traces": lambda: ({"m": se.Trace({"a": empty(), "b": empty()})},),
     "mapping of mappings": lambda: ({"m": {}},),
     "curves of nothing": lambda: (empty().roc_curve(),),
     "table": lambda: (empty().per_label(),),
@@ -73,6 +74,16 @@ def test_every_source_is_drawn_or_refused_in_our_words(name: str, source: str):
     else:
         assert isinstance(ax, Axes)
         ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_of_a_trace_in_a_mapping_no_evaluator_is_chosen_in_silence(name: str):
+    trace = se.Trace({"a": empty(), "b": counted(empty())})
+    message = r"is a Trace of \['a', 'b'\]; choose one: trace.evaluators\['a'\]"
+    with pytest.raises(InputError, match=f"^what is drawn {message}"):
+        getattr(plots, name)({"m": trace})
+    with pytest.raises(InputError, match=rf"^evaluators\['n'\] {message}"):
+        se.to_html({"m": empty(), "n": trace})
 
 
 @pytest.mark.parametrize("name", PLOTS)

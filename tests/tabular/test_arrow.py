@@ -139,6 +139,20 @@ def test_frames_of_mappings_and_sets_are_read_as_the_objects_are(form: Callable[
     assert joined == reference(cells, rows["predicted"])
 
 
+@pytest.mark.parametrize("roles", [("actual", "predicted"), ("predicted", "actual")])
+def test_frames_of_mappings_beside_maps_of_arrow_are_read(roles: tuple[str, str]):
+    maps = pa.array([[("a", True), ("b", False)], None, [("c", True)]], pa.map_(pa.string(), pa.bool_()))
+    cells = [{"a": True}, {"b": True, "c": False}, {}]
+    frame = pd.DataFrame({roles[0]: cells, roles[1]: pd.Series(maps, dtype=pd.ArrowDtype(maps.type))})
+    read = {roles[0]: cells, roles[1]: [{"a": True, "b": False}, [], {"c": True}]}
+    options: dict[str, Any] = {"actual": "actual", "predicted": "predicted", "metrics": METRICS, "null": "empty"}
+    assert se.evaluate_table(frame, **options) == reference(read["actual"], read["predicted"])
+    twice = pa.array([[("a", True), ("a", False)]] * 3, maps.type)
+    frame[roles[1]] = pd.Series(twice, dtype=pd.ArrowDtype(maps.type))
+    with pytest.raises(se.LabelError, match=f"column '{roles[1]}' has two values for label 'a'"):
+        se.evaluate_table(frame, **options)
+
+
 def test_frames_of_other_objects_are_read_as_arrow_reads_them():
     numbers = [[1, 2], [], [7], [1]]
     for rows in (numbers, arrays(numbers), [np.array(row, np.int64) for row in numbers]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
         assert se.evaluate_table(GUESS, truth=[{"id": None, "tags": []}], **options).examples == 0
     with pytest.raises(se.InputError, match="truth and join go together"):
         se.evaluate_table(GUESS, actual="tags", predicted="guess", truth=TRUTH)
-    with pytest.raises(se.InputError, match=r"no column 'tag' \(truth\); did you mean 'tags'"):
+    with pytest.raises(se.InputError, match=r"^row 2: there is no column 'tag' \(actual\); did you mean 'tags'"):
         se.evaluate_table(GUESS, truth=TRUTH, **options | {"actual": "tag"})
     for missing, role in (("guess", "predicted"), ("id", "join")):
         columns = {"id": [1], "guess": [["cat"]]}
@@ -91,6 +92,33 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
             se.evaluate_table(table, truth=TRUTH, **options)
     with pytest.raises(se.InputError, match=r"no column 'id' \(join\)"):
         se.evaluate_table([{"guess": []}], truth=TRUTH, **options)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_missing_column_is_refused_by_the_name_of_its_file(suffix: str, tmp_path: Path):
+    guess, truth = (written(rows, suffix, tmp_path / name) for rows, name in ((GUESS, "g"), (TRUTH, "t")))
+    options = {"actual": "tags", "predicted": "guess", "join": "id"}
+    first = guess if suffix == "parquet" else truth  # which of both is looked at first
+    for wrong, file in (("join", first), ("actual", truth), ("predicted", guess), ("mask", truth)):
+        message = rf"^{re.escape(str(file))}(:\d)?: there is no column 'absent' \({wrong}\)"
+        with pytest.raises(se.InputError, match=message):
+            se.evaluate_table(guess, truth=truth, **options | {wrong: "absent"})
+    if suffix == "jsonl":  # where one row may lack what others have
+        lacking = [TRUTH[0], {"id": TRUTH[1]["id"]}, *TRUTH[2:]]
+        with pytest.raises(se.InputError, match=r"t.jsonl:2: there is no column 'tags' \(actual\)"):
+            se.evaluate_table(guess, truth=written(lacking, suffix, tmp_path / "t.jsonl"), **options)
+
+
+def test_maps_of_arrow_are_mappings_also_where_they_are_joined_with_rows():
+    kind = pa.map_(pa.string(), pa.bool_())
+    truth = pa.table({"id": [1, 2], "tags": pa.array([[("cat", True), ("dog", False)], None], kind)})
+    made = se.evaluate_table(
+        [{"id": 1, "guess": {"dog": True}}, {"id": 2, "guess": {}}],
+        truth=truth, actual="tags", predicted="guess", join="id", null="empty",
+    )  # fmt: skip
+    expected = se.Evaluator()
+    expected.update_many([{"cat": True, "dog": False}, []], [{"dog": True}, {}])
+    assert made == expected
 
 
 def test_mappings_of_different_labels_are_not_taken_for_columns():

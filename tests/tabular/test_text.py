@@ -293,6 +293,11 @@ def test_cells_of_booleans_are_rows_and_no_labels(flags: tuple[str, str], tmp_pa
         se.DataWarning, match=rf"column 'tags' holds only '{flags[0]}' and .* as labels; .* write 1 for yes"
     ):
         assert evaluated(tmp_path / "a.csv").labels == tuple(sorted([*flags, "x", "y"]))
+    for options in ({"rows": "labels"}, {"rows": "labels", "metrics": se.Evaluator}, {"rows": "labels", "by": "tags"}):
+        if made := options.get("metrics"):
+            options = {"metrics": made(rows="labels")}
+        with warnings.catch_warnings(action="error"):
+            assert evaluated(tmp_path / "a.csv", **options).examples == 2
 
 
 @pytest.mark.parametrize(("name", "text"), [
