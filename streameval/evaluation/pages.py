@@ -142,8 +142,8 @@ def counts_of(source: object, what: str) -> Any:
     while not hasattr(counts, "_views"):
         held = getattr(counts, "evaluators", None)
         if isinstance(held, dict):  # of a trace
-            first, *others = held
-            if others:
+            first, *rest = held
+            if rest:
                 raise InputError(f"{what} is a Trace of {quoted([*held])}; choose one: trace.evaluators[{first!r}]")
             counts = held[first]
         elif verb := next((verb for verb in ("snapshot", "total") if callable(getattr(counts, verb, None))), ""):
