@@ -135,7 +135,7 @@ def _advice_about(value: Any, argument: Argument) -> str:
         return ": where -100 is masked give numpy.where(y == -100, numpy.nan, y)"
     if number is not None and isinstance(value, int | np.integer):
         labels = "leave rows='indicator' out" if argument.rows == "indicator" else "give y.tolist()"
-        return f": if the integers are labels {labels}, and leave out columns that are no labels"
+        return f": where integers are counts give y > 0, where labels {labels}; leave out columns that are no labels"
     return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
 
 

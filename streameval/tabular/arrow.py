@@ -152,6 +152,8 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
         raise LabelError(
             f"column {name!r} holds lists of {type_text(inner)}; labels are strings or integers: cast them"
         )
+    else:
+        advice += ", or name a column for each label by a pattern such as 'true_*'"
     raise InputError(f"column {name!r} holds {type_text(kind)}, not lists of labels; {advice}")
 
 

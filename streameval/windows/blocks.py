@@ -133,8 +133,9 @@ class Blocks(Window[A]):
 
     def _check_late(self, index: int, newest: int | None, name: str) -> None:
         if newest is not None and index < newest - self._history:
-            late = f"{name} is too late: its window is {newest - index} before the one in progress"
-            raise InputError(f"{late}, and {self._history} are stored; give a larger history=, or leave it out")
+            what, advice = ("half-life", "") if self._fades else ("window", "give a larger history=, or ")
+            late = f"{name} is too late: its {what} is {newest - index} before the one in progress"
+            raise InputError(f"{late}, and {self._history} are stored; {advice}leave it out")
 
     def _wrong_time(self, name: str) -> InputError:
         length = "{}={!r}".format(*next(iter(self._parameters().items())))
