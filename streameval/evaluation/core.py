@@ -82,18 +82,17 @@ class Core:
 
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
         """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held until the commit."""
-        labels, example, reader = reading
-        parts = self.states.prepare([(self.states.taken(example, labels), sign)])
-        if reader is not None:
-            reader.confirm()
-        return parts
+        example, forms = self.placed(reading)
+        return self.states.prepare([(example, sign)]) + forms
 
-    def example(self, reading: Reading) -> Example:
-        """The example in the columns of these states; the guard is held."""
+    def placed(self, reading: Reading) -> tuple[Example, list[Part]]:
+        """The example in the columns of these states, and how to remember its forms; the guard is held."""
         labels, example, reader = reading
-        if reader is not None:
-            reader.confirm()
-        return self.states.taken(example, labels)
+        if reader is None and labels is not self.labels:  # with which it may have been forgotten that some are strings
+            reader = Reader(self.config, labels)
+            reader.note_strings(labels.labels[slot // 5] for slot in example.slots.tolist())
+        forms = [] if reader is None else reader.confirm()
+        return self.states.taken(example, labels), forms
 
     def prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> Part:
         """Prepare an unweighted example straight from what the user passed, or raise `Declined`."""
@@ -147,8 +146,14 @@ class Core:
         if is_due:
             sides = y_true, y_pred
             note_examples(self.reader.record, self.config, sides, [placed[0]], labels.labels, many=False)
+        rows = None
+        if not labels.fixed:
+            for name, side in (("y_true", y_true), ("y_pred", y_pred)):
+                if type(side) is np.ndarray:  # without names of labels
+                    rows = rows or Reader(self.config, labels)
+                    rows.positions(len(side), name)
         if not self.scored:
-            return labels, Example(placed[0], placed[1], heavy), None
+            return labels, Example(placed[0], placed[1], heavy), rows
         slots, key, true, ranked, scores = placed
         weights = None if heavy == 1.0 else np.array([heavy])
         scored: Batch
@@ -156,7 +161,7 @@ class Core:
             scored = Dense(self._columns_of(scores), true, ranked, scores, weights=weights)
         else:
             scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
-        return labels, Example(slots, key, heavy, scored), None
+        return labels, Example(slots, key, heavy, scored), rows
 
     @staticmethod
     def _columns_of(matrix: ScoreArray) -> IntArray:
@@ -177,7 +182,7 @@ class Core:
             start, stop = start - batch.examples, stop - batch.examples
         return states
 
-    def read_scores(self, y_true: object, y_pred: object) -> list[Batch] | None:
+    def read_scores(self, y_true: object, y_pred: object) -> list[Dense] | None:
         """Unweighted examples for states that read scores, if they are plain arrays, and not too many for one batch."""
         labels, true, scores = self.labels, array_within(y_true), array_within(y_pred)
         if not self.scored or not self._placed or type(true) is not np.ndarray or true.ndim != 2 or true.size > _PIECE:
@@ -197,6 +202,8 @@ class Core:
                     self.reader.register(side)
                 if not self.fast_count_many(*sides):
                     return False
+        if not self.reader.has_strings:  # of which all had columns
+            self.reader.note_strings(self.decisions.labels_of(self.decisions.columns()))
         self.reader.note(0)
         self._note(true, pred)
         return True

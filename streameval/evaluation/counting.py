@@ -38,6 +38,7 @@ from streameval.schema.batch import Batch
 from streameval.schema.config import NULLS, Config, Null, StateOptions, Ties
 from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
+from streameval.schema.record import record_of
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
@@ -220,19 +221,19 @@ class Accumulator(Details, Mergeable):
 
     def _merge(self, states: StateSet, reader: Reader | None = None) -> None:
         """Add all that states have counted, which nobody else changes; the guard is held."""
-        parts = self._prepare_merge(states)
-        if reader is not None:
-            reader.confirm()
-        self._core.states.root.commit(parts)
+        self._core.states.root.commit(self._prepare_merge(states, reader))
 
     _merge_warning_first = changes(_merge)
 
-    def _prepare_merge(self, states: StateSet) -> list[Part]:
+    def _prepare_merge(self, states: StateSet, reader: Reader | None = None) -> list[Part]:
         known = len(self._core.labels)
         try:
-            return self._core.states.prepare_merge(states)
+            forms = [] if reader is None else reader.confirm()
+            return self._core.states.prepare_merge(states) + forms
         except BaseException:
-            self._until_compaction -= len(self._core.labels) - known
+            if unused := len(self._core.labels) - known:
+                self._until_compaction -= unused
+                record_of(self._guard).change(unsure=True)
             raise
 
     @forgiving
@@ -284,13 +285,15 @@ class Accumulator(Details, Mergeable):
         forget_gone(self)
         core = self._core
         pause(self._guard, core)
+        plain = mask is None and weights is None and not is_due
+        batches = core.read_scores(y_true, y_pred) if plain else None
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()
+        if batches and not core.labels.fixed:
+            gathered.reader.positions(len(batches[0].columns), "y_true")
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
             if gathered.states.examples:  # the first of them
                 gathered = core.scratch()
-            plain = mask is None and weights is None and not is_due
-            batches = core.read_scores(y_true, y_pred) if plain else None
             for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads, null):
                 gathered.states.count(batch, threads)
         self._merge_warning_first(gathered.states, gathered.reader)

@@ -124,9 +124,9 @@ def is_gone(holder: Any) -> bool:
 def _note_strings(holder: Any) -> None:
     """Remember that labels are strings if the fast path has counted some since a failed call made their columns."""
     notes = holder._guard.notes
-    if notes.unsure and not notes.strings:
+    if notes.forms.unsure and not notes.forms.strings:
         each = (part._core.decisions for part in holder._counters())
-        notes.strings = any(isinstance(label, str) for one in each for label in one.labels_of(one.columns()))
+        notes.change(strings=any(isinstance(label, str) for one in each for label in one.labels_of(one.columns())))
 
 
 def forget_gone(holder: Any) -> None:
@@ -136,15 +136,15 @@ def forget_gone(holder: Any) -> None:
     the fast path would count strings without a look at what else is counted, and stops where labels are beyond a limit.
     """
     guard = holder._guard
-    if guard.notes is not None and (guard.notes.unsure or is_gone(holder)):
+    if guard.notes is not None and (guard.notes.forms.unsure or is_gone(holder)):
         with guard:
             if is_gone(holder):
                 guard.notes.forget_forms()
-            elif not guard.notes.unsure:
+            elif not guard.notes.forms.unsure:
                 return
             holder._renew()
             _note_strings(holder)
-            guard.notes.unsure = False
+            guard.notes.change(unsure=False)
 
 
 def held(*holders: object) -> commit.Guards:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from streameval.errors import InputError, LabelError
+from streameval.kernel.commit.numpy import Part
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config, Null
 from streameval.schema.labels import Key, LabelIndex, distinct, is_unicode, key_of, normalise
@@ -108,6 +109,10 @@ class Reader:
                 with suppress(LabelError):
                     self._register(flat)
 
+    def note_strings(self, labels: Iterable[object]) -> None:
+        """Note whether some of these labels, which have columns, are strings."""
+        self.has_strings |= str in map(type, labels)
+
     def _all_plain(self, labels: list[Any]) -> bool:
         kinds = set(map(type, labels))
         self.has_strings |= str in kinds
@@ -136,7 +141,7 @@ class Reader:
     def _check_forms(self, record: Record) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
         name = next(iter(self._unnamed), self.integers)
-        if name is not None and (self.has_strings or record.strings):
+        if name is not None and (self.has_strings or record.forms.strings):
             values = number_of(self._unnamed[name], "value") if name in self._unnamed else "values"
             unnamed = f"{name} holds rows of {values} without label names, but the labels are strings"
             raise InputError(f"{unnamed}; construct with labels=[...]")
@@ -144,11 +149,9 @@ class Reader:
 
     def _check_strings(self, record: Record, labels: Sequence[object]) -> None:
         """Raise if labels are strings where columns without names were counted, before the first of them is new."""
-        if self.config.labels is None and str in set(map(type, labels)):
-            if record.width is not None:
-                unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
-                raise InputError(f"{unnamed}; construct with labels=[...]")
-            record.unsure = not record.strings
+        if self.config.labels is None and str in set(map(type, labels)) and record.forms.width is not None:
+            unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
+            raise InputError(f"{unnamed}; construct with labels=[...]")
 
     def check_label_types(self) -> None:
         """Raise as `confirm` does, and warn of rows that are narrower than others."""
@@ -157,8 +160,9 @@ class Reader:
         record, name = self.record, next(iter(self._unnamed), None)
         self._check_forms(record)
         width = max(self._unnamed.values(), default=0)
-        if width < (record.width or 0) and self._unnamed:
-            narrow = f"{name} has {number_of(width, 'column')} without names, but rows before had {record.width}"
+        before = record.forms.width or 0
+        if width < before and self._unnamed:
+            narrow = f"{name} has {number_of(width, 'column')} without names, but rows before had {before}"
             absent = f"labels from {width} on are not in these examples"
             advice = "construct with labels=[...], so that each row must name or have all"
             record.warn("width", f"{narrow}: {absent}; {advice}")
@@ -169,15 +173,15 @@ class Reader:
         if self.samples:
             self.record.take(self.samples, examples)
 
-    def confirm(self) -> None:
-        """Remember of which form labels were, or raise if another thread has counted others; the guard is held."""
-        if self.config.labels is None and (self.has_strings or self._unnamed or self.integers):
-            record = self.record
-            self._check_forms(record)
-            if self.has_strings:
-                record.strings, record.unsure = True, False
-            else:
-                record.width = max(record.width or 0, *self._unnamed.values(), 0)
+    def confirm(self) -> list[Part]:
+        """Prepare that forms of labels are remembered, or raise if others were counted since; the guard is held."""
+        if self.config.labels is not None or not (self.has_strings or self._unnamed or self.integers):
+            return []
+        record, before = self.record, self.record.forms
+        self._check_forms(record)
+        width = max(before.width or 0, *self._unnamed.values(), 0)
+        after = before._replace(strings=True, unsure=False) if self.has_strings else before._replace(width=width)
+        return [] if after == before else [record.cell.prepare_store(after)]
 
     def positions(self, width: int, name: str) -> IntArray:
         """The columns of a row or matrix that does not name its labels; the same array for all of one call."""

@@ -157,8 +157,7 @@ class Trace(Holder):
                 rows.append((stop, moment, self._row_of(twins)))
             parts = [self._status.prepare_store((before + examples, moment, rows))]
             for one, core, batches in gathered:
-                parts += one._prepare_merge(core.counted(batches, 0, examples))
-                core.reader.confirm()
+                parts += one._prepare_merge(core.counted(batches, 0, examples), core.reader)
             commit.Root.commit(parts)
 
     def _write(self) -> None:

@@ -144,6 +144,9 @@ class LabelIndex:
         if not columns.keys().isdisjoint(new):
             new = {key: label for key, label in new.items() if key not in columns}
         if new:
+            notes = self.guard.notes
+            if notes is not None and not self.fixed and not notes.forms.strings and str in map(type, new.values()):
+                notes.change(unsure=True)  # unless they are counted now
             # In this order an interruption leaves at most columns that no label leads to, which count nothing.
             self.labels += new.values()
             columns.update(zip(new, range(start, start + len(new)), strict=True))

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 from streameval.errors import MergeError, warn
+from streameval.kernel.backend import commit
 from streameval.schema.labels import LabelIndex
 
 FIRST, FEW = 100, 20
 """Examples at which it is first looked for something to warn of; at the first reading so few are enough."""
+
+
+class Forms(NamedTuple):
+    """In which forms labels came, since equal objects accept the same input; committed with what is counted.
+
+    Attributes
+    ----------
+    width
+        Of the widest row that did not name its labels, where none were declared: it counted as the labels 0, 1, 2 ...
+        0 if only indices did; None if there was neither.
+    strings
+        Whether a label was one; None if the labels say it, after they were merged.
+    unsure
+        Whether there may be columns of strings, or beyond a limit, of failed calls.
+    """
+
+    width: int | None = None
+    strings: bool | None = False
+    unsure: bool = False
 
 
 class Record:
@@ -17,6 +37,7 @@ class Record:
 
     def __init__(self) -> None:
         self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
+        self.cell = commit.Root().cell(Forms())
         self.forget()
 
     def forget(self) -> None:
@@ -28,16 +49,23 @@ class Record:
         self.samples: dict[str, Any] = {}  # what was noted, by argument
 
     def forget_forms(self) -> None:
-        """Remember no rows and no labels, since equal objects accept the same input: of one that is empty again."""
-        # Of the widest row that did not name its labels, where none were declared: it counted as the labels 0, 1, 2 ...
-        # 0 if only indices did; None if there was neither.
-        self.width: int | None = None
-        self.strings: bool | None = False  # whether a label was one; None if the labels say it, after they were merged
-        self.unsure = False  # whether there may be columns of strings, or beyond a limit, of failed calls
+        """Remember no rows and no labels, of an object that is empty again."""
+        self.change(width=None, strings=False, unsure=False)
+
+    @property
+    def forms(self) -> Forms:
+        """In which forms labels came."""
+        forms: Forms = self.cell.value
+        return forms
+
+    def change(self, **forms: Any) -> None:
+        """Change what is remembered of forms, where nothing is counted with it."""
+        commit.Root.commit([self.cell.prepare_store(self.forms._replace(**forms))])
 
     def copy(self) -> Record:
         """The record of a copy of the object."""
         twin = copy(self)
+        twin.cell = commit.Root().cell(self.forms)
         twin.samples = {name: copy(sample) for name, sample in self.samples.items()}
         return twin
 
@@ -62,27 +90,30 @@ class Record:
 
     def check_merge(self, other: Record) -> None:
         """Raise `MergeError` if labels of one object are strings, and those of the other columns without names."""
-        for one, two in ((self, other), (other, self)):
+        for one, two in ((self.forms, other.forms), (other.forms, self.forms)):
             if one.width is not None and two.strings:
                 differ = "one has counted columns without names, and labels of the other are strings"
                 raise MergeError(f"cannot merge: {differ}; construct both with labels=[...]")
 
     def merge(self, other: Record | None) -> None:
         """Take over what another object remembers, or with None that it remembers nothing of what it has counted."""
-        if other is None:
-            self.strings = self.strings or None
-            return
-        widths = {self.width, other.width} - {None}
-        self.width = max(widths, default=None)  # type: ignore[type-var]  # None is not among them
-        self.strings = self.strings or (None if other.strings is None else other.strings or self.strings)
+        mine, theirs = self.forms, Forms(strings=None) if other is None else other.forms
+        widths = {mine.width, theirs.width} - {None}
+        strings = mine.strings or (None if theirs.strings is None else theirs.strings or mine.strings)
+        unsure = mine.unsure and not strings
+        self.change(width=max(widths, default=None), strings=strings, unsure=unsure)  # type: ignore[type-var]  # None is not among them
 
 
 def record_of(guard: Any, labels: LabelIndex | None = None) -> Record:
     """The record of the object that a guard belongs to; of ``labels`` are those that it was read with from bytes."""
     record: Record | None = guard.notes
-    if record is None:
-        record = guard.notes = Record()
-        record.strings = None
-    if record.strings is None and labels is not None:
-        record.strings = any(isinstance(label, str) for label in labels.labels[labels.fixed :])
+    if record is None or (labels is not None and record.forms.strings is None):
+        with guard.reading:  # so that no other thread changes it
+            record = guard.notes
+            if record is None:
+                record = Record()
+                record.change(strings=None)
+                guard.notes = record
+            if labels is not None and record.forms.strings is None:
+                record.change(strings=any(isinstance(label, str) for label in labels.labels[labels.fixed :]))
     return record

@@ -167,9 +167,9 @@ class Sliced(Mergeable, Generic[A]):
         places = list(zip(self._slices, keys, strict=True))
         if sign > 0 and not all(key in group.slices for group, key in places):
             added = self._template.copy()
-            core = core_of(added)
-            core.states.root.commit(core.prepare(readings[0]))
-            return self._prepare_add([{key: added} for key in keys], 1)
+            example, forms = core_of(added).placed(readings[0])
+            core_of(added).states.count_one(example, 1)
+            return self._prepare_add([{key: added} for key in keys], 1) + forms
         of_keys = [group.slices[key] if sign > 0 else self._reverted(group, key) for group, key in places]
         return [
             part
@@ -240,8 +240,8 @@ class Sliced(Mergeable, Generic[A]):
             {key: part for key, part in zip(keys, of_keys, strict=True) if part.examples}
             for (_, keys), of_keys in zip(before, parts, strict=True)
         ]
-        reader.confirm()
-        commit.Root.commit(self._prepare_add(added, len(before[0][0])))
+        forms = reader.confirm()
+        commit.Root.commit(self._prepare_add(added, len(before[0][0])) + forms)
         return before
 
     def _grouped(self, columns: list[Coded]) -> list[Grouping]:

@@ -124,9 +124,12 @@ class History:
         return [*parts, self.tape.prepare_append(*one), *drop]
 
     def extend(
-        self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int
+        self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int, *more: Part
     ) -> None:
-        """Count examples whose counts were gathered over labels of their own, and take back what is then overdue."""
+        """Count examples whose counts were gathered over labels of their own, and take back what is then overdue.
+
+        ``more`` is committed with that.
+        """
         examples, columns = recent.newest(stamps), self.states.columns_of(gathered)
         self._require_room()
         if columns is not None:
@@ -134,7 +137,7 @@ class History:
         overdue = self.tape.overdue(size - recent.examples, limit)
         drop, oldest = self._prepare_drop(overdue, weighted=examples.weights is not None)
         parts = self._prepare_merges([(gathered, columns, 1)], oldest)
-        self.states.root.commit([*parts, self.tape.prepare_append(*examples), *drop])
+        self.states.root.commit([*parts, self.tape.prepare_append(*examples), *drop, *more])
 
     def merge(self, other: History, clock: int, size: int, limit: int) -> None:
         """Let time pass, add what is then not overdue on another tape, and take back what is overdue on this one."""

@@ -115,7 +115,8 @@ class StateSet:
         elif count > limit and new.any():
             added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)
             # They keep the fast path from those that were counted until they go, which takes a look at all labels.
-            record_of(self.labels.guard).unsure |= 64 * int(np.count_nonzero(unmentioned)) > len(names)
+            if 64 * int(np.count_nonzero(unmentioned)) > len(names):
+                record_of(self.labels.guard).change(unsure=True)
             further, room = " besides the declared ones" if fixed else "", max(0, len(added) + limit - count)
             raise LabelError(
                 f"label {quoted(added[room])} is one too many: label_limit is {limit}, and there would be {count} "

@@ -154,9 +154,9 @@ class Blocks(Window[A]):
             return self._pruned(state._replace(newest=newest))
         return state
 
-    def _become(self, state: WindowState[A]) -> None:
+    def _become(self, state: WindowState[A], forms: Iterable[Part] = ()) -> None:
         state, replaced = self._pruned(state), self._cell.value.blocks
-        commit.Root.commit([self._cell.prepare_store(state)])
+        commit.Root.commit([self._cell.prepare_store(state), *forms])
         self._own(state.blocks, replaced)
 
     def _pruned(self, state: WindowState[A]) -> WindowState[A]:
@@ -304,8 +304,7 @@ class Blocks(Window[A]):
                 core_of(block).states.merge(added)
                 blocks[number] = block
         latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
-        gathered.reader.confirm()
-        self._become(WindowState(newest, blocks, aware, latest))
+        self._become(WindowState(newest, blocks, aware, latest), gathered.reader.confirm())
 
     def advance(self, t: Time) -> None:
         """Let time pass without an example, in windows of time; ``t`` must not go back."""

@@ -82,7 +82,8 @@ class Fading(Blocks[A]):
         heavier = checked_weight(weight) * power(self._clock.part(key, place.start))
         if math.isinf(heavier):
             raise InputError(f"weight {quoted(weight)} is too large to fade; divide all weights by some number")
-        return core.states.prepare([(core.example(reading).weighing(heavier), 1)])
+        example, forms = core.placed(reading)
+        return core.states.prepare([(example.weighing(heavier), 1)]) + forms
 
     def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:
         weights = powers(parts)

@@ -13,6 +13,7 @@ from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import A, core_of, with_states
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.suspicions import pause, resume
+from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.schema.batch import Example
 from streameval.schema.config import Null
@@ -108,7 +109,8 @@ class _Recent(Window[A]):
             stamp, limit = time[0][0], self._clock.before(time[0][0])
         history, core = self._history()
         resume(self._guard, core)
-        return history.prepare_slide(core.example(example), stamp, self._size, limit)
+        placed, forms = core.placed(example)
+        return history.prepare_slide(placed, stamp, self._size, limit) + forms
 
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, null: Null, times: Moments | None = None
@@ -134,12 +136,13 @@ class _Recent(Window[A]):
             stamps = times[0]
             self._check((int(stamps[0]), times[1]), "times[0]")
             limit = self._limit(int(stamps[-1]))
-        gathered.reader.confirm()
+        forms = gathered.reader.confirm()
         history, _ = self._history()
         if recent.examples > recent.size or (recent.examples == recent.size and stamps is None):  # no old one stays
             self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
+            commit.Root.commit(forms)
             return
-        history.extend(gathered.states, recent, stamps, self._size, limit)
+        history.extend(gathered.states, recent, stamps, self._size, limit, *forms)
 
     def _check(self, moment: Moment, t: object) -> None:
         """Raise if a time cannot come next; the guard is held."""

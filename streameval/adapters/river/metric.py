@@ -229,7 +229,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         members: list[CountedMetric] = []
         for member in metrics:
             _check_member(member)
-            counts = next((known for known in shared if known == member._counts), None)
+            counts = next((known for known in shared if _reads_alike(known, member._counts)), None)
             if counts is None:
                 counts = member._counts.copy()
                 shared.append(counts)
@@ -338,6 +338,12 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
 
     def __getstate__(self) -> dict[str, Any]:
         return copy.deepcopy(self).__dict__
+
+
+def _reads_alike(one: Evaluator, other: Evaluator) -> bool:
+    """Whether they are equal, and take the same input from here on, which is no part of equality."""
+    limits, rows = zip(*((each._config.label_limit, each._config.rows) for each in (one, other)), strict=True)
+    return one == other and limits[0] == limits[1] and rows[0] == rows[1]
 
 
 def _check_member(member: object) -> None:

@@ -140,7 +140,7 @@ cdef class Counts(Placing):
             Placing.reserve(self, width)
 
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1:
-        if not fixed and (self.root.guard.notes is None or self.root.guard.notes.width != width):
+        if not fixed and (self.root.guard.notes is None or self.root.guard.notes.cell.value.width != width):
             return False  # for the reader to note
         return Placing.in_order(self, columns, fixed, width)
 
