@@ -105,7 +105,7 @@ def test_propensity_scored_metrics_are_what_their_definitions_say(
         for name, weigh, norm in (
             ("psp", lambda _: Fraction(1), Fraction(1)), ("k", discount, full), ("min", discount, ideal or Fraction(1)),
         ):  # fmt: skip
-            gained = view.expected(partial(worth, weigh=weigh), "never")
+            gained = view.expected(partial(worth, weigh=weigh), "never", alike=False)
             sums[name][0] += weight * gained / norm
             sums[name][1] += weight * sum(value * weigh(rank) for rank, value in enumerate(best, 1)) / norm
     whole = sum(Fraction(e.weight) for e in examples if e.hidden < set(labels))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
@@ -36,18 +37,15 @@ class End(NamedTuple):
     rounded: bool = False
 
 
-class Bin(NamedTuple):
-    """Scores whose distance to the nearer of 0 and 1 has the same upper 12 bits."""
+@dataclass(frozen=True, eq=False)
+class Bin:
+    """Scores whose distance to the nearer of 0 and 1 has the same upper 12 bits. There is one object for each."""
 
     upper: bool
     low: Fraction
     high: Fraction
-
-    @property
-    def least_score(self) -> Fraction:
-        """The least float64 in it."""
-        exponent = max(math.frexp(self.low)[1] - 1, -1022) if self.low else -1022
-        return Fraction(float(1 - self.high + Fraction(2) ** (exponent - 52))) if self.upper else self.low
+    least_score: Fraction
+    """The least float64 in it."""
 
 
 @cache
@@ -55,9 +53,14 @@ def bin_of(score: float) -> Bin:
     upper = score >= 0.5
     distance = 1 - score if upper else score
     exponent = max(math.frexp(distance)[1] - 1, -1022) if distance else -1022
+    return _bin(upper, exponent, Fraction(distance) // Fraction(2) ** (exponent - 11))
+
+
+@cache
+def _bin(upper: bool, exponent: int, number: int) -> Bin:
     width = Fraction(2) ** (exponent - 11)
-    low = Fraction(distance) // width * width
-    return Bin(upper, low, low + width)
+    low, high = number * width, (number + 1) * width
+    return Bin(upper, low, high, Fraction(float(1 - high + Fraction(2) ** (exponent - 52))) if upper else low)
 
 
 def _mixed(cells: Sequence[Cell]) -> set[Bin]:

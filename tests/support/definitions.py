@@ -22,7 +22,7 @@ from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import build_spec
 from tests.support import curve_oracle, oracle, ranking_oracle
 from tests.support.bin_oracle import SCORED, End, ends_of
-from tests.support.curve_oracle import Cell
+from tests.support.curve_oracle import Cell, exactly
 from tests.support.kinds import TRIALS
 from tests.support.ranking_oracle import Ranked, View
 
@@ -253,16 +253,23 @@ def cases_of(entry: se.MetricInfo, each: int = 6) -> list[tuple[Stream, list[se.
     ]
 
 
+def predicted(example: Ranked) -> set[str]:
+    """The labels that score at or above 0.5."""
+    return {label for label, score in example.scores.items() if score >= 0.5}
+
+
 def evaluator_of(entry: se.MetricInfo, stream: Stream, specs: list[se.MetricSpec]) -> se.Evaluator:
     """An evaluator that has counted a stream for these metrics."""
     arguments: dict[str, Any] = dict.fromkeys(entry.arguments, INVERSE)
     ev = se.Evaluator(specs, labels=stream.labels, ties=stream.ties if entry.state == "rankings" else "shared",
                       **arguments)  # fmt: skip
-    for example in stream.examples:
-        predicted = (
-            example.scores if reads_scores(entry) else {label for label, s in example.scores.items() if s >= 0.5}
-        )
-        ev.update(example.true, predicted, weight=example.weight, mask=example.hidden)
+    scored, examples = reads_scores(entry), stream.examples
+    ev.update_many(
+        [example.true for example in examples],
+        [example.scores if scored else predicted(example) for example in examples],
+        weights=[example.weight for example in examples],
+        mask=[example.hidden for example in examples],
+    )
     for _ in range(stream.doublings):
         ev.merge(ev.copy())
     return ev
@@ -279,20 +286,25 @@ def _constant(spec: se.MetricSpec) -> Fraction | None:
     return None if math.isnan(spec.zero_division) else Fraction(spec.zero_division)
 
 
+@cache
 def _sides(stream: Stream) -> list[tuple[frozenset, frozenset, Fraction]]:
     return [
         (
             frozenset(e.true - e.hidden),
-            frozenset(label for label, score in e.scores.items() if score >= 0.5 and label not in e.hidden),
+            frozenset(predicted(e) - e.hidden),
             Fraction(e.weight),
         )
         for e in stream.examples
     ]
 
 
+@cache
+def _decided(stream: Stream) -> oracle.Oracle:
+    return oracle.Oracle([(e.true, predicted(e), e.weight, e.hidden) for e in stream.examples], stream.labels)
+
+
 def _of_decisions(stream: Stream, spec: se.MetricSpec) -> Any:
-    examples = [(e.true, {n for n, s in e.scores.items() if s >= 0.5}, e.weight, e.hidden) for e in stream.examples]
-    return oracle.Oracle(examples, stream.labels).value(
+    return _decided(stream).value(
         spec.name, spec.average, zero_division=spec.zero_division, empty=spec.empty, **dict(spec.parameters)
     )
 
@@ -350,7 +362,7 @@ def _holds(interval: Any, end: Any, exact: Any) -> bool:
 def _cells(stream: Stream) -> dict[str, list[Cell]]:
     return {
         label: [
-            (e.scores.get(label, -np.inf), int(label in e.true), Fraction(e.weight))
+            (e.scores.get(label, -np.inf), int(label in e.true), exactly(e.weight))
             for e in stream.examples
             if label not in e.hidden
         ]

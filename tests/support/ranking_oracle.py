@@ -33,7 +33,7 @@ class View:
         self.scores = {label: example.scores[label] for label in self.labels if label in example.scores}
         self.ties = ties
         self.place = {label: place for place, label in enumerate(labels)}
-        self._times: dict[str, Counter] = {}
+        self._times: dict[tuple[str, bool], Counter] = {}
 
     @property
     def judged(self) -> bool:
@@ -72,13 +72,15 @@ class View:
         for parts in itertools.product(*(itertools.permutations(group) for group in groups)):
             yield [label for part in parts for label in part]
 
-    def expected(self, value: Callable[[list], Fraction], unranked: str) -> Fraction:
-        """The mean over all orders, in which only the places of the true labels matter: others are None."""
-        if unranked not in self._times:
-            self._times[unranked] = Counter(
-                tuple(label if label in self.true else None for label in order) for order in self.orders(unranked)
-            )
-        times = self._times[unranked]
+    def expected(self, value: Callable[[list], Fraction], unranked: str, *, alike: bool = True) -> Fraction:
+        """The mean over all orders, in which only the places of the true labels matter: others are None.
+
+        Where true labels are worth the same, one of them stands for all, so that few orders differ.
+        """
+        if (unranked, alike) not in self._times:
+            names = dict.fromkeys(self.true, next(iter(self.true), None)) if alike else {n: n for n in self.true}
+            self._times[unranked, alike] = Counter(tuple(map(names.get, order)) for order in self.orders(unranked))
+        times = self._times[unranked, alike]
         return sum((value(list(order)) * n for order, n in times.items()), Fraction(0)) / times.total()
 
 
@@ -236,7 +238,7 @@ def propensity_gains(
             return sum((inverse[label] * weigh(rank) for rank, label in result), Fraction(0))
 
         greatest = sorted((inverse[label] for label in view.true), reverse=True)[:k]
-        sums += weight * view.expected(worth, "never") / divisor(view)
+        sums += weight * view.expected(worth, "never", alike=False) / divisor(view)
         best += weight * sum(value * weigh(rank) for rank, value in enumerate(greatest, 1)) / divisor(view)
     return sums, best
 
