@@ -18,6 +18,7 @@ import pytest
 import streameval as se
 from streameval.evaluation.details import Details
 from streameval.schema.keywords import ATTRIBUTES
+from tests.support.each import with_each
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
@@ -57,7 +58,7 @@ for adapter in {ADAPTERS}:
         )
 
 
-@pytest.mark.parametrize("name", MODULES)
+@with_each("name", MODULES)
 def test_every_public_name_can_be_imported(name: str):
     try:
         module = importlib.import_module(name)
@@ -105,7 +106,7 @@ def test_every_public_object_is_documented():
                     assert inspect.getdoc(value), f"{name}.{member}"
 
 
-@pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
+@with_each("entry", se.catalogue())
 def test_a_metric_class_has_the_signature_and_the_docstring_of_its_entry(entry: se.MetricInfo):
     made = getattr(se, entry.class_name)
     names = ["average", *(parameter.name for parameter in entry.parameters)]
@@ -160,7 +161,7 @@ def members_of(thing: type) -> list[str]:
     return [name for name in dir(thing) if name[0] != "_" and refused.get(name, 0) is not getattr(thing, name, None)]
 
 
-@pytest.mark.parametrize("name", [*NAMES, *OTHER_KINDS])
+@with_each("name", [*NAMES, *OTHER_KINDS])
 def test_every_name_of_the_page_can_be_used_and_is_documented(name: str):
     module, _, last = f"streameval.{name}".rpartition(".")
     thing = getattr(importlib.import_module(module), last)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -18,6 +20,7 @@ import pytest
 import scipy.sparse as sp
 
 import streameval as se
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.naming import case_name
 
@@ -118,9 +121,28 @@ def one_side(name: str, make: Callable[[], se.Evaluator], side: str, inputs: obj
 
 
 def checked(cases: list[Bad]) -> pytest.MarkDecorator:
+    """The test for each kind of bad input, which has the calls in all forms and on all sides."""
     names = [bad.name for bad in cases]
     assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]
-    return pytest.mark.parametrize("bad", cases, ids=names)
+    kinds: dict[str, list[Bad]] = {}
+    for bad in cases:
+        kinds.setdefault(re.split(" in |: ", bad.name)[0], []).append(bad)
+    return pytest.mark.parametrize("bad", [*map(Together, kinds.values())], ids=[*kinds])
+
+
+@dataclass
+class Together:
+    """Calls that are bad for one reason; what fails is noted on the error."""
+
+    calls: list[Bad]
+
+    def check(self) -> None:
+        for bad in self.calls:
+            try:
+                bad.check()
+            except BaseException as error:
+                error.add_note(bad.name)
+                raise
 
 
 # -- the form of an argument ------------------------------------------------------------------------------------------
@@ -213,19 +235,21 @@ LENGTHS: dict[str, Callable[[int], object]] = {
 
 
 @pytest.mark.parametrize("first", LENGTHS)
-@pytest.mark.parametrize("second", LENGTHS)
+@with_each("second", LENGTHS)
 def test_numbers_of_examples_that_differ_are_refused(first: str, second: str):
     one, other = LENGTHS[first], LENGTHS[second]
+    known = not {"iterator", "rows"} & {first, second}
     for n, m in ((3, 2), (2, 3), (1, 0), (0, 1)):
-        known = not {"iterator", "rows"} & {first, second}
         message = (f"y_true has {n}", f"y_pred has {m}") if known else ("y_true", "y_pred")
         Bad("", declared, lambda ev, n=n, m=m: ev.update_many(one(n), other(m)), message).check()
         Bad(
             "", declared, lambda ev, n=n, m=m: ev.update_many(one(n), one(n), mask=other(m)), ("mask", "y_true")
         ).check()
-        for inputs in (np.ones(m), [0.5] * m, pd.Series([1.0] * m, dtype=float), np.full(m, 2)):
-            message = ("weights", "y_true", f"weights has {m}") if known else ("weights",)
-            Bad("", declared, lambda ev, n=n, w=inputs: ev.update_many(one(n), other(n), weights=w), message).check()
+        # Forms of weights are read apart from those of examples: each form of them with each of the others is enough.
+        inputs = (np.ones(m), [0.5] * m, pd.Series([1.0] * m, dtype=float), np.full(m, 2))
+        weights = inputs[(list(LENGTHS).index(first) + list(LENGTHS).index(second) + n) % 4]
+        message = ("weights", "y_true", f"weights has {m}") if known else ("weights",)
+        Bad("", declared, lambda ev, n=n, w=weights: ev.update_many(one(n), other(n), weights=w), message).check()
 
 
 @pytest.mark.parametrize(("n", "m"), [(32768, 32769), (32769, 32768), (65536, 65535), (70_000, 1), (1, 70_000)])
@@ -1069,20 +1093,19 @@ ERRORS = [Broken("gone"), KeyboardInterrupt(), GeneratorExit(), MemoryError("ful
     ids=case_name,
 )
 def test_an_iterable_that_raises_half_way_leaves_nothing_counted(good: int, error: BaseException):
-    for make in (words, weighed):
-        for example in (["cat", "new"], {"cat": True, "newer": False}):
-            for side in range(3):
-                ev = make()
-                before = ev.to_bytes()
-                columns: list[object] = [[example] * (good + 10) for _ in range(3)]
-                columns[side] = failing(good, example, error)
-                with pytest.raises(type(error)) as caught:
-                    ev.update_many(columns[0], columns[1], mask=columns[2] if side == 2 else None)
-                assert caught.value is error
-                assert ev.to_bytes() == before
-                assert ev.labels == make().labels
-                if good == 100_000:
-                    break
+    makes, examples = (words, weighed), (["cat", "new"], {"cat": True, "newer": False})
+    # After very many, weights with one form and none with the other: counting does not know of which form it was.
+    pairs = itertools.product(makes, examples) if good < 32768 else zip(makes, examples, strict=True)
+    for (make, example), side in itertools.product(pairs, range(1 if good == 100_000 else 3)):
+        ev = make()
+        before = ev.to_bytes()
+        columns: list[object] = [[example] * (good + 10) for _ in range(3)]
+        columns[side] = failing(good, example, error)
+        with pytest.raises(type(error)) as caught:
+            ev.update_many(columns[0], columns[1], mask=columns[2] if side == 2 else None)
+        assert caught.value is error
+        assert ev.to_bytes() == before
+        assert ev.labels == make().labels
 
 
 def test_a_bad_example_after_many_good_ones_leaves_nothing_counted():

@@ -16,6 +16,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 import streameval as se
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.forms import FORMS, PAGE, Form, page
 from tests.support.mistakes import MISTAKES, Mistake
@@ -234,7 +235,7 @@ HOLDERS: dict[str, Verb] = {
 }
 
 
-@pytest.mark.parametrize("holder", HOLDERS)
+@with_each("holder", HOLDERS)
 @pytest.mark.parametrize("form", MISSING)
 def test_a_missing_example_has_no_labels_where_one_says_so(form: str, holder: str) -> None:
     other = [{"b"}, {"a"}, {"a"}]

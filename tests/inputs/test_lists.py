@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
+from tests.support.each import with_each
 from tests.support.effort import cases
 
 EITHER = "may be indicators or the label"
@@ -107,7 +108,7 @@ def test_what_a_list_is(values: list[Any], meant: Any):
         assert pair[0] == pair[1]
 
 
-@pytest.mark.parametrize("kind", REFUSED)
+@with_each("kind", REFUSED)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_list_that_may_be_either_is_refused_in_every_form(form: str, kind: str):
     row = REFUSED[kind]

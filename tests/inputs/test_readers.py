@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.inputs.arrow import bits_of_columns
 from streameval.states import state_set
+from tests.support.each import with_each
 from tests.support.effort import cases
 
 CHECK = settings(max_examples=cases(150), deadline=None)
@@ -328,7 +329,7 @@ def arrow_dictionary(bits: Bits, codes: pa.DataType) -> pa.ListArray:
 FORMS = MATRICES | FRAMES | LISTS
 
 
-@pytest.mark.parametrize("form", FORMS)
+@with_each("form", FORMS)
 def test_another_number_of_examples_is_refused(form: str):
     bits = drawn(1)
     for some, rest in ((bits, bits[1:]), (bits[1:], bits), (bits[:1], bits), (bits, bits[:1])):
@@ -358,7 +359,7 @@ def test_every_form_gives_the_same_bytes_on_every_side(form: str):
             assert ev.to_bytes() == expected, use
 
 
-@pytest.mark.parametrize("form", FRAMES | LISTS)
+@with_each("form", FRAMES | LISTS)
 def test_forms_with_names_need_no_declared_labels(form: str):
     true, pred = drawn(5), drawn(6)
     make = FORMS[form]
@@ -385,7 +386,7 @@ def test_any_three_forms_go_together(form_true: str, form_pred: str, form_mask: 
     assert ev.to_bytes() == by_loops(true, pred, mask, labels=NAMES, unknown="add").to_bytes()
 
 
-@pytest.mark.parametrize("form", MATRICES)
+@with_each("form", MATRICES)
 def test_labels_of_nameless_columns_are_their_positions(form: str):
     true, pred = drawn(7), drawn(8)
     ev, reference = se.Evaluator(), se.Evaluator()
@@ -396,7 +397,7 @@ def test_labels_of_nameless_columns_are_their_positions(form: str):
     assert ev.to_bytes() == reference.to_bytes()
 
 
-@pytest.mark.parametrize("form", MATRICES)
+@with_each("form", MATRICES)
 def test_a_matrix_with_a_frame_takes_its_names(form: str):
     true, pred = drawn(9), drawn(10)
     for y_true, y_pred in ((frame(true), MATRICES[form](pred)), (MATRICES[form](true), frame(pred))):
@@ -918,7 +919,7 @@ SCORES: dict[str, Callable[[Bits], object]] = {
 
 
 @pytest.mark.parametrize("form", SCORES)
-@pytest.mark.parametrize(
+@with_each(
     "threshold",
     [
         0.5,
@@ -933,7 +934,6 @@ SCORES: dict[str, Callable[[Bits], object]] = {
         np.array([0.1, 0.2, 0.3, -0.5, 0.0]),
         dict(zip(NAMES, (0.5, 0.0, -2.0, 1e300, 0.25), strict=True)),
     ],
-    ids=repr,
 )
 def test_scores_at_or_above_the_threshold_are_predictions_in_every_form(form: str, threshold: object):
     source = np.random.default_rng(15)

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import streameval as se
+from tests.support.each import with_each
 
 ROW, NARROW, WIDE = np.array([1, 0, 1]), np.array([1, 0]), np.array([1, 0, 1, 0])
 
@@ -236,8 +237,8 @@ def weighted(ev: Any) -> None:
     ev.update({"a"}, {"a"}, weight=2.0)
 
 
-@pytest.mark.parametrize("fail", FAILING.values(), ids=list(FAILING))
-@pytest.mark.parametrize("count", [plain, weighted, batches({"a"})])
+@with_each("fail", FAILING.values())
+@with_each("count", [plain, weighted, batches({"a"})])
 @pytest.mark.parametrize("examples", [50, 100])
 @pytest.mark.parametrize(
     "make",

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 import streameval as se
 from streameval.inputs.readers import TopK
+from tests.support.each import with_each
 from tests.support.kinds import KEEP
 
 LABELS = ["d", "a", "c", "b", "e"]
@@ -126,7 +127,7 @@ TRUTHS: dict[str, Callable[[Data], object]] = {
 }
 
 
-@pytest.mark.parametrize("holes", [False, True], ids=["all scored", "some scored"])
+@with_each("holes", [False, True])
 @pytest.mark.parametrize("form", SCORES)
 def test_every_form_of_scores_gives_the_same_state(form: str, holes: bool):
     data = Data(holes=holes)
@@ -137,7 +138,7 @@ def test_every_form_of_scores_gives_the_same_state(form: str, holes: bool):
     assert counted(true, SCORES[form](data), mask=hidden, weights=data.weights) == expected
 
 
-@pytest.mark.parametrize("scores", ["float32", "mappings", "csr", "pandas", "rows", "best"])
+@with_each("scores", ["float32", "mappings", "csr", "pandas", "rows", "best"])
 @pytest.mark.parametrize("form", TRUTHS)
 def test_every_form_of_truths_and_masks_gives_the_same_state(form: str, scores: str):
     data = Data(1, holes=True)
@@ -168,9 +169,7 @@ def test_integers_are_scores_of_that_size():
     assert counted(data.sets(), data.mappings(), threshold=2) == expected
 
 
-@pytest.mark.parametrize(
-    "threshold", [0.5, 0.0, -0.25, 0.1, -2.0, 5e300, dict(zip(LABELS, [0.5, -1, 0, 3.0, 0.125], strict=True))]
-)
+@with_each("threshold", [0.5, 0.0, -0.25, 0.1, -2.0, 5e300, dict(zip(LABELS, [0.5, -1, 0, 3.0, 0.125], strict=True))])
 @pytest.mark.parametrize("form", [name for name in SCORES if name != "best"])
 def test_scores_are_decided_as_a_plain_evaluator_decides_them(form: str, threshold: Any):
     for holes in (False, True):

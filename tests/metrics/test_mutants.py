@@ -7,10 +7,11 @@ import random
 import pytest
 
 import streameval as se
+from tests.support.each import with_each
 from tests.support.mutants import is_equivalent, is_killed, is_shared, mutants_of
 
 
-@pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
+@with_each("entry", se.catalogue())
 def test_every_entry_has_five_wrong_formulas(entry: se.MetricInfo):
     assert len([mutant for mutant in mutants_of(entry) if not is_equivalent(mutant)]) >= 5
 

@@ -27,6 +27,7 @@ from streameval.metrics.thresholds import (
 from streameval.states.curves import CurveTables
 from tests.support import curve_oracle as oracle
 from tests.support.curve_oracle import counted, nasty_scores, rows_of
+from tests.support.each import with_each
 from tests.support.effort import cases
 
 GOALS = [FScore(), FScore(0.5), FScore(2.0), PrecisionAt(0.5), RecallAt(0.6), Cost(), Cost(1.0, 5.0), Cost(0.3, 0.0)]
@@ -74,7 +75,7 @@ def holds(choice: Choice, goal: Objective, cells: list[oracle.Cell]) -> None:
         assert choice.value == float(top)
 
 
-@pytest.mark.parametrize("goal", GOALS, ids=repr)
+@with_each("goal", GOALS)
 @pytest.mark.parametrize("seed", range(cases(60)))
 def test_the_best_threshold_of_each_label_is_as_good_as_any(goal: Objective, seed: int):
     tables, cells, _, _ = case(seed)

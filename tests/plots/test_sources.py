@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 import streameval as se
 from streameval import plots
 from streameval.errors import InputError, StreamevalError
+from tests.support.each import with_each
 
 RNG = np.random.default_rng(8)
 SCORES = RNG.random((60, 3))
@@ -64,7 +65,7 @@ SOURCES: dict[str, Callable[[], tuple]] = {
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("source", SOURCES)
+@with_each("source", SOURCES)
 @pytest.mark.parametrize("name", PLOTS)
 def test_every_source_is_drawn_or_refused_in_our_words(name: str, source: str):
     try:
@@ -74,6 +75,7 @@ def test_every_source_is_drawn_or_refused_in_our_words(name: str, source: str):
     else:
         assert isinstance(ax, Axes)
         ax.figure.canvas.draw()
+        pyplot.close("all")
 
 
 @pytest.mark.parametrize("name", PLOTS)

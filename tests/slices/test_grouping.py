@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import streameval as se
 from streameval.evaluation import core
+from tests.support.each import with_each
 
 LABELS = [f"label-{number:04}" for number in range(core.FEW + 100)]
 
@@ -61,7 +62,7 @@ WHOLE = {"frame", "booleans", "sparse", "rows"}
 """Forms that mention every label, as a mapping of all labels does; only the first of them names the labels."""
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@with_each("weighted", [False, True])
 @pytest.mark.parametrize(
     ("setup", "form"),
     [(setup, form) for setup in SETUPS for form in FORMS if setup != "grown" or form not in WHOLE - {"frame"}],

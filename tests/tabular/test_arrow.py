@@ -13,6 +13,7 @@ import pytest
 
 import streameval as se
 from streameval.tabular.job import Job
+from tests.support.each import with_each
 
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
 TRUE = [["a", "b"], [], ["c"], ["a"], ["b", "c"]]
@@ -59,7 +60,7 @@ TYPES: dict[str, Callable[[list[Any]], pa.Array | pa.ChunkedArray]] = {
 }
 
 
-@pytest.mark.parametrize("pred", TYPES)
+@with_each("pred", TYPES)
 @pytest.mark.parametrize("true", TYPES)
 def test_labels_may_stand_in_any_type_of_list(true: str, pred: str):
     table = pa.table({"actual": TYPES[true](TRUE), "predicted": TYPES[pred](PRED)})

@@ -31,6 +31,7 @@ from streameval.kernel.tape import numpy as _tape
 from streameval.schema.config import Config
 from streameval.schema.labels import LabelIndex
 from tests.kernel.decisions.test_twins import everything, needs_compiled
+from tests.support.each import with_each
 from tests.support.effort import cases, spread
 from tests.support.interruptions import Interrupted, attempted, interrupted
 from tests.support.streams import Example, Stream, feed_many, readings, streams
@@ -747,7 +748,7 @@ def hostile() -> dict[str, bytes]:
 HOSTILE = hostile()
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@with_each("name", HOSTILE)
 def test_memory_is_bounded_by_the_size_of_the_bytes_of_a_window(name: str):
     data = sealed(HOSTILE[name])
     tracemalloc.start()

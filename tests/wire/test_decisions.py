@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.entries import decided_entries
 from tests.support.naming import case_name
@@ -516,7 +517,7 @@ def large() -> Iterator[tuple[str, bytes]]:
 CASES = {f"{place}: {name}": body for place, make in (("tiny", hostile), ("large", large)) for name, body in make()}
 
 
-@pytest.mark.parametrize("kind", sorted(CASES, key=lambda name: (name.startswith("large"), name)))
+@with_each("kind", sorted(CASES, key=lambda name: (name.startswith("large"), name)))
 def test_memory_is_bounded_by_the_size_of_the_bytes(kind: str):
     data = sealed(CASES[kind])
     tracemalloc.start()

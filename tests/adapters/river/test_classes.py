@@ -19,6 +19,7 @@ from streameval.adapters import river as adapter
 from streameval.adapters.river.classes import CLASSES
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import catalogue
+from tests.support.each import with_each
 from tests.support.effort import cases
 
 LABELS = [f"label {number}" for number in range(6)]
@@ -90,7 +91,7 @@ def test_a_class_of_each_body_passes_the_checks_of_river(name: str):
             check(fresh)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@with_each("name", NAMES)
 def test_every_class_has_what_river_asks_of_a_metric(name: str):
     made = CLASSES[name]
     fresh = made()

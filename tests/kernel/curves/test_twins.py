@@ -11,6 +11,7 @@ from streameval.kernel.curves import bins as meaning
 from streameval.kernel.table import SumTable
 from streameval.kernel.types import DONE, FULL, REFUSED
 from tests.support.curve_oracle import nasty_scores
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.twins import Twin, needs_compiled, twins
 
@@ -186,7 +187,7 @@ def test_twins_agree_about_any_history(seed: int):
 
 
 @needs_compiled
-@pytest.mark.parametrize("seed", range(cases(300)))
+@with_each("seed", range(cases(300)))
 def test_twins_refuse_to_unmerge_what_was_never_merged(seed: int):
     rng = np.random.default_rng([11, seed])
     width, few = 3, np.array([0.1, 0.1000001, 0.5, 0.7], np.float32)

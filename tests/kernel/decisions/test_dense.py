@@ -16,6 +16,7 @@ from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.types import DONE, OTHER
 from tests.kernel.decisions.test_twins import FILLS, bits, everything, needs_compiled
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.twins import each_vector
 
@@ -113,7 +114,7 @@ def in_memory(rng: np.random.Generator, rows: int, columns: int) -> Iterator[np.
 
 @needs_compiled
 @pytest.mark.parametrize("columns", [1, 5, 8, 11, 16, 20, 32, 45, 64, 100, 300])
-@pytest.mark.parametrize("rows", [1, 7, 8, 16, 250, 1000])
+@with_each("rows", [1, 7, 8, 16, 250, 1000])
 def test_twins_count_rows_with_any_stride_alike(rows: int, columns: int):
     rng = np.random.default_rng([rows, columns])
     plain = bits(rng, (rows, columns), "random")
@@ -203,7 +204,7 @@ def test_nothing_is_read_before_or_behind_an_array():
 
 
 @needs_compiled
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@with_each("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_twins_count_scores_alike(shape: tuple[int, int], kind: type):
     rng = np.random.default_rng(list(shape))

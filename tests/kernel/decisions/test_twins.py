@@ -26,6 +26,7 @@ from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.lists import numpy as _lists_numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.naming import case_name
 from tests.support.twins import cells_in, count_slots, merge
@@ -242,7 +243,7 @@ def exact(weighed: Weighed) -> tuple[list[list[int]], dict[object, int]]:
 
 
 @needs_compiled
-@pytest.mark.parametrize("kind", WEIGHTS)
+@with_each("kind", WEIGHTS)
 @pytest.mark.parametrize("shape", [*SHAPES[:-1], (257, 5), (263, 8), (2200, 40)], ids=str)
 def test_twins_weigh_dense_rows_alike(shape: tuple[int, int], kind: str):
     rng = np.random.default_rng([*shape, *kind.encode()])
@@ -280,7 +281,7 @@ def test_weights_are_summed_as_the_definition_says():
 
 
 @needs_compiled
-@pytest.mark.parametrize("kind", WEIGHTS)
+@with_each("kind", WEIGHTS)
 @pytest.mark.parametrize("seed", range(8))
 def test_twins_weigh_lists_alike(kind: str, seed: int):
     rng = random.Random(seed)

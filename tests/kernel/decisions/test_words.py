@@ -12,6 +12,7 @@ from streameval import kernel
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything
+from tests.support.each import with_each
 from tests.support.twins import each_vector
 
 pytestmark = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
@@ -51,9 +52,9 @@ def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[
     return keys.total(), cells.tolist(), sorted(keys.items())
 
 
-@pytest.mark.parametrize("kinds", [(np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64)], ids=str)
+@with_each("kinds", [(np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64)])
 @pytest.mark.parametrize("width", [1, 8, 50, 63, 64, 65])
-@pytest.mark.parametrize("rows", [LOAD - 1, LOAD, LOAD + 1, 2 * LOAD + 61, 1_500])
+@with_each("rows", [LOAD - 1, LOAD, LOAD + 1, 2 * LOAD + 61, 1_500])
 def test_rows_are_counted_one_by_one(rows: int, width: int, kinds: tuple[type, type]):
     rng = np.random.default_rng([rows, width])
     for longest in (0, 1, 4, 5, 70) if rows < 1_000 else (3, 9):

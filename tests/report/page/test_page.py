@@ -24,6 +24,7 @@ from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.report.page.markup import label_strings
 from streameval.report.parts import Line
 from streameval.schema.text import cut_distinct, printable
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.report_cases import HOSTILE, TITLE, binned_trace, few, hostile, hostile_trace, many
 from tests.support.streams import feed_many, streams
@@ -547,7 +548,7 @@ def test_the_parts_of_the_page_are_package_data():
     assert {"page.html", "page.css", "page.js"} <= names
 
 
-@pytest.mark.parametrize("entry", catalogue(), ids=lambda entry: entry.name)
+@with_each("entry", catalogue())
 def test_every_metric_has_a_page_whatever_else_is_counted(entry: MetricInfo):
     scored = reads_scores(entry)
     ev = se.Evaluator([entry.spec], **{key: {"a": 1.5, "b": 2.0} for key in entry.arguments})
