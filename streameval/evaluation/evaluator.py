@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Never, TypeAlias, TypeVar, overload
 
-from streameval.errors import InputError, MetricError, public
+from streameval.errors import InputError, MetricError, public, silent
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
@@ -259,10 +259,14 @@ def saved_template(saved: Saved) -> Any:
 
 
 def answer_of(holder: Accumulator, metric: MetricLike | None, what: str) -> Answer:
-    """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not."""
+    """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not.
+
+    Its guard is held, so that nothing is warned of.
+    """
     whole: object = holder
-    if isinstance(whole, Evaluator):
-        return whole.get() if metric is None else whole.get(metric)
-    if metric is not None or not isinstance(whole, Metric):
-        raise InputError(f"{what} for it only, not for {quoted(metric)}")
-    return whole.get()
+    with silent():
+        if isinstance(whole, Evaluator):
+            return whole.get() if metric is None else whole.get(metric)
+        if metric is not None or not isinstance(whole, Metric):
+            raise InputError(f"{what} for it only, not for {quoted(metric)}")
+        return whole.get()

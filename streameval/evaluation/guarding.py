@@ -37,12 +37,12 @@ def _make(changes: Sequence[Change], parts: list[Part]) -> None:
 
 def make_read(change: Change, labels: LabelIndex) -> None:
     """Make a change of one example, which was read in the columns of these labels."""
-    if len(labels) > labels.look:  # it may be warned of
-        make([change])
-        return
     one, reading, sign = change
     with one._guard:
-        commit.Root.commit(one._prepare(reading, sign))
+        if len(labels) <= labels.look:
+            commit.Root.commit(one._prepare(reading, sign))
+            return
+    make([change])  # as it may be warned of
 
 
 def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from streameval.errors import MetricError
+from streameval.errors import MetricError, silent
 from streameval.evaluation.counting import A, core_of, saved_empty
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
@@ -109,7 +109,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """The report of an evaluator about the window; see `Evaluator.report`."""
         self._look()
-        with self._guard.reading:
+        with self._guard.reading, silent():
             current: object = self._current()
             if not isinstance(current, Evaluator):
                 raise AttributeError("a single metric has no report; build the window from an Evaluator")  # noqa: TRY004

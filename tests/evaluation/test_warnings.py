@@ -14,6 +14,10 @@ import pytest
 from scipy import sparse
 
 import streameval as se
+from streameval.schema import labels
+from streameval.states import state_set
+from tests.support.effort import cases
+from tests.support.exploring import in_another_thread, in_thread, points, waits
 
 Stream = Iterator[tuple[Any, Any]]
 DRAW = np.random.default_rng(17)
@@ -279,6 +283,74 @@ def test_a_filter_may_change_the_object_that_is_warned_of(monkeypatch: pytest.Mo
             use()
             assert displayed[-1] is holder
             assert holder.examples == left
+
+
+@pytest.mark.parametrize("reading", ["get", "report"])
+@pytest.mark.parametrize("name", ["evaluator", "rolling", "tumbling", "sliced", "collection"])
+def test_no_guard_is_held_while_something_is_warned_of(name: str, reading: str, monkeypatch: pytest.MonkeyPatch):
+    """Not even where another thread counts the example of which it is due, between the look and the reading."""
+    from streameval.adapters import river
+
+    made: dict[str, Callable[[], Any]] = HOLDERS | {
+        "evaluator": lambda: se.Evaluator(["f1_micro"]),
+        "sliced": lambda: se.Sliced(se.Evaluator(["f1_micro"]), by="n"),
+        "collection": lambda: river.MicroF1() + river.SubsetAccuracy(label_limit=9),
+    }
+    how: dict[str, Any] = {"where": {"n": 1}} if name == "sliced" else {}
+
+    def update(true: Any, pred: Any) -> None:
+        true, pred = (dict.fromkeys(side, True) if name == "collection" else side for side in (true, pred))
+        held.update(true, pred, **how)
+
+    def read() -> object:
+        return getattr(held, reading)() if hasattr(held, reading) else repr(held)
+
+    def display(*_: object) -> None:
+        waited.append(waits(in_thread(lambda: update({"Cat"}, {"cat"})), 5))
+
+    held = made[name]()
+    suspected(update, 19)
+    passed = [point._replace(visits=1) for point in points(read)]
+    waited: list[bool] = []
+    monkeypatch.setattr(warnings, "showwarning", display)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        for point in passed[:: max(1, len(passed) // cases(200))]:
+            held = made[name]()
+            suspected(update, 19)
+            in_another_thread(read, point, lambda: update({"Cat"}, {"cat"}))
+    assert not any(waited), f"{sum(waited)} of {len(waited)} are issued while a guard is held"
+
+
+def test_no_guard_is_held_while_labels_that_another_thread_adds_are_warned_of(monkeypatch: pytest.MonkeyPatch):
+    for module in (labels, state_set):
+        monkeypatch.setattr(module, "IDENTIFIERS", 20)
+
+    def started() -> se.Evaluator:
+        ev = se.Evaluator()
+        ev.update_many([{number} for number in range(17)], [set()] * 17)
+        return ev
+
+    def display(*_: object) -> None:
+        waited.append(waits(in_thread(lambda: ev.update({0}, {0})), 5))
+
+    def update() -> None:
+        ev.update({18}, {18}, weight=0.5)
+
+    def add() -> None:  # by a call that fails, so that nobody has looked at them
+        with pytest.raises(se.LabelError):
+            ev.update(set(range(20, 30)), {2.5})
+
+    ev, waited = started(), list[bool]()
+    passed = [point._replace(visits=1) for point in points(update) if "guarding" in point.code.co_filename]
+    monkeypatch.setattr(warnings, "showwarning", display)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        for point in passed:
+            ev = started()
+            in_another_thread(update, point, add)
+    assert waited
+    assert not any(waited), f"{sum(waited)} of {len(waited)} are issued while a guard is held"
 
 
 def test_data_frames_with_row_keys_in_another_order_are_warned_of():

@@ -308,7 +308,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         """The values of all metrics, in their order."""
         for member in self.data:
             member._counts._look()
-        with self._guard.reading:
+        with self._guard.reading, silent():
             return [member.get() for member in self.data]
 
     def __repr__(self) -> str:
