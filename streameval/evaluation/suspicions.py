@@ -65,6 +65,8 @@ def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
         tn, fn, fp, tp, masked = cells
         if not cells[:4].any() and masked.any() and (masked >= examples)[: core.labels.fixed].all():
             yield "truth", "every truth in y_true is unknown; mark only what is unknown, so: is mask= inverted?"
+        if core.config.labels is None and "" in names:
+            yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
         alike = [*_alike(names, cells)] if len(names) <= _LABELS else []
         yield from alike or _unshared(names, cells, true, pred, examples)
         if core.config.labels is None and core.config.rows is None and {*names} in ({0, 1}, {"0", "1"}):

@@ -32,8 +32,8 @@ def number_or_none(value: object) -> float | None:
 def check_number(name: str, value: object, least: int, top: float = math.inf) -> None:
     """Raise `InputError` if an argument is not an integer of at least so much, and at most ``top``."""
     if type(value) is not int or not least <= value <= top:
-        most = "" if top == math.inf else f", and at most {top}"
-        raise InputError(f"{name} must be an integer of at least {least}{most}, not {quoted(value)}")
+        limit = f"most {top}" if type(value) is int and value > top else f"least {least}"
+        raise InputError(f"{name} must be an integer of at {limit}, not {quoted(value)}")
 
 
 def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:

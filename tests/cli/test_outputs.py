@@ -167,7 +167,8 @@ def test_a_page_names_its_files_and_columns_and_has_a_title(run):
         ("without a true label", "1"),
     ):
         assert f"<dt>{name}</dt><dd>{value}</dd>" in page
-    for command in (("show", "s.state"), ("merge", "s.state", "s.state")):
+    Path("t.state").write_bytes(Path("s.state").read_bytes())
+    for command in (("show", "s.state"), ("merge", "s.state", "t.state")):
         assert run(*command, "--report", "r.html", "--title", "Saved").code == 0
         assert "<h1>Saved</h1>" in (page := Path("r.html").read_text())
         assert "<dt>files</dt><dd>s.state" in page

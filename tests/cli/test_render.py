@@ -304,8 +304,9 @@ def test_a_window_of_all_rows_is_left_out_and_names_that_stand_for_others_are_ex
 
 
 def test_empty_states_say_so_with_status_0(run):
-    se.Evaluator(["f1_micro"]).save("one")
-    for command in (("show", "one"), ("merge", "one", "one")):
+    for name in ("one", "two"):
+        se.Evaluator(["f1_micro"]).save(name)
+    for command in (("show", "one"), ("merge", "one", "two")):
         assert run(*command) == run("show", "one")
         assert run(*command).out == "no examples\n"
         content = json.loads(run(*command, "-f", "json").out)
