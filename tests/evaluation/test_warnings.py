@@ -75,7 +75,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
     "Unicode form": ({}, repeat(({"caf\u00e9"}, {"cafe\u0301"}), ({"a"}, {"a"})), 20, "differ in case or Unicode form"),
     "space": ({}, repeat(({"cat "}, {"cat "}), ({"cat"}, {"dog"})), 20, "differ in surrounding space"),
-    "empty string": ({}, repeat(("".split(","), {"a"}), ({"a"}, {"a"})), 20, "the empty string is a label"),
+    "empty string": ({}, repeat(([""], {"a"}), ({"a"}, {"a"})), 20, "the empty string is a label"),
     "one 0 or 1": ({}, repeat(([1], [0]), ([0], [0])), 20, "every list in y_true and y_pred has one member"),
     "all ignored": ({"labels": ["a"], "unknown": "ignore"}, repeat(({1}, {"a"})), 20, "every label of y_true is ign"),
     "all predictions ignored": ({"labels": [1], "unknown": "ignore"}, repeat(({1}, ["a"])), 20, "label of y_pred is"),
