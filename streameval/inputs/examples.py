@@ -204,12 +204,10 @@ def _stacked(examples: list[Any], argument: Argument, start: int) -> Piece | Non
 
 def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
     """Lists and arrays of strings, where there is nothing else."""
-    coded = backend.strings.listed_codes(rows)
-    if coded is None:
+    coded = None if argument.rows == "indicator" else backend.strings.listed_codes(rows)
+    if coded is None or not EITHER.isdisjoint(coded[2]):
         return None
     ends, codes, strings = coded
-    if not EITHER.isdisjoint(strings):
-        return None
     columns = np.array(argument.reader.columns_in([*strings], argument.name), np.int64)
     kind: Any = np.int32 if len(codes) < 2**31 else np.int64
     return unignored(Lists(ends.astype(kind, copy=False), codes.astype(kind, copy=False), columns))

@@ -195,7 +195,7 @@ def check_pairs(arguments: Sequence[Argument], stop: int) -> None:
 
 
 def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
-    labels = sorted(set(example), key=int)
+    labels = sorted({*map(python_value, example)}, key=int)
     named = f"label{'s' * (len(labels) > 1)} {' and '.join(map(quoted, labels))}"
     fields = next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(example, method)), None)
     array = "np.asarray(rows)" if argument.many else "np.asarray(row)"

@@ -41,6 +41,7 @@ READ: list[tuple[str, list[Any], Any]] = [
 REFUSED: dict[str, list[Any]] = {
     "indicators": [1, 0, 1], "zeros": [0, 0], "ones": [1, 1], "strings": ["1", "0", "0"], "signs": [-1, 1, 1],
     "masked": [1, -100, 1], "numpy": [np.int64(1), np.int64(0), np.int64(1)],
+    "arrays without dimensions": [np.array(1), 0, 1],
 }  # fmt: skip
 FORMS: dict[str, Callable[[Rows], Any]] = {
     "lists": list,
@@ -112,7 +113,7 @@ def test_what_a_list_is(values: list[Any], meant: Any):
 @pytest.mark.parametrize("form", FORMS)
 def test_a_list_that_may_be_either_is_refused_in_every_form(form: str, kind: str):
     row = REFUSED[kind]
-    if kind == "numpy" and ("arrow" in form or "polars" in form):
+    if kind not in ("strings", "signs", "masked") and ("arrow" in form or "polars" in form):
         row = [int(value) for value in row]
     rows = [row, row]
     ids = [[3], [4]]
@@ -277,6 +278,9 @@ def test_a_batch_is_refused_where_one_of_its_examples_is(members: Sequence[Any])
 def test_labels_where_rows_are_indicators_are_advised_about_in_these_words():
     with pytest.raises(se.InputError, match=r"y_true\[0\] is 10 for label 0; .* labels leave rows='indicator' out"):
         se.Evaluator(rows="indicator").update_many([[10, 1]], [[1, 0]])
+    for form in (list, pd.Series, pl.Series, pa.array, iter):  # strings that are no indicators
+        with pytest.raises(se.InputError, match=r"y_true\[0\] is 'a' for label 'a'; truth is"):
+            se.Evaluator(labels=["a", "b"], rows="indicator").update_many(form([["a", "b"]]), [[1, 0]])
 
 
 @pytest.mark.parametrize("labels", [2, 5, 10, 30])
