@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -108,14 +109,11 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
             ends, codes, strings = coded
             labels = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(strings, pa.large_string()))
             lists[name] = pa.LargeListArray.from_arrays(pa.array(ends), labels)
-        # Arrow would give each mapping the keys of all, with nulls, which stand for labels whose truth is unknown.
-        elif any(issubclass(kind, Mapping) for kind in set(map(type, values))):
-            objects[name] = values
-        else:
-            try:
+        elif _is_plain(values):
+            with suppress(*_NO_ARROW):
                 lists[name] = pa.array(values, from_pandas=True)
-            except _NO_ARROW:
-                objects[name] = values
+        if name not in lists:
+            objects[name] = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
     plain = pa.Table.from_pandas(frame.drop(columns=[*lists, *objects]), preserve_index=False)
     table = pa.Table.from_arrays([*lists.values(), *plain.columns], [*lists, *plain.column_names])
     if not objects:
@@ -131,6 +129,20 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
         for row in rows:
             row[name] = None if row[name] is None else mapping_of(row[name], f"column {name!r}")
     return rows
+
+
+def _is_plain(values: list[Any]) -> bool:
+    """Whether Arrow holds objects as they are.
+
+    It would give each mapping the keys of all, with nulls, which stand for labels whose truth is unknown; put labels of
+    a set in an order, which says that they are no row; and make 1.0 of 1 and of True where another list has a float.
+    """
+    if any(issubclass(kind, Mapping | AbstractSet) for kind in set(map(type, values))):
+        return False
+    arrays = {value.dtype.char for value in values if isinstance(value, np.ndarray)} - {"O"}
+    lists = (value for value in values if isinstance(value, list | tuple) or getattr(value, "dtype", None) == "O")
+    members = set(map(type, chain.from_iterable(lists))) - {type(None)}
+    return len(arrays) + len(members) < 2 and members.isdisjoint((list, tuple, dict))
 
 
 def _labels(table: Any, role: str, columns: Columns) -> Any:

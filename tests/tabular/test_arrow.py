@@ -173,6 +173,42 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         assert ev == job().fresh()
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [[0, 1], [0.0, 1.0]],  # of which Arrow makes one type
+        [[0, 1], [0.5, 0.25]],
+        [[3, 7], [1.0, 0.0]],
+        [[1, 1], [0.0, 1.0]],
+        [[True, True], [1, 1.0]],
+        [[True, 1], [1.0, 0.0]],
+        [np.array([True, False, True]), [3, 4, 5]],
+        [np.array([3, 7]), np.array([])],
+        [np.array([1, 0], np.int8), np.array([0, 1], np.uint8)],
+        [np.array([3, 7], object), np.array([1.0, 0.0], object)],
+        [{"0", "1"}, {"1"}],  # in an order that differs from process to process
+        [{"0", "1", "-1"}, {3}],
+        [{3}, {0.5}],
+        [[(3, 0.5), (7, 0.25)], [(3, 0.75)]],
+        [[[3, 0.5], [7, 0.25]], None],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("scores", [False, True])
+def test_frames_of_objects_of_several_types_are_read_as_the_objects_are(cells: list[Any], scores: bool):
+    frame = pd.DataFrame({"actual": [{3}, {7}], "cells": pd.Series(cells, dtype=object)})
+    options: dict[str, Any] = {"scores": "cells", "threshold": 0.5} if scores else {"predicted": "cells"}
+    options |= {"actual": "actual", "metrics": METRICS, "null": "empty"}
+    objects = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
+    outcomes = list[object]()
+    for source in (frame, [{"actual": true, "cells": cell} for true, cell in zip([{3}, {7}], objects, strict=True)]):
+        try:
+            outcomes.append(se.evaluate_table(source, **options))
+        except se.InputError as error:
+            outcomes.append(type(error))
+    assert outcomes[0] == outcomes[1]
+
+
 @pytest.mark.parametrize("values", [[["a"], ["b"], ["a"]], [1, 2, ["a"]]])
 def test_frames_with_two_columns_of_a_name_are_refused(values: list[Any]):
     with pytest.raises(se.InputError, match="2 columns are named 'actual'; give each a name of its own"):
