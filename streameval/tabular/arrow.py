@@ -102,8 +102,9 @@ def _table_of(batch: Any, columns: Columns) -> Any:
 def _table_of_pandas(frame: Any, columns: Columns) -> Any:
     """A data frame as Arrow, or as rows. Lists of strings are coded at once: Arrow would look at each string twice."""
     lists, objects = dict[str, Any](), dict[str, list[Any]]()
-    roles = {name for name, role in columns.roles if role in ("actual", "predicted", "scores", "mask")}
-    for name in [name for name in roles.intersection(frame.columns) if frame[name].dtype == object]:
+    names = {name for name, role in columns.roles if role in ("actual", "predicted", "scores", "mask")}
+    names |= {name.partition(".")[0] for name, _ in columns.roles if name not in frame}
+    for name in [name for name in names.intersection(frame.columns) if frame[name].dtype == object]:
         values = frame[name].tolist()
         if (coded := backend.strings.listed_codes(values)) is not None:
             ends, codes, strings = coded

@@ -191,22 +191,25 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         [{3}, {0.5}],
         [[(3, 0.5), (7, 0.25)], [(3, 0.75)]],
         [[[3, 0.5], [7, 0.25]], None],
+        [{3: 1}, {7: True}],
+        [{"label": 1}, None],
     ],
     ids=str,
 )
 @pytest.mark.parametrize("scores", [False, True])
 def test_frames_of_objects_of_several_types_are_read_as_the_objects_are(cells: list[Any], scores: bool):
-    frame = pd.DataFrame({"actual": [{3}, {7}], "cells": pd.Series(cells, dtype=object)})
-    options: dict[str, Any] = {"scores": "cells", "threshold": 0.5} if scores else {"predicted": "cells"}
-    options |= {"actual": "actual", "metrics": METRICS, "null": "empty"}
+    truths, name = [{3}, {7}], "scores" if scores else "predicted"
+    frame = pd.DataFrame({"actual": truths, "cells": pd.Series(cells, dtype=object)})
     objects = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
+    rows = [{"actual": true, "cells": cell} for true, cell in zip(truths, objects, strict=True)]
     outcomes = list[object]()
-    for source in (frame, [{"actual": true, "cells": cell} for true, cell in zip([{3}, {7}], objects, strict=True)]):
+    for source, within in ((rows, ""), (frame, ""), (pd.DataFrame({"in": rows}), "in.")):
+        columns = {"actual": f"{within}actual", name: f"{within}cells"}
         try:
-            outcomes.append(se.evaluate_table(source, **options))
+            outcomes.append(se.evaluate_table(source, threshold=0.5 if scores else None, null="empty", **columns))
         except se.InputError as error:
             outcomes.append(type(error))
-    assert outcomes[0] == outcomes[1]
+    assert outcomes[1] == outcomes[2] == outcomes[0]
 
 
 @pytest.mark.parametrize("values", [[["a"], ["b"], ["a"]], [1, 2, ["a"]]])
