@@ -208,7 +208,8 @@ def check_named_alike(frames: Sequence[list[Any]]) -> None:
         [*range(len(names))], [*map(str, range(len(names)))], [f"column_{number}" for number in range(len(names))]
     )]  # fmt: skip
     other = next((names for names in frames if names and names not in named), None)
-    if named and other:
+    # Strings are names even if they are numbers, as those of wide columns are.
+    if named and other and not (isinstance(other[0], str) and all({*names} == {*other} for names in named)):
         columns = f"the columns of one data frame are {quoted(named[0])}, and those of the other are numbered"
         raise InputError(f"{columns}, {quoted(other)}; name the columns alike")
 

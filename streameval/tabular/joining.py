@@ -180,8 +180,8 @@ def _table(blocks: Iterable[Block], columns: Columns) -> Any:
                 rows = table_of(pa.table(listed), columns)
             tables.append(rows)
         return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-    except pa.ArrowException as error:
-        raise InputError(f"a column holds values of several types: {error}") from None
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+        raise InputError(f"a column cannot be held by Arrow: {error}; give its values one type") from None
 
 
 def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
@@ -215,4 +215,7 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
 
 def _codes(column: Any) -> np.ndarray[Any, Any]:
     """A code for each value, nulls among them."""
-    return column.combine_chunks().dictionary_encode("encode").indices.to_numpy()  # type: ignore[no-any-return]
+    values = column.combine_chunks()
+    if pa.types.is_dictionary(values.type):  # which may hold a value twice, and has no codes of nulls
+        values = values.dictionary_decode()
+    return values.dictionary_encode("encode").indices.to_numpy()  # type: ignore[no-any-return]  # Arrow has no types

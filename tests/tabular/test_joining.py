@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -169,6 +170,11 @@ def test_a_row_may_be_one_label_of_an_example(kind: str, tmp_path: Path):
     made = se.Evaluator()
     made.update_many(examples(2), examples(3))
     assert se.evaluate_table(source, **columns, predicted="hit") == made
+    coded = pd.DataFrame(long()).astype({"id": "category", "name": "category"})
+    for each in (source, coded, pa.Table.from_pandas(coded)):
+        slices = se.evaluate_table(each, **columns, predicted="hit", by="id")
+        assert [slices[name].examples for name in "xyz"] == [1, 1, 1]
+        assert slices.total() == made
     for keep in ([], ["curves"]):
         empty = se.Evaluator(["f1_micro"], threshold=0.5, keep=keep)
         made = empty.copy()
@@ -196,5 +202,7 @@ def test_rows_of_an_example_must_agree():
         se.evaluate_table(long([*LONG[:1], ("y", "dog", 0, 7, 0.5)]), **columns)
     with pytest.raises(se.InputError, match="example and label go together"):
         se.evaluate_table(long(), actual="y", predicted="hit", example="id")
+    with pytest.raises(se.InputError, match="a column cannot be held by Arrow: Python int too large"):
+        se.evaluate_table(long([*LONG, ("u", "dog", 0, 10**20, 0.1)]), **columns)
     with pytest.raises(se.InputError, match="column 'id' holds 1 null"):
         se.evaluate_table(long([*LONG, (None, "dog", 0, 0, 0.1)]), **columns)

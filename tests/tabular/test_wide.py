@@ -42,6 +42,14 @@ def files(table: pa.Table, folder: Path) -> dict[str, Path]:
     return {kind: folder / f"a.{kind}" for kind in ("parquet", "csv", "jsonl")}
 
 
+def test_labels_that_are_numbered_may_be_in_another_order_on_each_side():
+    rows = [{"t1": 1, "t0": 0, "p0": 1, "p1": 0, "m1": 0, "m0": 1}, {"t1": 1, "t0": 1, "p0": 1, "p1": 1, "m1": 0, "m0": 0}]
+    made = se.Evaluator()
+    made.update_many([{"1"}, {"0", "1"}], [{"0"}, {"0", "1"}], mask=[{"0"}, set()])
+    for source in (rows, pa.Table.from_pylist(rows), pl.DataFrame(rows).select(sorted(rows[0], reverse=True))):
+        assert se.evaluate_table(source, actual="t*", predicted="p*", mask="m*") == made
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl", "table", "pandas", "polars", "lazy", "rows"])
 def test_the_label_of_a_column_is_what_the_star_stands_for(kind: str, tmp_path: Path):
     table = wide()
