@@ -107,10 +107,13 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
         known.add(part)
     if not known.count:
         raise InputError("the table of truths has no rows")
-    if all(isinstance(part.rows, list) for part in parts):
-        truth: Any = [row for part in parts for row in part.rows]
-    else:
-        truth = _table(parts, columns.sides[1])
+    tables = [part.rows for part in parts if not isinstance(part.rows, list)]
+    names = [columns.sides[1].check_names(table.column_names) for table in tables]
+    kinds = {str(table.select(each).schema.types) for each, table in zip(names, tables, strict=True)}
+    if len(tables) == len(parts) and len(kinds) == 1:
+        truth: Any = _table(parts, columns.sides[1])
+    else:  # Arrow would make one type of several, and lists of floats are rows
+        truth = [row for part in parts for row in (part.rows if isinstance(part.rows, list) else rows_of(part.rows))]
     for block in (_checked(block, columns.sides[0]) for block in blocks):
         partners = {row: known.rows[key] for row, key in enumerate(keys.add(block)) if key in known.rows}
         if partners:

@@ -142,6 +142,30 @@ def test_cells_are_read_beside_rows_as_beside_tables(name: str, tmp_path: Path):
     assert se.evaluate_table(file, **options) == made
 
 
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_truths_in_files_of_several_types_are_not_made_one(kind: str, tmp_path: Path):
+    truth = [{"id": number, "tags": tags} for number, tags in enumerate(([], [0, 1], [0.0, 1.0], [True, False]))]
+    files = [written([row], kind, tmp_path / f"{row['id']}.{kind}") for row in truth]
+    guess = [{"id": number, "guess": [0, 1]} for number in range(4)]
+    options = {"join": "id", "actual": "tags", "predicted": "guess"}
+    made = se.evaluate_table(guess, truth=truth, **options)
+    assert se.evaluate_table(guess, truth=files, **options) == made
+    assert se.evaluate_table(pa.Table.from_pylist(guess), truth=files, **options) == made
+
+
+@pytest.mark.parametrize("kind", [list, pa.Table.from_pylist, pd.DataFrame])
+def test_maps_are_joined_with_rows_of_every_kind(kind: Any):
+    cells = pa.array([[("a", True)], [("b", True), ("a", False)]], pa.map_(pa.string(), pa.bool_()))
+    maps = pa.table({"id": [1, 2], "tags": cells})
+    rows = kind([{"id": 2, "guess": ["b"]}, {"id": 1, "guess": ["b"]}])
+    made = se.Evaluator()
+    made.update_many([{"a": True}, {"b": True, "a": False}], [{"b"}, {"b"}])
+    assert se.evaluate_table(rows, truth=maps, join="id", actual="tags", predicted="guess") == made
+    made = se.Evaluator()
+    made.update_many([{"b"}, {"b"}], [{"a": True}, {"b": True, "a": False}])
+    assert se.evaluate_table(maps, truth=rows, join="id", actual="guess", predicted="tags") == made
+
+
 def test_wide_columns_are_joined_too():
     truth = pa.table({"id": [1, 2], "y_a": [1, 0], "y_b": [0, 1]})
     guess = pa.table({"id": [2, 1], "y_a": [1, 1], "y_b": [1, 0]})

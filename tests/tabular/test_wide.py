@@ -43,7 +43,10 @@ def files(table: pa.Table, folder: Path) -> dict[str, Path]:
 
 
 def test_labels_that_are_numbered_may_be_in_another_order_on_each_side():
-    rows = [{"t1": 1, "t0": 0, "p0": 1, "p1": 0, "m1": 0, "m0": 1}, {"t1": 1, "t0": 1, "p0": 1, "p1": 1, "m1": 0, "m0": 0}]
+    rows = [
+        {"t1": 1, "t0": 0, "p0": 1, "p1": 0, "m1": 0, "m0": 1},
+        {"t1": 1, "t0": 1, "p0": 1, "p1": 1, "m1": 0, "m0": 0},
+    ]
     made = se.Evaluator()
     made.update_many([{"1"}, {"0", "1"}], [{"0"}, {"0", "1"}], mask=[{"0"}, set()])
     for source in (rows, pa.Table.from_pylist(rows), pl.DataFrame(rows).select(sorted(rows[0], reverse=True))):
