@@ -138,17 +138,14 @@ class Accumulator(Details, Mergeable):
         if mistaken:
             refuse_mistaken(self.revert, mistaken)
         core = self._core
-        plain = mask is None and type(weight) in NUMBERS and weight == 1
-        if not (plain and core.fast_count(y_true, y_pred, -1)):
+        if mask is None and type(weight) in NUMBERS and weight == 1 and core.fast_count(y_true, y_pred, -1):
+            self._spend(1)
+        else:
             self._count(y_true, y_pred, weight, mask, -1)
-        self._until_compaction -= 1
-        if self._until_compaction < 0:
-            self._spend(0)
 
-    def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
-        forget_gone(self)
-        reading = self._read(y_true, y_pred, weight, mask)
-        make_read((self, reading, sign), reading[0])
+    def _count(self, y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
+        change = self._change(y_true, y_pred, weight=weight, mask=mask, sign=sign)
+        make_read(change, change[1][0])
 
     def _counters(self) -> Iterable[Accumulator]:
         return (self,)
@@ -311,6 +308,7 @@ class Accumulator(Details, Mergeable):
         self._check_compatible(other)
         self._merge(other._core.states)
 
+    @combines
     def unmerge(self, other: Self) -> None:
         """Take out all examples that ``other`` has counted: the exact inverse of `merge`. ``other`` stays as it is.
 
@@ -321,13 +319,9 @@ class Accumulator(Details, Mergeable):
         RevertError
             If the counts show that the examples of ``other`` are not among these. Nothing has changed then.
         """
-        self._unmerge(other)
-        self._spend(1 + len(other._core.labels))
-
-    @combines
-    def _unmerge(self, other: Self) -> None:
         self._check_compatible(other, "unmerge")
         self._core.states.unmerge(other._core.states)
+        self._spend(1 + len(other._core.labels), guarded=True)
 
     def _differences(self, other: Self) -> list[str]:
         differences = self._config.differences(other._config)
