@@ -290,6 +290,7 @@ class Details:
         """
         from streameval.metrics.label_sets import concurrence
 
+        self._view("pairs", "concurrence()", "cooccurrence")  # for it requires both parts
         return concurrence(self._view("pairs", "concurrence()", "labelsets"))
 
     # -- pictures ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from streameval.kernel.pairs import pairing
 from streameval.metrics.averaging import Value, as_float, root_of
 from streameval.metrics.pairs import of_examples, of_pairs
 from streameval.schema.labels import Label
-from streameval.states.pairs import Counted, PairTables, content_of
+from streameval.states.pairs import PairTables
 
 __all__ = ["Concurrence"]
 
@@ -27,25 +27,23 @@ _of_sets = partial(
 )  # fmt: skip
 
 
-def label_sets(pairs: Counted) -> dict[tuple[Label, ...], float]:
+def label_sets(pairs: PairTables) -> dict[tuple[Label, ...], float]:
     """How many examples have each set of true labels, or their weight: the most frequent first."""
-    content = content_of(pairs, "labelsets")
-    weights, unit = content.set_weights, Fraction(1, 1 << (content.scale or 0))
-    weighted = content.weighted
+    weights, unit = pairs.set_weights, Fraction(1, 1 << (pairs.scale or 0))
+    weighted = pairs.weighted
     sizes = [as_float(weight * unit) for weight in weights] if weighted else weights
-    names = (tuple(content.labels[label] for label in true) for true in content.sets)
+    names = (tuple(pairs.labels[label] for label in true) for true in pairs.sets)
     return dict(sorted(zip(names, sizes, strict=True), key=lambda item: -item[1]))
 
 
-def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
+def scumble_per_label(pairs: PairTables) -> dict[Label, Value]:
     """The mean SCUMBLE of the examples that have each label; None for a label that is never true."""
-    content = content_of(pairs, "labelsets")
-    sums, counts = [Fraction(0)] * len(content.labels), [0] * len(content.labels)
-    for true, value, weight in zip(content.sets, *_scumbles(content), strict=True):
+    sums, counts = [Fraction(0)] * len(pairs.labels), [0] * len(pairs.labels)
+    for true, value, weight in zip(pairs.sets, *_scumbles(pairs), strict=True):
         for label in true:
             sums[label] += value * weight
             counts[label] += weight
-    values = zip(content.labels, sums, counts, strict=True)
+    values = zip(pairs.labels, sums, counts, strict=True)
     return {label: value / count if count else None for label, value, count in values}
 
 
@@ -56,13 +54,12 @@ def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
     "resampling algorithms, HAIS; mldr",
     read=partial(of_examples, per_label=scumble_per_label), averages=("samples", None), bare=True,
 )  # fmt: skip
-def scumble(pairs: Counted) -> Value:
+def scumble(pairs: PairTables) -> Value:
     """The imbalance ratio of a label is the largest label count over its own; 0 for an example without true labels.
 
     As the R package mldr; MLDA takes the q-th root for the geometric mean, however many labels an example has.
     """
-    content = content_of(pairs, "labelsets")
-    whole, terms = content.weight, zip(*_scumbles(content), strict=True)
+    whole, terms = pairs.weight, zip(*_scumbles(pairs), strict=True)
     return sum((value * weight for value, weight in terms), Fraction(0)) / whole if whole else None
 
 
@@ -71,11 +68,10 @@ def scumble(pairs: Counted) -> Value:
     "standard deviation (n - 1) / mean of the SCUMBLE of examples", "mldr, scumble.cv", class_name="ScumbleVariation",
     high=math.inf,
 )  # fmt: skip
-def scumble_cv(pairs: Counted) -> Value:
-    content = content_of(pairs, "labelsets")
-    values, weights = _scumbles(content)
-    unit = Fraction(1, 1 << (content.scale or 0))
-    n = content.weight * unit
+def scumble_cv(pairs: PairTables) -> Value:
+    values, weights = _scumbles(pairs)
+    unit = Fraction(1, 1 << (pairs.scale or 0))
+    n = pairs.weight * unit
     if n <= 1:
         return None
     first, second = (
@@ -85,12 +81,12 @@ def scumble_cv(pairs: Counted) -> Value:
     return (root_of(num, num * den) if num else 0) / (first / n) if first else None
 
 
-def _scumbles(content: PairTables) -> tuple[list[Fraction], list[int]]:
+def _scumbles(pairs: PairTables) -> tuple[list[Fraction], list[int]]:
     """The SCUMBLE and the weight of each label set."""
-    own = content.counts["true"].tolist()
-    counts = [tuple(sorted(own[label] for label in true)) for true in content.sets]
+    own = pairs.counts["true"].tolist()
+    counts = [tuple(sorted(own[label] for label in true)) for true in pairs.sets]
     known = {each: _scumble_of(each) for each in set(counts)}
-    return [known[each] for each in counts], content.set_weights
+    return [known[each] for each in counts], pairs.set_weights
 
 
 def _scumble_of(counts: tuple[int, ...]) -> Fraction:
@@ -111,13 +107,12 @@ def _rounded(function: Literal["ln", "exp"], number: Decimal, digits: int) -> De
         return number.ln() if function == "ln" else number.exp()
 
 
-def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
+def label_interactions(pairs: PairTables) -> dict[Label, dict[Label, float]]:
     """For each rare label, in how many of its examples each frequent label is true as well, the most first.
 
     Rare: with an imbalance ratio above the mean of all labels that occur (in mldr of all, 0 for those that never do).
     """
-    content = content_of(pairs, "cooccurrence")
-    own = content.counts["true"].tolist()
+    own = pairs.counts["true"].tolist()
     present = [label for label, count in enumerate(own) if count]
     if not present:
         return {}
@@ -125,15 +120,15 @@ def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
     middle = sum(ratios.values(), Fraction(0)) / len(ratios)
     rare = [label for label in present if ratios[label] > middle]
     partners: dict[int, dict[int, int]] = {label: {} for label in rare}
-    keys, weights = content.of_kind(pairing.TRUE_TRUE)
+    keys, weights = pairs.of_kind(pairing.TRUE_TRUE)
     for (one, two), weight in zip(keys[:, 1:3].tolist(), weights.tolist(), strict=True):
         for label, other in ((one, two), (two, one)):
             if label in partners and other not in partners and other in ratios:
                 partners[label][other] = weight
-    unit = Fraction(1, 1 << (content.scale or 0))
+    unit = Fraction(1, 1 << (pairs.scale or 0))
     return {
-        content.labels[label]: {
-            content.labels[other]: as_float(weights_of[other] * unit)
+        pairs.labels[label]: {
+            pairs.labels[other]: as_float(weights_of[other] * unit)
             for other in sorted(weights_of, key=lambda other: (-weights_of[other], other))
         }
         for label, weights_of in partners.items()
@@ -160,41 +155,39 @@ class Concurrence:
     interactions: dict[Label, dict[Label, float]]
 
 
-def concurrence(pairs: Counted) -> Concurrence:
+def concurrence(pairs: PairTables) -> Concurrence:
     """Of all labels; see `Evaluator.concurrence`."""
     defined = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
     per_label = dict(sorted(defined.items(), key=lambda pair: -pair[1]))
     return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))
 
 
-_by_content = partial(_of_sets, read=lambda formula: of_examples(lambda pairs: formula(content_of(pairs, "labelsets"))))
-
-_by_content(
+_of_sets(
     "distinct_labelsets", "Number of distinct sets of true labels.", "|{sets of true labels}|",
     _ZHANG + " (label diversity); MULAN; mldr, num.labelsets", high=math.inf, aliases=("num_labelsets",),
-)(lambda content: Fraction(len(content.sets)))  # fmt: skip
-_by_content(
+)(lambda pairs: Fraction(len(pairs.sets)))  # fmt: skip
+_of_sets(
     "proportion_distinct_labelsets", "Number of distinct sets of true labels divided by the number of examples.",
     "distinct label sets / examples", _ZHANG + " (normalized label diversity)", notes=_UNWEIGHTED,
-)(lambda content: _over(len(content.sets), content.examples))  # fmt: skip
-_by_content(
+)(lambda pairs: _over(len(pairs.sets), pairs.examples))  # fmt: skip
+_of_sets(
     "unique_labelsets", "Number of sets of true labels that occur in one example only.",
     "|{sets that one example has}|", "mldr, num.single.labelsets", high=math.inf, aliases=("num_single_labelsets",),
     notes=_UNWEIGHTED,
-)(lambda content: Fraction(content.set_times.count(1)))  # fmt: skip
-_by_content(
+)(lambda pairs: Fraction(pairs.set_times.count(1)))  # fmt: skip
+_of_sets(
     "proportion_unique_labelsets", "Fraction of examples whose set of true labels occurs in no other example.",
     "unique label sets / examples", _READ + " (PUniq)", aliases=("puniq",), notes=_UNWEIGHTED,
-)(lambda content: _over(content.set_times.count(1), content.examples))  # fmt: skip
-_by_content(
+)(lambda pairs: _over(pairs.set_times.count(1), pairs.examples))  # fmt: skip
+_of_sets(
     "labelset_peak", "Fraction of examples that have the most frequent set of true labels.",
     "examples with the most frequent set / examples", _READ + " (PMax)", aliases=("pmax",),
-)(lambda content: _over(max(content.set_weights, default=0), content.weight))  # fmt: skip
-_by_content(
+)(lambda pairs: _over(max(pairs.set_weights, default=0), pairs.weight))  # fmt: skip
+_of_sets(
     "labelset_diversity", "Number of distinct label sets divided by the number of possible ones.",
     "distinct label sets / 2^q",
     "Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121",
-)(lambda content: Fraction(len(content.sets), 1 << len(content.labels)))  # fmt: skip
+)(lambda pairs: Fraction(len(pairs.sets), 1 << len(pairs.labels)))  # fmt: skip
 
 
 def _over(num: int, den: int) -> Fraction | None:

@@ -18,7 +18,7 @@ from streameval.metrics.averaging import Ratios, Value, each, mean, ratio_of
 from streameval.metrics.catalogue import Formula, Reading, metric
 from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
-from streameval.states.pairs import Counted, PairTables, content_of
+from streameval.states.pairs import PairTables
 from streameval.states.views import Integers, total
 
 __all__ = ["Matrix", "Normalize", "Score", "Side", "Values", "confusion_score"]
@@ -82,39 +82,37 @@ class Matrix:
         return matrix
 
 
-def confusion_matrix(pairs: Counted, *, values: Values = "counts") -> Matrix:
+def confusion_matrix(pairs: PairTables, *, values: Values = "counts") -> Matrix:
     """See `Evaluator.confusion_matrix`."""
-    content = content_of(pairs, "contributions" if values == "contributions" else "confusions")
     kind = pairing.CONTRIBUTION if values == "contributions" else pairing.CONFUSION
     if values not in ("counts", "shares", "contributions"):
         raise MetricError(f"values must be 'counts', 'shares' or 'contributions', not {values!r}")
-    keys, weights = content.of_kind(kind)
+    keys, weights = pairs.of_kind(kind)
     nums, dens = (np.ones(len(keys), np.int64),) * 2 if values == "counts" else (keys[:, 3], keys[:, 4])
     common = math.lcm(*set(dens.tolist()))
     added = weights.astype(object) * nums * (common // dens.astype(object)) if len(keys) else weights
-    none = len(content.labels)
+    none = len(pairs.labels)
     row, column = (np.where(keys[:, side] < 0, none, keys[:, side]) for side in (1, 2))
     place, inverse = np.unique(row * (none + 1) + column, return_inverse=True)
     num = np.zeros(len(place), object)
     np.add.at(num, inverse.ravel(), added)
-    return Matrix((*content.labels, None), *np.divmod(place, none + 1), num, common << (content.scale or 0))
+    return Matrix((*pairs.labels, None), *np.divmod(place, none + 1), num, common << (pairs.scale or 0))
 
 
-def cooccurrence(pairs: Counted, *, side: Side = "true") -> Matrix:
+def cooccurrence(pairs: PairTables, *, side: Side = "true") -> Matrix:
     """See `Evaluator.cooccurrence`."""
-    content = content_of(pairs, "cooccurrence")
     if side not in ("true", "both", "pred"):
         raise MetricError(f"side must be 'true', 'both' or 'pred', not {side!r}")
     kinds = {"true": pairing.TRUE_TRUE, "both": pairing.TRUE_PRED, "pred": pairing.PRED_PRED}
-    keys, weights = content.of_kind(kinds[side])
+    keys, weights = pairs.of_kind(kinds[side])
     row, column, num = keys[:, 1], keys[:, 2], weights
     if side != "both":
         row, column, num = np.append(row, column), np.append(column, row), np.append(num, num)
-    own = content.counts[side]
+    own = pairs.counts[side]
     there = np.flatnonzero(own != 0)
     row, column, num = np.append(row, there), np.append(column, there), np.append(num, own[there])
     order = np.lexsort((column, row))
-    return Matrix(content.labels, row[order], column[order], num[order], 1 << (content.scale or 0))
+    return Matrix(pairs.labels, row[order], column[order], num[order], 1 << (pairs.scale or 0))
 
 
 def _of_matrix(score: Score) -> Callable[..., Reading]:
@@ -178,7 +176,7 @@ def confusion_score(
 
 
 def of_examples(
-    formula: Callable[..., Value], per_label: Callable[[Counted], dict[Label, Value]] | None = None
+    formula: Callable[..., Value], per_label: Callable[[PairTables], dict[Label, Value]] | None = None
 ) -> Reading:
     """A formula of all examples, or one of each label; None is 0/0."""
 
@@ -200,17 +198,16 @@ def of_examples(
     read=of_examples, averages=("samples",), default="samples", bigger_is_better=None, zero_division=math.nan,
     parameters=(Parameter("critical", 6.635, 0.0, 1000.0),), needs=lambda _: {"part": "cooccurrence"},
 )  # fmt: skip
-def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)) -> Value:
+def dependent_pairs(pairs: PairTables, *, critical: Fraction = Fraction(6635, 1000)) -> Value:
     """The default is the 99th percentile with one degree of freedom, as MULAN's ``UnconditionalChiSquareIdentifier``.
 
     A label that is always or never true depends on nothing. Undefined below two labels.
     """
-    content = content_of(pairs, "cooccurrence")
-    keys, weights = content.of_kind(pairing.TRUE_TRUE)
-    size, n, own = len(content.labels), content.weight, content.counts["true"].astype(object)
+    keys, weights = pairs.of_kind(pairing.TRUE_TRUE)
+    size, n, own = len(pairs.labels), pairs.weight, pairs.counts["true"].astype(object)
     if size < 2:
         return None
-    limit, dependent = critical * (1 << (content.scale or 0)), 0
+    limit, dependent = critical * (1 << (pairs.scale or 0)), 0
     for row in range(size - 1):
         n_i, n_j, n_ij = own[row], own[row + 1 :], np.zeros(size - row - 1, object)
         start, stop = np.searchsorted(keys[:, 1], [row, row + 1])

@@ -51,22 +51,18 @@ class Views:
     def of(self, spec: MetricSpec) -> Any:
         """The tables of a metric, or `MetricError` if their state is not part of the configuration."""
         entry = entry_of(spec.name)
-        if (name := entry.state) != "decisions":
-            options, required = self.config.options_of(name), self._kinds[name].options.required(entry.needs(spec))
-            if options is None or required not in options.keep():
-                raise MetricError(_required(spec.key, required))
-        return self.named(name, spec.key)
+        keep = self._kinds[entry.state].options.required(entry.needs(spec)) if entry.state in self._kinds else None
+        return self.named(entry.state, spec.key, keep)
 
     def named(self, name: str, what: str, keep: str | None = None) -> Any:
         """The tables of a state for ``what``; ``keep`` is the name in ``keep=`` that asks for what is needed of it."""
         if name == "decisions" and not self.decides:
             raise MetricError(without_decisions(what))
+        if name != "decisions":
+            options = self.config.options_of(name)
+            if options is None or (keep is not None and keep not in options.keep()):
+                required = keep or name
+                raise MetricError(f"{what} requires the {required!r} state; construct with keep=[{required!r}]")
         if name not in self._made:
-            if name not in self._states:
-                raise MetricError(_required(what, keep or name))
             self._made[name] = self._kinds[name].code().view(self._states[name], self.tables.columns)
         return self._made[name]
-
-
-def _required(what: str, name: str) -> str:
-    return f"{what} requires the {name!r} state; construct with keep=[{name!r}]"

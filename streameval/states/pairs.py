@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from streameval.errors import MetricError
 from streameval.kernel import backend
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray, Integers
@@ -401,17 +400,3 @@ class PairTables(View[Pairs]):
     def set_weights(self) -> list[int]:
         """The weight of each, in units."""
         return self._sets[1 if self.scale is None else 2]
-
-
-Counted: TypeAlias = Pairs | PairTables
-"""What can be read: a state, or the tables of an evaluator that has one."""
-
-
-def content_of(pairs: Counted, part: CountedPart) -> PairTables:
-    """What a state holds, if it counts some part."""
-    if part not in pairs.parts:
-        counted = ", ".join(pairs.parts) or "nothing"
-        raise MetricError(
-            f"this requires the {part!r} part of pairs, but only {counted} were counted; construct with keep=[{part!r}]"
-        )
-    return pairs if isinstance(pairs, PairTables) else PairTables(pairs)

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.adapters.river import DistinctLabelsets, MacroMLCMF1, MicroF1, Scumble
 from streameval.evaluation.encoding import decode, encode
-from streameval.metrics import label_sets as labelsets
 from streameval.metrics import pairs
 from streameval.states.options import PARTS, PairOptions
 from tests.metrics.test_pair_readings import plain_scumble
@@ -235,13 +234,19 @@ def test_the_usual_parts_are_pairs():
 def test_what_was_missing_is_refused_with_what_to_do():
     ev = se.Evaluator(["mlcm_f1"])
     ev.update({"a"}, {"b"})
-    table = ev._view("pairs", "this")
-    for read, part in (
-        (labelsets.scumble, "labelsets"), (pairs.cooccurrence, "cooccurrence"), (labelsets.concurrence, "labelsets"),
-        (lambda t: pairs.confusion_matrix(t, values="contributions"), "contributions"),
+    sets = se.Evaluator(keep=["labelsets"])
+    for read, what, part in (
+        (ev.label_sets, r"label_sets\(\)", "labelsets"), (ev.cooccurrence, r"cooccurrence\(\)", "cooccurrence"),
+        (se.Evaluator(keep=["cooccurrence"]).concurrence, r"concurrence\(\)", "labelsets"),
+        (sets.concurrence, r"concurrence\(\)", "cooccurrence"),
+        (sets.confusion_matrix, r"confusion_matrix\(\)", "confusions"),
+        (lambda: ev.confusion_matrix(values="contributions"), r"confusion_matrix\(\)", "contributions"),
+        (lambda: ev.get("scumble"), "scumble", "labelsets"), (lambda: ev.get("dependent_pairs"), "", "cooccurrence"),
     ):  # fmt: skip
-        with pytest.raises(se.MetricError, match=rf"only confusions were counted; construct with keep=\['{part}'\]"):
-            read(table)
+        with pytest.raises(
+            se.MetricError, match=rf"{what} requires the '{part}' state; construct with keep=\['{part}'\]"
+        ):
+            read()
     with pytest.raises(se.MetricError, match=r"scumble requires the 'labelsets' state; .*keep=\['labelsets'\]"):
         se.Evaluator().get("scumble")
     with pytest.raises(se.MetricError, match=r"not 'labelset'; did you mean 'labelsets'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,13 @@ import streameval as se
 from streameval.errors import InputError
 from streameval.metrics import pairs
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
-from tests.states.test_pairs import Meant, fed
+from streameval.states.pairs import PairTables
+from tests.states.test_pairs import Meant
+from tests.states.test_pairs import fed as fed_state
+
+
+def fed(names: Iterable[str], parts: list[str], examples: list[Meant]) -> PairTables:
+    return PairTables(fed_state(names, parts, examples))
 
 
 def matrix_of(names: list, examples: list[tuple[set, set]]) -> pairs.Matrix:
@@ -169,7 +176,7 @@ def test_what_is_drawn_is_said_once():
     ev = se.Evaluator(["f1_macro"], keep=["cooccurrence"])
     ev.update({"a"}, {"b"})
     table = ev._view("pairs", "this")
-    with pytest.raises(se.MetricError, match=r"requires the 'confusions' part of pairs, .* keep=\['confusions'\]"):
+    with pytest.raises(se.MetricError, match=r"requires the 'confusions' state; .* keep=\['confusions'\]"):
         plot_confusion_matrix(ev)
     with pytest.raises(se.MetricError, match="requires the 'cooccurrence' state"):
         plot_cooccurrence(se.Evaluator())
