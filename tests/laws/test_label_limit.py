@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import streameval as se
@@ -71,6 +72,25 @@ def test_the_label_beyond_the_limit_is_refused_whole(name: str, scored: bool):
         other.merge(state)
         holder.update(other, row("e", scored=scored))
         assert other == other.from_bytes(other.to_bytes())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_labels_that_were_refused_do_not_decide_how_later_examples_are_read(name: str):
+    """An object that has counted no label takes rows without names, also after a set with too many strings."""
+    holder = HOLDERS[name]
+    strings, empty = row("a", "b", "c"), row()
+    for call in (
+        lambda state: holder.update(state, strings),
+        lambda state: holder.update(state, strings._replace(weight=2.0)),
+        lambda state: holder.update_many(state, [strings, empty]),
+        lambda state: holder.update_many(state, [strings] * 3),
+    ):
+        state = holder.make(KIND)
+        holder.update(state, empty)
+        with pytest.raises(se.LabelError):
+            call(state)
+        holder.update(state, empty._replace(y_true=np.array([1, 0]), y_pred=np.array([1, 1])))
+        assert state.examples == 2
 
 
 def test_what_is_present_counts_not_what_is_registered_nor_what_is_declared():
