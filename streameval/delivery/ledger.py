@@ -8,10 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
-from streameval.errors import ConflictError, FormatError, InputError, MergeError, StreamevalError, public, silent
-from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.errors import ConflictError, FormatError, InputError, MergeError, StreamevalError, public
+from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of
 from streameval.evaluation.guarding import changes, combines, reads
-from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
 from streameval.kernel.backend import commit
 from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
@@ -214,13 +213,8 @@ class Ledger(Mergeable, Generic[StateT]):
             whole: Any = self._read()
         record_of(whole._guard).warnings = record_of(self._guard).warnings  # it is summed anew, but warns once
         whole._look()
-        with self._guard.reading, silent():
-            total: Any = self._read()
-            if metric is None:
-                return total.get()
-            if isinstance(total, Metric):
-                raise InputError(f"a ledger of a single metric has no other metric, such as {quoted(metric)}")
-            return total.get(metric)
+        with self._guard.reading:
+            return answer_of(self._read(), metric, "a ledger of a single metric answers")
 
     def state(self, shard: Label) -> StateT:
         """The newest state of one shard, as a new object; `InputError` if there is none, or it was compacted."""

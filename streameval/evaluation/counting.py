@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 from streameval.errors import FormatError, MetricError, silent
 from streameval.evaluation.core import NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.details import Details
-from streameval.evaluation.encoding import Saved, decode, encode
+from streameval.evaluation.encoding import Saved, decode, encode, put_states, take_states
 from streameval.evaluation.guarding import (
     Change,
     Declined,
@@ -44,6 +44,7 @@ from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 from streameval.wire.envelope import EVALUATOR
+from streameval.wire.fields import Sink, Source
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -464,9 +465,15 @@ def saved_empty(holder: Accumulator, contents: Mapping[str, Any] | None = None) 
     return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs), contents or {})
 
 
-def from_contents(like: A, contents: Mapping[str, Any]) -> A:
-    """An object that is built as another and holds what bytes say of its states."""
-    return with_states(like, restored_states(like._config, contents))
+def put_part(sink: Sink, part: Accumulator) -> None:
+    """Write what one of several objects that are built alike has counted."""
+    # Counts take a byte at least, for declared labels are not written again with each part.
+    put_states(sink, part._config, part._core.states.content(), least=1)
+
+
+def take_part(source: Source, like: A) -> A:
+    """The object that `put_part` wrote, which is built as another."""
+    return with_states(like, restored_states(like._config, take_states(source, like._config, least=1)))
 
 
 @lru_cache(maxsize=64)

@@ -258,15 +258,12 @@ def saved_template(saved: Saved) -> Any:
     return (Metric if saved.holder == METRIC else Evaluator)._from_saved(saved)
 
 
-def answer_of(holder: Accumulator, metric: MetricLike | None, what: str) -> Answer:
+def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Answer:
     """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not.
 
     Its guard is held, so that nothing is warned of.
     """
-    whole: object = holder
+    if metric is not None and isinstance(holder, Metric):
+        raise InputError(f"{what} for it only, not for {quoted(metric)}")
     with silent():
-        if isinstance(whole, Evaluator):
-            return whole.get() if metric is None else whole.get(metric)
-        if metric is not None or not isinstance(whole, Metric):
-            raise InputError(f"{what} for it only, not for {quoted(metric)}")
-        return whole.get()
+        return holder.get() if metric is None else holder.get(metric)  # type: ignore[no-any-return]  # one of these

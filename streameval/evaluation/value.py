@@ -15,7 +15,6 @@ from streameval.kernel.backend import commit
 from streameval.report.model import Table
 from streameval.schema.record import record_of
 from streameval.schema.text import quoted
-from streameval.wire.envelope import whole
 from streameval.wire.files import write_file
 
 
@@ -31,7 +30,7 @@ class Saveable:
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         with held(self):
-            return whole(self._pieces())
+            return b"".join(self._pieces())  # a buffer that grows would sometimes be copied, and then take more
 
     @abstractmethod
     def _pieces(self) -> Iterator[bytes]:

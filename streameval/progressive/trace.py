@@ -14,6 +14,7 @@ import numpy as np
 from streameval.errors import InputError, MetricError, public, warning_first
 from streameval.evaluation.core import NUMBERS, Core
 from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.evaluator import specs_of
 from streameval.evaluation.guarding import Change, Declined, held, make, reads
 from streameval.evaluation.metric import Metric
 from streameval.kernel.backend import commit
@@ -399,9 +400,7 @@ def _values_of(evaluator: Any, metrics: tuple[str, ...] | None) -> list[MetricVa
 
 
 def _names_of(metrics: Iterable[str | MetricSpec]) -> tuple[str, ...]:
-    if isinstance(metrics, str | MetricSpec):
-        raise MetricError(f"metrics must be a list, not {quoted(metrics)}; write [{quoted(metrics)}]")
-    return tuple(dict.fromkeys(parse_spec(str(metric)).key for metric in metrics))
+    return tuple(spec.key for spec in specs_of(metrics))
 
 
 def _checked_metrics(metrics: Iterable[str | MetricSpec], targets: dict[str, Target]) -> tuple[str, ...]:

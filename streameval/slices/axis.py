@@ -12,8 +12,7 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError, InputError
-from streameval.evaluation.counting import A, core_of, from_contents, unlimited
-from streameval.evaluation.encoding import put_states, take_states
+from streameval.evaluation.counting import A, core_of, put_part, take_part, unlimited
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.text import check_number, quoted
@@ -205,24 +204,22 @@ def take_axes(source: Source) -> dict[str, Any]:
 def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
     """The slices along an axis in their order, then the rest."""
     slices = [(key, part) for key, part in group.ordered() if key]
-    config = core_of(group.rest).config
     yield varint(len(slices))
     for key, part in [*slices, (REST, group.rest)]:
         sink = Sink()
         for _, value in key:
             put_value(sink, value, LABEL)
-        # Counts take a byte at least, for declared labels are not written again with each slice.
-        put_states(sink, config, core_of(part).states.content(), least=1)
+        put_part(sink, part)
         yield from sink.pieces()
 
 
 def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:
     """The slices that `slices_in_pieces` wrote, or `FormatError` if no examples leave such ones."""
     axis, empty = fresh.axis, fresh.rest
-    config, count, slices = core_of(empty).config, source.count(), dict[Key, Any]()
+    count, slices = source.count(), dict[Key, Any]()
     for width in [len(axis.names)] * count + [0]:
         key = tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(width))])
-        slices[key] = from_contents(empty, take_states(source, config, least=1))
+        slices[key] = take_part(source, empty)
     *keys, _ = slices
     fits = all(slices[key].examples for key in keys) and len(keys) <= axis.max_slices
     fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))

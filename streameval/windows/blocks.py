@@ -11,8 +11,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
-from streameval.evaluation.counting import A, core_of, from_contents
-from streameval.evaluation.encoding import put_states, take_states
+from streameval.evaluation.counting import A, core_of, put_part, take_part
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray
@@ -388,12 +387,11 @@ class Blocks(Window[A]):
         return *self._clock.saved(), *_START, self._history, newest, aware, state.latest
 
     def _put(self, sink: Sink) -> None:
-        blocks, config = self._state.blocks, core_of(self._template).config
+        blocks = self._state.blocks
         sink.varint(len(blocks))
         for index, block in sorted(blocks.items()):
             sink.append(zigzag(index))
-            # Counts take a byte at least, for declared labels are not written again with each block.
-            put_states(sink, config, core_of(block).states.content(), least=1)
+            put_part(sink, block)
 
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, *start, self._history, newest, code, latest = numbers
@@ -401,11 +399,11 @@ class Blocks(Window[A]):
         whole(self._history, "history", 0)
         require(code in (0, 1, 2), start == _START)
         aware = None if code == 2 else bool(code)
-        config, blocks = core_of(self._template).config, dict[int, A]()
+        blocks = dict[int, A]()
         for _ in range(source.count()):
             index = source.integer_of_64_bits()
             require(index > max(blocks, default=index - 1))
-            blocks[index] = from_contents(self._template, take_states(source, config, least=1))
+            blocks[index] = take_part(source, self._template)
         started = newest != ALWAYS
         state = WindowState(newest if started else None, blocks, aware, latest)
         self._cell = commit.Root().cell(state)

@@ -45,11 +45,6 @@ def sealed(holder: int, body: Iterable[bytes]) -> Iterator[bytes]:
     yield piece + struct.pack("<I", zlib.crc32(piece, checksum))
 
 
-def whole(pieces: Iterable[bytes]) -> bytes:
-    """The bytes that come in pieces; a buffer that grows would sometimes be copied, and then take more."""
-    return b"".join(pieces)
-
-
 def sized(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
     """How many bytes there are, then these. They are made twice if they are many, so that they need not be held."""
     made = pieces()
