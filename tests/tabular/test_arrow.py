@@ -194,7 +194,6 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         [{3: 1}, {7: True}],
         [{"label": 1}, None],
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("scores", [False, True])
 def test_frames_of_objects_of_several_types_are_read_as_the_objects_are(cells: list[Any], scores: bool):
