@@ -24,6 +24,8 @@ from tests.support.effort import cases
 from tests.support.entries import decided_entries
 from tests.support.naming import case_name
 
+pytestmark = pytest.mark.filterwarnings("ignore:the empty string is a label")  # which is written and read too
+
 
 def unweighted() -> se.Evaluator:
     ev = se.Evaluator(["f1_macro", "fbeta_samples(beta=2)", "hamming_loss"])
