@@ -53,7 +53,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """While 13,000 tests are held, none of which is ever garbage, to look for some takes a quarter of a second."""
+    """While 10,000 tests are held, none of which is ever garbage, to look for some takes a quarter of a second."""
     gc.disable()
     try:
         return (yield)
