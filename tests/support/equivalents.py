@@ -140,18 +140,13 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("rankings_at", "a group of one label is summed like any other"): ("average_precision_of: 1 -> 0",),
     ("rankings_at", "only the shape of the array is read"): ("_places: groups.l -> groups.m",),
     ("pairs", "where no row has weight every label is 0/0, weighted or not"): ("confusion_score: True -> False",),
-    ("pairs", "it names the part that is read, which is refused or counted in full"): (
-        "confusion_matrix: 'contributions' if values == 'contributions' else 'confusions' -> 'contributions'",
-        "confusion_matrix: 'contributions' if values == 'contributions' else 'confusions' -> 'confusions'",
-        "confusion_matrix: values == 'contributions' -> values != 'contributions'",
-    ),
     ("pairs", "of no cell, or of one, scores read only whether it has weight"): (
         "confusion_matrix: weights.astype(object) * nums * (common // dens.astype(object)) if len(keys) else weights -> weights.astype(object) * nums * (common // dens.astype(object))",
         "confusion_matrix: len(keys) -> len(keys) + 1 (2)",
         "confusion_matrix: len(keys) -> len(keys) - 1 (2)",
     ),
     ("pairs", "the unit of a matrix cancels in every score"): (
-        "confusion_matrix: common << (content.scale or 0) -> common >> (content.scale or 0)",
+        "confusion_matrix: common << (pairs.scale or 0) -> common >> (pairs.scale or 0)",
         "confusion_matrix: 0 -> 1 (2)",
     ),
 }
