@@ -149,7 +149,7 @@ class Core:
         rows = None
         if not labels.fixed:
             for name, side in (("y_true", y_true), ("y_pred", y_pred)):
-                if type(side) is np.ndarray:  # without names of labels
+                if type(side) is np.ndarray and len(side):  # without names of labels
                     rows = rows or Reader(self.config, labels)
                     rows.positions(len(side), name)
         if not self.scored:

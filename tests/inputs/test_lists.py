@@ -245,8 +245,10 @@ def test_an_empty_array_says_nothing(declared: Any):
     one, other = (se.Evaluator(labels=declared) for _ in range(2))
     one.update_many([np.array(["a"]), np.array([])], [np.array([]), ["b"]])
     one.update(np.array([]), np.array([]))
+    one.update(np.array([]), np.array([]), weight=2.0)
     other.update_many([["a"], []], [[], ["b"]])
     other.update([], [])
+    other.update([], [], weight=2.0)
     assert one == other
 
 
