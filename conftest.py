@@ -9,6 +9,7 @@ import gc
 import os
 import re
 import shutil
+import signal
 import tomllib
 from collections.abc import Generator
 from functools import cache
@@ -20,6 +21,8 @@ import pytest
 
 for library in ("OMP", "OPENBLAS"):  # threads of its own would be in the way of the tests, which take all cores
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a script; processes inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -90,8 +90,6 @@ def started(
 ) -> Iterator[subprocess.Popen[bytes]]:
     chosen = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
     chosen |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of a script; processes inherit it
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen([*COMMAND, command, *args], cwd=folder, env=chosen, **streams)
     stuck = threading.Timer(2 * PATIENCE, process.kill)
     stuck.start()
