@@ -76,13 +76,13 @@ def _stdin() -> Any:
     return _interruptible(sys.stdin.buffer)
 
 
-@lru_cache(maxsize=1)  # what it has read and not given yet
+@lru_cache(maxsize=1)  # what it has read ahead
 def _interruptible(stream: Any) -> io.BufferedReader:
     return io.BufferedReader(_Interruptible(getattr(stream, "raw", stream)))
 
 
 class _Interruptible(io.RawIOBase):
-    """A stream whose reads Ctrl-C ends, also if it is pressed just before one blocks, which alone would not notice."""
+    """A stream whose reads Ctrl-C ends, also if it is pressed just before one blocks, which a plain read misses."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -126,7 +126,7 @@ def _note_strings(holder: Any) -> None:
     notes = holder._guard.notes
     if notes.forms.unsure and not notes.forms.strings:
         each = (part._core.decisions for part in holder._counters())
-        notes.change(strings=any(isinstance(label, str) for one in each for label in one.labels_of(one.columns())))
+        notes.change(strings=any(str in map(type, one.labels_of(one.columns())) for one in each))
 
 
 def forget_gone(holder: Any) -> None:

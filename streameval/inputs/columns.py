@@ -149,7 +149,7 @@ class Reader:
 
     def _check_strings(self, record: Record, labels: Sequence[object]) -> None:
         """Raise if labels are strings where columns without names were counted, before the first of them is new."""
-        if self.config.labels is None and str in set(map(type, labels)) and record.forms.width is not None:
+        if self.config.labels is None and record.forms.width is not None and str in set(map(type, labels)):
             unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
             raise InputError(f"{unnamed}; construct with labels=[...]")
 
@@ -174,7 +174,7 @@ class Reader:
             self.record.take(self.samples, examples)
 
     def confirm(self) -> list[Part]:
-        """Prepare that forms of labels are remembered, or raise if others were counted since; the guard is held."""
+        """Prepare that forms of labels are remembered, or raise if different ones were counted; the guard is held."""
         if self.config.labels is not None or not (self.has_strings or self._unnamed or self.integers):
             return []
         record, before = self.record, self.record.forms

@@ -115,5 +115,5 @@ def record_of(guard: Any, labels: LabelIndex | None = None) -> Record:
                 record.change(strings=None)
                 guard.notes = record
             if labels is not None and record.forms.strings is None:
-                record.change(strings=any(isinstance(label, str) for label in labels.labels[labels.fixed :]))
+                record.change(strings=str in map(type, labels.labels[labels.fixed :]))
     return record

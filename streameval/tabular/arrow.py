@@ -124,7 +124,7 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
 
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
-    """The rows of a table as mappings, and what is a map in it too, which Arrow alone makes a list of pairs."""
+    """The rows of a table as mappings, and what is a map in it too, of which Arrow makes a list of pairs."""
     rows: list[dict[str, Any]] = table.to_pylist()
     for name in [field.name for field in table.schema if pa.types.is_map(field.type)]:
         for row in rows:

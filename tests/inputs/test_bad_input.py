@@ -245,7 +245,7 @@ def test_numbers_of_examples_that_differ_are_refused(first: str, second: str):
         Bad(
             "", declared, lambda ev, n=n, m=m: ev.update_many(one(n), one(n), mask=other(m)), ("mask", "y_true")
         ).check()
-        # Forms of weights are read apart from those of examples: each form of them with each of the others is enough.
+        # Forms of weights are read apart from those of examples: each with each form of examples is enough.
         inputs = (np.ones(m), [0.5] * m, pd.Series([1.0] * m, dtype=float), np.full(m, 2))
         weights = inputs[(list(LENGTHS).index(first) + list(LENGTHS).index(second) + n) % 4]
         message = ("weights", "y_true", f"weights has {m}") if known else ("weights",)

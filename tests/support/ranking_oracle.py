@@ -73,7 +73,7 @@ class View:
             yield [label for part in parts for label in part]
 
     def expected(self, value: Callable[[list], Fraction], unranked: str, *, alike: bool = True) -> Fraction:
-        """The mean over all orders, in which only the places of the true labels matter: others are None.
+        """The mean over all orders, in which only the places of the true labels matter: the rest are None.
 
         Where true labels are worth the same, one of them stands for all, so that few orders differ.
         """

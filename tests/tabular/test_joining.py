@@ -104,7 +104,7 @@ def test_a_missing_column_is_refused_by_the_name_of_its_file(suffix: str, tmp_pa
         message = rf"^{re.escape(str(file))}(:\d)?: there is no column 'absent' \({wrong}\)"
         with pytest.raises(se.InputError, match=message):
             se.evaluate_table(guess, truth=truth, **options | {wrong: "absent"})
-    if suffix == "jsonl":  # where one row may lack what others have
+    if suffix == "jsonl":  # where one row may lack what another has
         lacking = [TRUTH[0], {"id": TRUTH[1]["id"]}, *TRUTH[2:]]
         with pytest.raises(se.InputError, match=r"t.jsonl:2: there is no column 'tags' \(actual\)"):
             se.evaluate_table(guess, truth=written(lacking, suffix, tmp_path / "t.jsonl"), **options)

@@ -342,8 +342,8 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
 
 def _reads_alike(one: Evaluator, other: Evaluator) -> bool:
     """Whether they are equal, and take the same input from here on, which is no part of equality."""
-    limits, rows = zip(*((each._config.label_limit, each._config.rows) for each in (one, other)), strict=True)
-    return one == other and limits[0] == limits[1] and rows[0] == rows[1]
+    mine, theirs = one._config, other._config
+    return one == other and (mine.label_limit, mine.rows) == (theirs.label_limit, theirs.rows)
 
 
 def _check_member(member: object) -> None:
