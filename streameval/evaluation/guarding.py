@@ -114,11 +114,10 @@ def forget(guard: commit.Guard) -> None:
 
 def is_gone(holder: Any) -> bool:
     """Whether no example is left of those that an object has counted."""
-    counters = getattr(holder, "_counters", None)
-    for part in counters() if counters is not None else ():
-        if part.examples:
-            return False
-    return counters is not None
+    if not hasattr(holder, "_counters"):
+        return False
+    with holder._guard.reading:  # as slices may come
+        return not any(part.examples for part in holder._counters())
 
 
 def _note_strings(holder: Any) -> None:

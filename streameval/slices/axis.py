@@ -33,15 +33,6 @@ class Axis:
     places: tuple[int, ...]  # where the names stand among those of the `Sliced`
     max_slices: int
 
-    def selected(self, keys: Iterable[Key]) -> set[Key]:
-        """Which of all keys that examples have get a slice of their own.
-
-        Those ``max_slices`` that come first in a fixed pseudo-random order, whatever the order of examples and merges.
-        A value that is not among them never will be.
-        """
-        allowed = set(keys) - {REST}
-        return allowed if len(allowed) <= self.max_slices else set(heapq.nsmallest(self.max_slices, allowed, rank_of))
-
     def describe(self, key: Key | None = None) -> str:
         """The axis, or one of its slices, in words."""
         if key is None:
@@ -97,15 +88,38 @@ def _combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tup
 
 @dataclass(slots=True, eq=False)
 class AxisSlices(Generic[A]):
-    """The slices along an axis. Replaced as a whole where slices come or go; a slice without examples may stay."""
+    """The slices along an axis. Slices without examples may come and stay; where one goes, all this is replaced.
+
+    Of the values that examples have, those ``max_slices`` have slices that come first in a fixed pseudo-random order,
+    whatever the order of examples and merges. A value that is not among them never will be. So while the rest has
+    examples, just these slices are there, and all have examples.
+    """
 
     axis: Axis
     slices: dict[Key, A]  # with that of `REST`
+    _last: bytes = b""  # once the rest has examples, the rank of the last slice
 
     @property
     def rest(self) -> A:
         """The examples of all other values."""
         return self.slices[REST]
+
+    def find(self, key: Key) -> A | None:
+        """Where the next example with a key is counted; None if its slice is still to come."""
+        part = self.slices.get(key)
+        return self.rest if part is None and not self.selected([key])[0] else part
+
+    def selected(self, keys: Iterable[Key]) -> tuple[list[Key], set[Key]]:
+        """Which of these keys have slices once examples have them, and if slices may go for that, all that stay."""
+        keys = [key for key in keys if key]
+        if self.rest.examples:
+            self._last = self._last or max(rank_of(key) for key in self.slices if key)
+            keys = [key for key in keys if key in self.slices or rank_of(key) < self._last]
+        size = len(self.slices) - 1 + sum(key not in self.slices for key in keys)
+        if size <= self.axis.max_slices:
+            return keys, set()
+        stay = set(heapq.nsmallest(self.axis.max_slices, {*self.keys(), *keys}, rank_of))
+        return [key for key in keys if key in stay], stay
 
     def keys(self) -> list[Key]:
         """The keys of slices that have examples."""
@@ -138,8 +152,7 @@ class AxisSlices(Generic[A]):
         """Which slices examples with these values are of, if they come next; the last is the rest."""
         own = [columns[place] for place in self.axis.places]
         codes, keys = own[0] if len(own) == 1 else crossed(own)
-        selected = self.axis.selected({*self.keys(), *keys})
-        of_slices = [key for key in keys if key in selected]
+        of_slices, _ = self.selected(keys)
         if len(of_slices) < len(keys):
             places = {key: place for place, key in enumerate(of_slices)}
             codes = np.array([places.get(key, len(of_slices)) for key in keys], np.int64)[codes]
@@ -147,25 +160,19 @@ class AxisSlices(Generic[A]):
 
     def with_examples(
         self, added: dict[Key, A], empty: A, guard: commit.Guard
-    ) -> tuple[AxisSlices[A], list[tuple[A, A]]]:
-        """These slices with more examples, and in pairs which slice is still to be merged with what."""
-        selected = self.axis.selected({*self.keys(), *added})
-        slices = {key: part for key, part in self.slices.items() if key in selected or not key}
-        displaced = [part for key, part in self.slices.items() if key not in slices and part.examples]
-        merges: list[tuple[A, A]] = []
-        for key, part in added.items():
-            if key not in selected:
-                displaced.append(part)
-            elif key in slices:
-                merges.append((slices[key], part))
-            else:
-                slices[key] = merged([part], empty)._belong(guard)
-        if displaced and self.rest.examples:
-            more = displaced[0] if len(displaced) == 1 else merged(displaced, empty)
-            merges.append((self.rest, more))
-        elif displaced:
-            slices[REST] = merged(displaced, empty)._belong(guard)
-        return AxisSlices(self.axis, slices), merges
+    ) -> tuple[AxisSlices[A], dict[Key, A], list[tuple[A, A]]]:
+        """These slices or what replaces them, new ones to be put among them, and pairs of what is merged with what."""
+        own, stay = self.selected(added)
+        group, displaced = self, [added[key] for key in added.keys() - own]
+        if stay:
+            slices = {key: part for key, part in self.slices.items() if key in stay or not key}
+            displaced += [part for key, part in self.slices.items() if key not in slices and part.examples]
+            group = AxisSlices(self.axis, slices)
+        fresh = {key: empty.copy()._belong(guard) for key in own if key not in group.slices}
+        merges = [(fresh[key] if key in fresh else group.slices[key], added[key]) for key in own]
+        if displaced:
+            merges.append((self.rest, displaced[0] if len(displaced) == 1 else merged(displaced, empty)))
+        return group, fresh, merges
 
 
 def merged(parts: Iterable[A], empty: A) -> A:

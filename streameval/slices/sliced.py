@@ -85,10 +85,11 @@ class Sliced(Mergeable, Generic[A]):
     (2, 0.6666666666666666)
     """
 
-    __slots__ = ("_axes", "_by", "_cell", "_guard", "_template")
+    __slots__ = ("_axes", "_by", "_cell", "_guard", "_room", "_template")
     _holder: ClassVar[int] = SLICED
     _template: A
     _cell: commit.Cell  # of the slices along each axis
+    _room: int  # how many examples may be added until it is counted again how many there are
 
     @explained
     def __init__(
@@ -102,7 +103,7 @@ class Sliced(Mergeable, Generic[A]):
         self._template = template_of(evaluator, "Sliced")
         self._axes = tuple(axes_of(by, cross, max_slices))
         self._by = tuple(axis.names[0] for axis in self._axes if len(axis.names) == 1)
-        self._guard = commit.Guard()
+        self._guard, self._room = commit.Guard(), 0
         self.reset()
 
     @changes
@@ -150,9 +151,11 @@ class Sliced(Mergeable, Generic[A]):
         try:
             with self._guard:
                 for group, key in zip(self._slices, keys, strict=True):
-                    parts += group.slices[key]._prepare_plain(y_true, y_pred)
+                    if (part := group.find(key)) is None:
+                        return False
+                    parts += part._prepare_plain(y_true, y_pred)
                 commit.Root.commit(parts)
-        except (Declined, KeyError):
+        except Declined:
             return False
         return True
 
@@ -164,13 +167,14 @@ class Sliced(Mergeable, Generic[A]):
 
     def _prepare(self, change: tuple[list[Key], list[Reading]], sign: int) -> list[Part]:
         keys, readings = change
-        places = list(zip(self._slices, keys, strict=True))
-        if sign > 0 and not all(key in group.slices for group, key in places):
+        find = AxisSlices.find if sign > 0 else self._reverted
+        places = (find(group, key) for group, key in zip(self._slices, keys, strict=True))
+        of_keys = [part for part in places if part is not None]
+        if len(of_keys) < len(keys):
             added = self._template.copy()
             example, forms = core_of(added).placed(readings[0])
             core_of(added).states.count_one(example, 1)
             return self._prepare_add([{key: added} for key in keys], 1) + forms
-        of_keys = [group.slices[key] if sign > 0 else self._reverted(group, key) for group, key in places]
         return [
             part
             for counting, reading in zip(of_keys, readings, strict=True)
@@ -181,9 +185,9 @@ class Sliced(Mergeable, Generic[A]):
         part = group.slices.get(key)
         if part is None or not part.examples:
             part = group.rest
-            if key in group.axis.selected({*group.keys(), key}):
+            if group.selected([key])[0]:
                 raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
-        elif part.examples == 1 and group.rest.examples and len(group.keys()) >= group.axis.max_slices:
+        elif part.examples == 1 and group.rest.examples:
             raise RevertError(
                 f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
                 f"values should have a slice in its place is not known any more; construct with "
@@ -213,9 +217,9 @@ class Sliced(Mergeable, Generic[A]):
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
         forget_gone(self)
-        groupings = self._grouped(columns)
-        first = self._slices[0].slices
-        like = first[next(filter(None, first), REST)]  # whose labels have columns already
+        with self._guard.reading:
+            groupings, slices = self._grouped(columns), self._slices[0].slices
+            like = slices[next(filter(None, slices), REST)]  # whose labels have columns already
         groups = max(len(keys) for _, keys in groupings)
         core = core_of(like).scratch(self._guard)
         core.reader.at_once = read_at_once(groups)
@@ -270,7 +274,7 @@ class Sliced(Mergeable, Generic[A]):
         merged. Nothing has changed then.
         """
         self._check_compatible(other, "unmerge")
-        changed = []
+        taken = list[tuple[A, A]]()
         for group, theirs in zip(self._slices, other._slices, strict=True):
             if group.rest.examples or theirs.rest.examples:
                 raise MergeError(
@@ -278,15 +282,15 @@ class Sliced(Mergeable, Generic[A]):
                     "and which of these would have a slice is not known any more; construct with a larger max_slices= "
                     f"(max_slices={group.axis.max_slices} now)"
                 )
-            slices = dict(group.slices)
             for key, part in theirs.slices.items():
                 if part.examples:
-                    if key not in slices:
+                    if key not in group.slices:
                         raise RevertError(f"cannot unmerge: no example of {group.axis.describe(key)} was counted")
-                    slices[key] = slices[key].copy()
-                    slices[key].unmerge(part)
-            changed.append(AxisSlices(group.axis, slices))
-        self._become(changed)
+                    taken.append((group.slices[key], part))
+        both = [(core_of(mine).states, core_of(part).states) for mine, part in taken]
+        commit.Root.commit([part for mine, theirs in both for part in mine.prepare_unmerge(theirs)])
+        for mine, part in taken:
+            mine._spend(1 + len(core_of(part).labels), guarded=True)
 
     def _differences(self, other: Self) -> list[str]:
         differing = parameter_differences(self._parameters(), other._parameters())
@@ -297,17 +301,22 @@ class Sliced(Mergeable, Generic[A]):
 
     def _prepare_add(self, added: Sequence[dict[Key, A]], examples: int) -> list[Part]:
         """Add examples to the slices of each axis, by key."""
-        count = self._slices[0].examples()
-        if count + examples > COUNT_MAX:
-            most = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits"
-            raise CounterOverflowError(f"{most}; evaluate in parts, each on its own: {count} are there")
-        changed, parts = [], list[Part]()
+        if examples > self._room:  # which single examples take nothing of: nobody counts so many
+            count = self._slices[0].examples()
+            if count + examples > COUNT_MAX:
+                most = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits"
+                raise CounterOverflowError(f"{most}; evaluate in parts, each on its own: {count} are there")
+            self._room = (COUNT_MAX - count) // 2
+        self._room -= examples
+        changed, parts = list[tuple[AxisSlices[A], dict[Key, A]]](), list[Part]()
         for group, of_keys in zip(self._slices, added, strict=True):
-            group, merges = group.with_examples(of_keys, self._template, self._guard)
-            changed.append(group)
+            group, fresh, merges = group.with_examples(of_keys, self._template, self._guard)
+            changed.append((group, fresh))
             for target, part in merges:
                 parts += target._prepare_merge(core_of(part).states)
-        return [*parts, self._cell.prepare_store(tuple(changed))]
+        for group, fresh in changed:
+            group.slices.update(fresh)  # which shows nothing as long as they have no examples
+        return [*parts, self._cell.prepare_store(tuple(group for group, _ in changed))]
 
     def _keys(self, where: Mapping[str, Value]) -> list[Key]:
         values = [typed(value_of(where, name), name) for name in self._by]

@@ -1,0 +1,45 @@
+"""How much work a call takes, as counts that hardly vary: no clock."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import streameval as se
+
+PACKAGE = str(Path(se.__file__).parent)
+
+
+def steps(act: Callable[[], object]) -> int:
+    """How many instructions the interpreter executes in the package during a call."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def peak(act: Callable[[], object]) -> int:
+    """How many bytes that Python traces are there during a call, at most, besides those that were there before."""
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
