@@ -162,6 +162,15 @@ class DependencyError(StreamevalError, ImportError):
     """An optional library that this call requires is not installed."""
 
 
+def above(module: str, name: str) -> Callable[..., Any]:
+    """A method that calls a function of a module above the class, which is imported then."""
+
+    def method(*args: object, **options: object) -> object:
+        return getattr(import_module(f"streameval.{module}"), name)(*args, **options)
+
+    return method
+
+
 def imported(module: str, what: str) -> Any:
     """A module of a library that not all have, or `DependencyError` naming what needs it."""
     library = module.partition(".")[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias, cast
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, StreamevalError
+from streameval.errors import InputError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
 from streameval.inputs.batching import read_many, read_one
@@ -216,15 +216,3 @@ class Core:
             placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
             slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
             note_examples(record, self.config, sides, slots, labels.labels, many=True)
-
-
-def restored_states(config: Config, contents: Mapping[str, Any]) -> StateSet:
-    """The states that bytes hold; fresh ones if they hold none."""
-    if not contents:
-        return Core.fresh(config).states
-    decisions = contents["decisions"]
-    labels = LabelIndex(decisions.labels, decisions.fixed, config.label_limit)
-    try:
-        return states_of(config, labels, contents)
-    except StreamevalError as error:  # such as a state that counts what this configuration does not
-        raise FormatError(f"the bytes are damaged: {error}") from None

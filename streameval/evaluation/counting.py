@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 
 from streameval.errors import FormatError, MetricError, silent
-from streameval.evaluation.core import NUMBERS, Core, Reading, restored_states
+from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.details import Details
-from streameval.evaluation.encoding import Saved, decode, encode, put_states, take_states
 from streameval.evaluation.guarding import (
     Change,
     Declined,
@@ -29,25 +27,24 @@ from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
-from streameval.metrics.averaging import as_float
-from streameval.metrics.catalogue import MetricInfo, evaluate, parse_spec
-from streameval.metrics.spec import MetricSpec
+from streameval.metrics.catalogue import MetricInfo, evaluate
+from streameval.metrics.spec import MetricSpec, as_float
 from streameval.metrics.views import Views
-from streameval.report.model import Table
 from streameval.schema.batch import Batch
-from streameval.schema.config import NULLS, Config, Null, StateOptions, Ties
+from streameval.schema.config import NULLS, Config, Null, Ties
 from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.record import record_of
-from streameval.schema.text import check_number, number_of, quoted
+from streameval.schema.text import check_number, number_of
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
-from streameval.wire.envelope import EVALUATOR
-from streameval.wire.fields import Sink, Source
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from streameval.evaluation.encoding import Saved
+    from streameval.report.model import Table
 
 
 A = TypeVar("A", bound="Accumulator")
@@ -57,9 +54,8 @@ class Accumulator(Details, Mergeable):
     """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
 
     __slots__ = ("_config", "_core", "_guard", "_specs", "_until_compaction")
-    _holder: ClassVar[int] = EVALUATOR
-    _entry: ClassVar[MetricInfo | None] = None
-    """The one metric of the class; None for evaluators, which take any."""
+    _single: ClassVar[bool] = False  # a metric, not an evaluator
+    _entry: ClassVar[MetricInfo | None] = None  # of the class of a metric
 
     def _start(
         self,
@@ -327,7 +323,8 @@ class Accumulator(Details, Mergeable):
     def _differences(self, other: Self) -> list[str]:
         differences = self._config.differences(other._config)
         if self._specs != other._specs:
-            differences.append(f"metrics differ ([{_names(self._specs)}] and [{_names(other._specs)}])")
+            mine, theirs = (", ".join(spec.key for spec in one._specs) or "none" for one in (self, other))
+            differences.append(f"metrics differ ([{mine}] and [{theirs}])")
         return differences
 
     @changes
@@ -403,7 +400,7 @@ class Accumulator(Details, Mergeable):
     @reads
     def copy(self) -> Self:
         """An independent object with the same content."""
-        twin = with_states(self, self._core.states.copy())
+        twin = self._over(self._core.states.copy())
         twin._guard.notes = copied(self._guard).notes
         return twin
 
@@ -411,29 +408,29 @@ class Accumulator(Details, Mergeable):
         mine, theirs = ((one._config, one._specs, one._core.states) for one in (self, other))
         return mine == theirs
 
+    def _over(self, states: StateSet) -> Self:
+        """An object that is built as this one, over these states."""
+        return type(self).__new__(type(self))._set(self._specs, self._config, Core(self._config, states))
+
     def _pieces(self) -> Iterator[bytes]:
-        return encode(saved_empty(self, self._core.states.content()))
+        from streameval.evaluation.encoding import Saved, encode  # only when asked, as importing should be quick
+
+        return encode(Saved.of(self, self._core.states.content()))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        return cls._from_saved(decode(data, "an Evaluator" if cls._holder == EVALUATOR else cls.__name__))
+        from streameval.evaluation.encoding import decode
+
+        return cls._restored(decode(data, cls.__name__ if cls._single else "an Evaluator"))
 
     @classmethod
-    def _from_saved(cls, saved: Saved) -> Self:
-        specs, config = specs_named(saved.metrics), saved.config
-        fits = cls._holder == EVALUATOR or [spec.name for spec in specs] == [getattr(cls._entry, "name", None)]
-        if saved.holder != cls._holder or not fits:
-            what = "an Evaluator" if saved.holder == EVALUATOR else f"the metric {_names(specs)}"
+    def _restored(cls, saved: Saved) -> Self:
+        specs = saved.specs
+        fits = not saved.single or [spec.name for spec in specs] == [getattr(cls._entry, "name", None)]
+        if saved.single != cls._single or not fits:
+            what = f"the metric {saved.names}" if saved.single else "an Evaluator"
             raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
-        try:  # exactly the states that the metrics are read from, or, in an evaluator, more
-            check_threshold(specs, config)
-            required = _required(specs, config.options, saved.holder == EVALUATOR)
-        except MetricError:
-            required = None
-        if required != config.options:
-            raise FormatError(f"the bytes are damaged: their states are not those that {_names(specs)} require")
-        core = Core(config, restored_states(config, saved.contents))
-        return cls.__new__(cls)._set(specs, config, core)
+        return cls.__new__(cls)._set(specs, saved.config, saved.core())
 
 
 for _method in (Accumulator.update, Accumulator.update_many, Accumulator.revert):
@@ -448,52 +445,8 @@ def core_of(holder: Accumulator) -> Core:
     return holder._core
 
 
-def with_states(like: A, states: StateSet) -> A:
-    """An object that is built as another, over these states."""
-    return type(like).__new__(type(like))._set(like._specs, like._config, Core(like._config, states))
-
-
 def unlimited(empty: A) -> A:
     """A copy that takes any number of labels, to read what objects with a limit have together."""
     made = empty.copy()
     made._core.labels.bound(None)
     return made
-
-
-def saved_empty(holder: Accumulator, contents: Mapping[str, Any] | None = None) -> Saved:
-    """What bytes hold of an object that is built as this one and has counted nothing, or what these contents say."""
-    return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs), contents or {})
-
-
-def put_part(sink: Sink, part: Accumulator) -> None:
-    """Write what one of several objects that are built alike has counted."""
-    # Counts take a byte at least, for declared labels are not written again with each part.
-    put_states(sink, part._config, part._core.states.content(), least=1)
-
-
-def take_part(source: Source, like: A) -> A:
-    """The object that `put_part` wrote, which is built as another."""
-    return with_states(like, restored_states(like._config, take_states(source, like._config, least=1)))
-
-
-@lru_cache(maxsize=64)
-def specs_named(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
-    """The metrics that bytes name."""
-    try:
-        specs = tuple(parse_spec(name) for name in names)
-    except MetricError as error:
-        raise FormatError(f"the bytes name a metric that cannot be: {error}") from None
-    if tuple(spec.key for spec in specs) != names or len(set(specs)) != len(specs):
-        raise FormatError(f"the bytes are damaged: metric names {quoted(names)}")
-    return specs
-
-
-@lru_cache(maxsize=64)  # small states come by thousands, all of a few configurations
-def _required(specs: tuple[MetricSpec, ...], options: tuple[StateOptions, ...], more: bool) -> tuple[StateOptions, ...]:
-    """What metrics require where these options were chosen; ``more``: and what they keep."""
-    keep = [name for part in options for name in part.keep()] if more else []
-    return options_for(specs, keep, {name: value for part in options for name, value in part.arguments().items()})
-
-
-def _names(specs: tuple[MetricSpec, ...]) -> str:
-    return ", ".join(spec.key for spec in specs) or "none"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.guarding import reads
 from streameval.metrics.catalogue import entry_of
-from streameval.report.label_table import LabelTable
 from streameval.schema.keywords import ATTRIBUTES, explained
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from streameval.metrics.label_sets import Concurrence
     from streameval.metrics.pairs import Matrix, Side, Values
     from streameval.metrics.thresholds import DecisionsAt, Objective, Thresholds
+    from streameval.report.label_table import LabelTable
 
 Pooled = Literal["micro"]
 
@@ -50,6 +50,8 @@ class Details:
         MetricError
             If scores are counted without a threshold, so that there are no binary predictions.
         """
+        from streameval.report.label_table import LabelTable
+
         return LabelTable.of(self._view("decisions", "per_label()"))
 
     def multilabel_confusion(self) -> Any:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from streameval.errors import FormatError
-from streameval.evaluation.kinds import KINDS
+from streameval.errors import FormatError, MetricError, StreamevalError
+from streameval.evaluation.core import Core
+from streameval.evaluation.kinds import KINDS, check_threshold, options_for, states_of
+from streameval.metrics.catalogue import parse_spec
+from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Config, StateOptions, Threshold
-from streameval.schema.labels import Label, keys_of
+from streameval.schema.labels import Label, LabelIndex, keys_of
+from streameval.schema.text import quoted
 from streameval.states.decisions import DecisionContent
+from streameval.states.state_set import StateSet
 from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.decisions import put_content, take_content
 from streameval.wire.envelope import EVALUATOR, METRIC, decoding, opened, sealed
@@ -28,6 +34,39 @@ class Saved:
     config: Config
     metrics: tuple[str, ...]
     contents: Mapping[str, Any] = field(default_factory=dict)  # of each state by name, the decisions first
+
+    @classmethod
+    def of(cls, counts: Any, contents: Mapping[str, Any]) -> Saved:
+        """What bytes hold of an object, of which the states hold these contents."""
+        holder = METRIC if counts._single else EVALUATOR
+        return cls(holder, counts._config, tuple(spec.key for spec in counts._specs), contents)
+
+    @property
+    def single(self) -> bool:
+        """Whether it is a metric."""
+        return self.holder == METRIC
+
+    @property
+    def specs(self) -> tuple[MetricSpec, ...]:
+        """The metrics."""
+        return _specs_named(self.metrics)
+
+    @property
+    def names(self) -> str:
+        """Those of the metrics, in words."""
+        return ", ".join(self.metrics) or "none"
+
+    def core(self) -> Core:
+        """What counts: of an evaluator the states that its metrics require, or more, and of a metric no more."""
+        options = self.config.options
+        try:
+            check_threshold(self.specs, self.config)
+            required = _required(self.specs, options, not self.single)
+        except MetricError:
+            required = None
+        if required != options:
+            raise FormatError(f"the bytes are damaged: their states are not those that {self.names} require")
+        return Core(self.config, _states_of(self.config, self.contents))
 
 
 def encode(saved: Saved) -> Iterator[bytes]:
@@ -48,8 +87,9 @@ def decode(data: bytes, name: str) -> Saved:
     return saved
 
 
-def put_empty(sink: Sink, saved: Saved) -> None:
-    """Write an object that has counted nothing."""
+def put_empty(sink: Sink, template: Any) -> None:
+    """Write how an object is built, which has counted nothing."""
+    saved = Saved.of(template, {})
     sink.byte(saved.holder)
     _put_head(sink, saved.config, saved.metrics)
 
@@ -59,6 +99,45 @@ def take_empty(source: Source) -> Saved:
     holder = source.byte(METRIC)
     require(holder >= EVALUATOR)
     return Saved(holder, *_HEADS.take(source))
+
+
+def put_part(sink: Sink, part: Any) -> None:
+    """Write what one of several objects that are built alike has counted."""
+    # Counts take a byte at least, for declared labels are not written again with each part.
+    put_states(sink, part._config, part._core.states.content(), least=1)
+
+
+def take_part(source: Source, like: Any) -> Any:
+    """The object that `put_part` wrote, which is built as another."""
+    return like._over(_states_of(like._config, take_states(source, like._config, least=1)))
+
+
+def _states_of(config: Config, contents: Mapping[str, Any]) -> StateSet:
+    if not contents:
+        return Core.fresh(config).states
+    decisions = contents["decisions"]
+    try:
+        return states_of(config, LabelIndex(decisions.labels, decisions.fixed, config.label_limit), contents)
+    except StreamevalError as error:  # such as a state that counts what this configuration does not
+        raise FormatError(f"the bytes are damaged: {error}") from None
+
+
+@lru_cache(maxsize=64)
+def _specs_named(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
+    try:
+        specs = tuple(parse_spec(name) for name in names)
+    except MetricError as error:
+        raise FormatError(f"the bytes name a metric that cannot be: {error}") from None
+    if tuple(spec.key for spec in specs) != names or len(set(specs)) != len(specs):
+        raise FormatError(f"the bytes are damaged: metric names {quoted(names)}")
+    return specs
+
+
+@lru_cache(maxsize=64)  # small states come by thousands, all of a few configurations
+def _required(specs: tuple[MetricSpec, ...], options: tuple[StateOptions, ...], more: bool) -> tuple[StateOptions, ...]:
+    """What metrics require where these options were chosen; ``more``: and what they keep."""
+    keep = [name for part in options for name in part.keep()] if more else []
+    return options_for(specs, keep, {name: value for part in options for name, value in part.arguments().items()})
 
 
 def _put_threshold(sink: Sink, threshold: Threshold) -> None:

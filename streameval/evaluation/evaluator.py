@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Never, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeAlias, TypeVar, overload
 
 from streameval.errors import InputError, MetricError, public, silent
 from streameval.evaluation.counting import Accumulator
-from streameval.evaluation.encoding import Saved
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.value import Mergeable
-from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import certified
-from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
-from streameval.report.model import PER_LABEL
 from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.keywords import explained, forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
-from streameval.wire.envelope import METRIC
+
+if TYPE_CHECKING:
+    from streameval.evaluation.encoding import Saved
+    from streameval.metrics.bounds import Bounds
+    from streameval.report.label_table import PandasFrame, PolarsFrame
 
 A = TypeVar("A", bound=Accumulator)
 MetricLike: TypeAlias = str | MetricSpec | Metric
@@ -141,7 +140,7 @@ class Evaluator(Accumulator):
         Metrics of curves are read from bins of scores, and the bounds say what these leave open. Where that is but the
         rounding to a float64, ``exact`` is set, and both bounds are the value or the float next to it.
         """
-        return certified(_spec_of(metric), self._views())
+        return self._views().certified(_spec_of(metric))
 
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics; of scores without a threshold only these.
@@ -175,7 +174,7 @@ class Evaluator(Accumulator):
         """
         return report_of(self).to_dict()
 
-    def to_pandas(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PandasFrame:
+    def to_pandas(self, metrics: Iterable[MetricLike] = ("precision", "recall", "f1")) -> PandasFrame:
         """One row per label: its counts, and metrics such as ``"f1"`` or ``"roc_auc"``, whose average does not matter.
 
         Raises
@@ -195,10 +194,14 @@ class Evaluator(Accumulator):
         1   cat   1   0   0   0        1          1  1.0      1.0
         2   dog   0   1   0   0        0          1  0.0      0.0
         """
+        from streameval.report.label_table import to_pandas
+
         return to_pandas(self._columns(specs_of(metrics)))
 
-    def to_polars(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PolarsFrame:
+    def to_polars(self, metrics: Iterable[MetricLike] = ("precision", "recall", "f1")) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
+        from streameval.report.label_table import to_polars
+
         return to_polars(self._columns(specs_of(metrics)))
 
     @reads
@@ -253,9 +256,9 @@ def template_of(evaluator: A, name: str) -> A:
     return evaluator._fresh()  # type: ignore[return-value]  # of the class that was passed
 
 
-def saved_template(saved: Saved) -> Any:
+def restored_template(saved: Saved) -> Any:
     """The object that bytes hold, which has counted nothing."""
-    return (Metric if saved.holder == METRIC else Evaluator)._from_saved(saved)
+    return (Metric if saved.single else Evaluator)._restored(saved)
 
 
 def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Answer:

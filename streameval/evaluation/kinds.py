@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
@@ -18,7 +17,9 @@ from streameval.schema.text import quoted, suggestion
 from streameval.states.base import State
 from streameval.states.options import PARTS, CurveOptions, PairOptions, RankingOptions
 from streameval.states.state_set import StateSet
-from streameval.wire.fields import Option, Sink
+
+if TYPE_CHECKING:
+    from streameval.wire.fields import Option, Sink
 
 
 class Code(NamedTuple):
@@ -31,8 +32,7 @@ class Code(NamedTuple):
     written: tuple[Option, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class Kind(NamedTuple):
     """One kind of state: its options, which have its name; its fixed place in the bytes; and its code, once needed."""
 
     options: type[StateOptions]

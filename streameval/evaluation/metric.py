@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from streameval.errors import MetricError, public
-from streameval.evaluation.counting import Accumulator, specs_named
-from streameval.evaluation.encoding import Saved
+from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.kinds import KINDS, reads_scores
-from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
 from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
-from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.wire.envelope import METRIC
+
+if TYPE_CHECKING:
+    from streameval.evaluation.encoding import Saved
+    from streameval.metrics.bounds import Bounds
 
 _CHOICES = ("labels", "unknown", "threshold", "nan", "ties", "inverse_propensities", "label_limit", "rows")
 """The arguments of every metric's class that say how it reads examples."""
@@ -29,7 +29,7 @@ class Metric(Accumulator):
     """One metric with its own counts. Use one of its subclasses, or `metric`."""
 
     __slots__ = ()
-    _holder: ClassVar[int] = METRIC
+    _single = True
     _entry: ClassVar[MetricInfo]
 
     def __init__(
@@ -72,7 +72,7 @@ class Metric(Accumulator):
     @reads
     def bounds(self) -> Bounds | dict[Label, Bounds]:
         """The value with bounds that contain the exact one, as `Evaluator.bounds`."""
-        return certified(self.spec, self._views())
+        return self._views().certified(self.spec)
 
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
         try:
@@ -81,10 +81,10 @@ class Metric(Accumulator):
             raise MetricError(str(error).replace("construct with", "construct an Evaluator with")) from None
 
     @classmethod
-    def _from_saved(cls, saved: Saved) -> Self:
-        if cls is Metric and saved.holder == METRIC and len(saved.metrics) == 1:
-            return cast("Self", class_of(entry_of(specs_named(saved.metrics)[0].name))._from_saved(saved))
-        return super()._from_saved(saved)
+    def _restored(cls, saved: Saved) -> Self:
+        if cls is Metric and saved.single and len(saved.specs) == 1:
+            return cast("Self", class_of(entry_of(saved.specs[0].name))._restored(saved))
+        return super()._restored(saved)
 
     @reads
     def __repr__(self) -> str:

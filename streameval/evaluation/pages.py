@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streameval.errors import InputError
 from streameval.metrics.spec import MetricSpec
-from streameval.report.model import Report
 from streameval.schema.text import label_text, quoted
-from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
+    from streameval.report.model import Report
     from streameval.report.parts import HasLines
 
 _Named: TypeAlias = list[tuple[str, Any]]
@@ -108,11 +107,15 @@ def save_html(
     page = to_html(
         evaluators, title=title, meta=meta, trace=trace, slices=slices, windows=windows, max_labels=max_labels
     )
+    from streameval.wire.files import write_file
+
     write_file(path, page.encode())
 
 
 def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:
     """The report of an evaluator or a metric, on its own metrics unless ``specs`` are passed."""
+    from streameval.report.model import Report
+
     return Report(counts._views(), counts._specs if specs is None else specs, counts.warnings, counts.input_summary)
 
 

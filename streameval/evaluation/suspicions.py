@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -158,4 +157,6 @@ def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
 
 
 def _folded(label: Label) -> str:
-    return unicodedata.normalize("NFKC", str(label)).strip().casefold()
+    from unicodedata import normalize  # only where names are compared, as importing the package should be quick
+
+    return normalize("NFKC", str(label)).strip().casefold()

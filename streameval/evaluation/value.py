@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from streameval.errors import MergeError, silent
+from streameval.errors import MergeError, above, silent
 from streameval.evaluation import pages
 from streameval.evaluation.guarding import copied, held
 from streameval.inputs.samples import InputSummary
 from streameval.kernel.backend import commit
-from streameval.report.model import Table
 from streameval.schema.record import record_of
 from streameval.schema.text import quoted
-from streameval.wire.files import write_file
+
+if TYPE_CHECKING:
+    from streameval.report.model import Table
 
 
 class Saveable:
@@ -53,6 +54,8 @@ class Saveable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
+        from streameval.wire.files import write_file  # only when asked, as importing should be quick
+
         with held(self):
             write_file(path, self._pieces())
 
@@ -79,8 +82,7 @@ class Mergeable(Saveable):
     __slots__ = ()
     _guard: commit.Guard
     _family: ClassVar[type]
-    _draw: ClassVar[Callable[..., Any]]
-    """`streameval.plots.draw`, which is above: pictures are drawn of more than one evaluator."""
+    _draw = above("plots", "draw")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -23,7 +23,7 @@ _GUARD = 96
 _DEEPEST = 1 << 13
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
     """``num / den`` elementwise, or ``num / sqrt(den)`` where ``root``. A denominator of 0 means undefined."""
 
@@ -38,18 +38,6 @@ class Ratios:
     def replaced(self, where: np.ndarray[Any, np.dtype[np.bool_]], value: int) -> Ratios:
         """The same ratios, but ``value`` in some places."""
         return Ratios(np.where(where, value, self.num), np.where(where, 1, self.den), self.root)
-
-
-def as_float(value: Value) -> float:
-    """The nearest float64; NaN where undefined, infinite where no float64 is as large."""
-    if value is None:
-        return math.nan
-    if isinstance(value, float):
-        return value
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def each(ratios: Ratios, zero_division: float) -> list[Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streameval.errors import public
+from streameval.errors import above, public
 from streameval.schema.labels import Label
 
 
@@ -66,3 +66,5 @@ class Choice:
 
 class Choices(dict[Label, Choice]):
     """Thresholds by label."""
+
+    _repr_html_ = above("report.notebook", "choices_html")

@@ -13,8 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
-from streameval.errors import MetricError, public
-from streameval.metrics.averaging import as_float
+from streameval.errors import MetricError, above, public
 from streameval.metrics.spec import (
     AVERAGES,
     COMPLETE,
@@ -24,6 +23,7 @@ from streameval.metrics.spec import (
     Empty,
     MetricSpec,
     Parameter,
+    as_float,
     choice_text,
     number_text,
 )
@@ -52,7 +52,7 @@ _WORDS: dict[str, Choice] = {"true": True, "false": False, "none": None}
 
 
 @public
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MetricInfo:
     """One metric of the catalogue.
 
@@ -175,6 +175,7 @@ class Catalogue(tuple[MetricInfo, ...]):
     """All metrics, one a line."""
 
     __slots__ = ()
+    _repr_html_ = above("report.notebook", "catalogue_html")
 
     def __repr__(self) -> str:
         return "\n".join(f"{entry.name:<30}{entry.summary}" for entry in self)

@@ -10,8 +10,9 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from streameval.kernel.pairs import pairing
-from streameval.metrics.averaging import Value, as_float, root_of
+from streameval.metrics.averaging import Value, root_of
 from streameval.metrics.pairs import of_examples, of_pairs
+from streameval.metrics.spec import as_float
 from streameval.schema.labels import Label
 from streameval.states.pairs import PairTables
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from streameval.errors import MetricError, public
 from streameval.schema.text import quoted
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
 Empty: TypeAlias = Literal["zero_division", "zero", "one", "nan", "drop"]
@@ -84,8 +87,7 @@ class MetricSpec:
         return dict(self.parameters)[name]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of a metric: one of ``choices``, true or false, or a number in a range, as its default says.
 
     ``above`` excludes the lower end of the range; a default of None is allowed besides.
@@ -109,6 +111,18 @@ class Parameter:
         upper = ")" if math.isinf(self.high) and (self.above or self.whole) else "]"
         text = f"{'(' if self.above else '['}{self.low:g}, {self.high:g}{upper}"
         return f"{text} or none" if self.default is None else text
+
+
+def as_float(value: Fraction | float | None) -> float:
+    """The nearest float64; NaN where undefined, infinite where no float64 is as large."""
+    if value is None:
+        return math.nan
+    if isinstance(value, float):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def number_text(value: float) -> str:

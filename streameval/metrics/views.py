@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import MetricError
-from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import entry_of, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
 from streameval.states.views import Tables
+
+if TYPE_CHECKING:
+    from streameval.metrics.bounds import Bounds
 
 
 def without_decisions(what: str) -> str:
@@ -20,18 +22,6 @@ def without_decisions(what: str) -> str:
         f"{what} requires binary predictions, but predictions are scores; construct with threshold=: "
         "labels scoring at or above it are predicted"
     )
-
-
-def certified(spec: MetricSpec, views: Views) -> Bounds | dict[Label, Bounds]:
-    """The value of a metric with bounds that contain the exact one."""
-    tables, certify = views.of(spec), entry_of(spec.name).certify
-    if certify is not None:
-        bounds: Bounds | dict[Label, Bounds] = certify(tables, spec)
-        return bounds
-    value = evaluate(spec, tables)
-    if isinstance(value, dict):
-        return {label: Bounds(part, part, part, True) for label, part in value.items()}
-    return Bounds(value, value, value, True)
 
 
 class Views:
@@ -66,3 +56,16 @@ class Views:
         if name not in self._made:
             self._made[name] = self._kinds[name].code().view(self._states[name], self.tables.columns)
         return self._made[name]
+
+    def certified(self, spec: MetricSpec) -> Bounds | dict[Label, Bounds]:
+        """The value of a metric with bounds that contain the exact one."""
+        from streameval.metrics.bounds import Bounds  # only when asked, as importing the package should be quick
+
+        tables, certify = self.of(spec), entry_of(spec.name).certify
+        if certify is not None:
+            bounds: Bounds | dict[Label, Bounds] = certify(tables, spec)
+            return bounds
+        value = evaluate(spec, tables)
+        if isinstance(value, dict):
+            return {label: Bounds(part, part, part, True) for label, part in value.items()}
+        return Bounds(value, value, value, True)

@@ -23,19 +23,19 @@ from streameval.windows.fading import Fading
 from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
 from streameval.wire.blocks import NEVER_WRITTEN
-from streameval.wire.envelope import decoding, holder_of, opened, sealed
+from streameval.wire.envelope import METRIC, decoding, holder_of, opened, sealed
 from streameval.wire.fields import Sink, Source, varint
 from streameval.wire.values import SPAN, put_value, take_value
 
 AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]
 StateT = TypeVar("StateT", bound=AnyState)
 
-_CLASSES: tuple[type[AnyState], ...] = (Evaluator, Metric, Sliced, Rolling, TimeRolling, Tumbling, Fading)
+_HOLDERS = (Sliced, Rolling, TimeRolling, Tumbling, Fading)
 
 
 def restored(data: bytes, *more: Any) -> AnyState:
     """What `to_bytes` was called on, whichever class it was; ``more`` are classes that are taken besides states."""
-    kinds: dict[int | None, Any] = {kind._holder: kind for kind in (*_CLASSES, *more)}
+    kinds: dict[int | None, Any] = {METRIC: Metric, **{kind._holder: kind for kind in (*_HOLDERS, *more)}}
     kind = kinds.get(holder_of(data), Evaluator)  # which says what is wrong
     return kind.from_bytes(data)  # type: ignore[no-any-return]  # one of these, unless it is one of ``more``
 

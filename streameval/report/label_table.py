@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import imported, public
-from streameval.metrics.averaging import as_float
+from streameval.errors import above, imported, public
+from streameval.metrics.spec import as_float
 from streameval.schema.labels import Label
 from streameval.states.views import Integers, Tables
 
@@ -68,6 +68,8 @@ class LabelTable:
         for name in ("tp", "fp", "fn", "tn", "support", "predicted"):
             columns[name] = getattr(self, name).tolist()
         return columns
+
+    _repr_html_ = above("report.notebook", "outcomes_html")
 
     def to_pandas(self) -> PandasFrame:
         """The columns of `to_dict` as a pandas data frame."""

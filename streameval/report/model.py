@@ -10,11 +10,10 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from streameval.errors import MetricError
-from streameval.metrics.averaging import as_float
 from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import MetricInfo, build_spec, catalogue, entry_of, evaluate, parse_spec
-from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Views, certified
+from streameval.metrics.spec import MetricSpec, as_float
+from streameval.metrics.views import Views
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of
@@ -133,7 +132,7 @@ class Report:
         try:
             if entry_of(spec.name).certify is None:
                 return MetricValue(spec, evaluate(spec, self.views.of(spec)))
-            bounds = certified(spec, self.views)
+            bounds = self.views.certified(spec)
         except MetricError as error:
             return MetricValue(spec, None, error)
         if isinstance(bounds, Bounds):

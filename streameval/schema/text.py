@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from os.path import commonprefix
 from typing import Any
 
@@ -155,17 +153,23 @@ def scope_text(where: Mapping[str, object], *, mixed: bool) -> str:
 
 def markdown_cell(text: str) -> str:
     """A cell of a table in Markdown that shows a text: no markup, no HTML, and spaces at its ends."""
+    from html import escape  # here and for JSON only when asked, as importing the package should be quick
+
     text = re.sub(r"[\\`*\[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])", r"\\\g<0>", escape(text, quote=False))
     return re.sub("^ | $", "&#32;", text)
 
 
 def json_content(value: object) -> Any:
     """What JSON holds of a value: infinities, and what is no number, are null."""
+    import json
+
     return json.loads(json.dumps(value), parse_constant=lambda _: None)
 
 
 def visible_json(text: str) -> str:
     """JSON with the same content, whose strings show every character, so that none is a command to a terminal."""
+    import json
+
     return re.sub(r"[^ -~\n]", lambda mark: mark[0] if mark[0].isprintable() else json.dumps(mark[0])[1:-1], text)
 
 

@@ -12,7 +12,8 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError, InputError
-from streameval.evaluation.counting import A, core_of, put_part, take_part, unlimited
+from streameval.evaluation.counting import A, core_of, unlimited
+from streameval.evaluation.encoding import put_part, take_part
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.text import check_number, quoted

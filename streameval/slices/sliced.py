@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, cast
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading
-from streameval.evaluation.counting import A, core_of, saved_empty, with_states
+from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.encoding import put_empty, take_empty
-from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, saved_template, template_of
+from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, restored_template, template_of
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look
@@ -227,7 +227,7 @@ class Sliced(Mergeable, Generic[A]):
         batches = list(core.read_many(y_true, y_pred, weights, mask, null=null))
         while True:  # again only where slices have gone meanwhile
             sets = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states)
-            parts, before = [[with_states(like, states) for states in of_keys] for of_keys in sets], groupings
+            parts, before = [[like._over(states) for states in of_keys] for of_keys in sets], groupings
             groupings = self._add_counted(parts, before, columns, core.reader)
             if groupings is before:
                 return
@@ -461,7 +461,7 @@ class Sliced(Mergeable, Generic[A]):
 
     def _head(self) -> Sink:
         sink = Sink()
-        put_empty(sink, saved_empty(self._template))
+        put_empty(sink, self._template)
         put_axes(sink, self._axes)
         return sink
 
@@ -470,7 +470,7 @@ class Sliced(Mergeable, Generic[A]):
         _, source = opened(data, (SLICED,))
         start = source.place()
         with decoding():
-            empty = saved_template(take_empty(source))
+            empty = restored_template(take_empty(source))
             made = cls(empty, **take_axes(source))
             if b"".join(made._head().pieces()) != source.since(start):
                 raise FormatError(NEVER_WRITTEN)

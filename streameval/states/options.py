@@ -94,10 +94,10 @@ class RankingOptions(StateOptions):
         return {"ties": self.ties, "inverse_propensities": dict(self.propensities)}
 
 
-@dataclass(frozen=True, slots=True)
 class CurveOptions(StateOptions):
     """A state of curves has no options."""
 
+    __slots__ = ()
     kind: ClassVar[str] = "curves"
     reads: ClassVar[Literal["decisions", "scores"]] = "scores"
     needs_numbers: ClassVar[bool] = True

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -14,6 +13,9 @@ from streameval.kernel.types import Integers as Integers
 from streameval.schema.labels import Label
 from streameval.states.base import State
 from streameval.states.decisions import Decisions
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # Formulas multiply counts by at most 2**10 and add a few; up to this that stays within int64.
 _SAFE = 2**50
@@ -54,7 +56,7 @@ class Arrays:
         return type(self)(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Counts:
     """The outcomes, for each label, for each kind of example, or pooled (arrays of length 1)."""
 
@@ -110,6 +112,8 @@ class View(Generic[S]):
     @cached_property
     def unit(self) -> Fraction:
         """The weight of one unit."""
+        from fractions import Fraction  # only when asked, as importing the package should be quick
+
         return Fraction(1, 1 << (self.scale or 0))
 
 

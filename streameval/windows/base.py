@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.errors import MetricError, silent
-from streameval.evaluation.counting import A, core_of, saved_empty
+from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
-from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, saved_template, template_of
+from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, restored_template, template_of
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
@@ -152,7 +152,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     def _pieces(self) -> Iterator[bytes]:
         sink = Sink()
-        put_empty(sink, saved_empty(self._template))
+        put_empty(sink, self._template)
         numbers = self._numbers()
         sink += (varint(len(numbers)), *map(zigzag, numbers))
         self._put(sink)
@@ -164,7 +164,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         window = cls.__new__(cls)
         window._guard = commit.Guard()
         with decoding():
-            window._template = saved_template(take_empty(source))
+            window._template = restored_template(take_empty(source))
             numbers = [source.integer_of_64_bits() for _ in range(source.count())]
             window._take(source, *numbers)
             source.end()

@@ -11,7 +11,8 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
-from streameval.evaluation.counting import A, core_of, put_part, take_part
+from streameval.evaluation.counting import A, core_of
+from streameval.evaluation.encoding import put_part, take_part
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray

@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.core import Core, Reading
-from streameval.evaluation.counting import A, core_of, unlimited, with_states
+from streameval.evaluation.counting import A, core_of, unlimited
 from streameval.inputs.values import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
@@ -137,7 +137,7 @@ class Fading(Blocks[A]):
     def _scaled(block: A, numerator: int, scale: int) -> A:
         if (numerator, scale) == (1, 0):
             return block.copy()
-        return with_states(block, core_of(block).states.scaled(numerator, scale))
+        return block._over(core_of(block).states.scaled(numerator, scale))
 
     def _take(self, source: Source, *numbers: int) -> None:
         super()._take(source, *numbers)

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core, Reading
-from streameval.evaluation.counting import A, core_of, with_states
+from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.backend import commit
@@ -47,7 +47,7 @@ class _Recent(Window[A]):
 
     def _adopt(self, recording: Recording, clock: int = ALWAYS) -> None:
         history = History(recording, core_of(self._template).states, timed=self.timed, clock=clock)
-        inner = with_states(self._template, history.states)._belong(self._guard)
+        inner = self._template._over(history.states)._belong(self._guard)
         if hasattr(self, "_now"):
             self._now[0].states.retire()
         self._now = history, inner, core_of(inner)
@@ -166,7 +166,7 @@ class _Recent(Window[A]):
     def copy(self) -> Self:
         """An independent window with the same content."""
         twin, history = self._like(), self._now[0].copy()
-        inner = with_states(self._template, history.states)._belong(twin._guard)
+        inner = self._template._over(history.states)._belong(twin._guard)
         twin._now = history, inner, core_of(inner)
         return twin
 

@@ -124,12 +124,21 @@ def test_what_the_core_can_use_is_brought_by_an_extra():
     assert used - brought == set()
 
 
+def loaded_by(modules: str) -> set[str]:
+    """The modules that are there once some were imported."""
+    program = f"import sys, {modules}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_that_only_reports_and_bytes_need():
+    late = {"streameval.report", "streameval.wire", "streameval.evaluation.encoding"}
+    late |= {"decimal", "fractions", "html", "json", "zlib"} - loaded_by("numpy")
+    assert loaded_by("streameval") & late == set()
+
+
 def test_importing_the_package_loads_no_other_library():
-    parts = "streameval, streameval.plots.curves, streameval.plots.bars, streameval.report.page"
-    program = f"import sys, {parts}; print(*sys.modules)"
-    loaded = set(
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    )
+    loaded = loaded_by("streameval, streameval.plots.curves, streameval.plots.bars, streameval.report.page")
     assert not {name.split(".")[0] for name in loaded} & foreign(name for _, name in imports())
     assert "streameval.adapters" not in loaded
 

@@ -19,8 +19,8 @@ from sklearn.metrics import precision_recall_fscore_support
 from streameval.errors import MetricError
 from streameval.metrics import label_sets as labelsets
 from streameval.metrics import pairs
-from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec, entry_of
+from streameval.metrics.spec import as_float
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS

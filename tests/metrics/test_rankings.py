@@ -16,8 +16,8 @@ from sklearn import metrics as sk
 from streameval.errors import InputError, LabelError, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics import logarithms
-from streameval.metrics.averaging import as_float
 from streameval.metrics.rankings_at import jain_propensities
+from streameval.metrics.spec import as_float
 from streameval.schema.batch import Dense
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import RankingOptions

@@ -25,8 +25,8 @@ from typing import Any
 
 import streameval as se
 from streameval.metrics import catalogue
-from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
+from streameval.metrics.spec import as_float
 from tests.support.definitions import Stream, bounds_of, cases_of, evaluator_of, expected, is_near
 from tests.support.equivalents import EQUIVALENT
 

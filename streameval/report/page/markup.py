@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from streameval.metrics.averaging import as_float
+from streameval.metrics.spec import as_float
 from streameval.report.model import Column, Kind, Table, cell_text
 from streameval.schema.labels import Label
 from streameval.schema.text import cut, cut_distinct, label_text, number_of

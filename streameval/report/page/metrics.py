@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
-from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
+from streameval.metrics.spec import as_float
 from streameval.metrics.thresholds import best_thresholds
 from streameval.report.model import (
     ARROWS,

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.metrics.averaging import as_float
 from streameval.metrics.pairs import Matrix, confusion_matrix
+from streameval.metrics.spec import as_float
 from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_section
 from streameval.schema.text import cut_distinct
