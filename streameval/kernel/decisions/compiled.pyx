@@ -66,7 +66,7 @@ cdef extern from "decisions/counting.h" nogil:
     int se_count_bits(const se_bit_rows*, const se_bit_rows*, ptrdiff_t, ptrdiff_t, int, int64_t*, se_sums*)
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
-    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, const se_pairs*, se_sums*)
+    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, const se_pairs*, se_sums*)
     int se_count_lists(ptrdiff_t, const se_lists*, ptrdiff_t, int64_t*, se_sums*, int64_t*)
     void se_span(const double*, ptrdiff_t, int*, int*)
     int se_weigh_dense(const se_rows*, const se_weighed*)
@@ -476,9 +476,7 @@ cdef class Counts(Placing):
         memory = se_pairs_init(&paired, NULL, 1, self.width) if pairs else calloc(self.width, sizeof(int64_t))
         with nogil:
             if memory != NULL and pairs:
-                written = se_count_pairs(
-                    examples, &sides[0], &sides[1], wide, repeats, VECTOR, &paired, &self.counted.rows
-                )
+                written = se_count_pairs(examples, &sides[0], &sides[1], wide, repeats, &paired, &self.counted.rows)
                 se_add_pairs(&paired, 0, self.counted.cell)
             elif memory != NULL:
                 written = se_count_lists(
@@ -741,7 +739,7 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
         if memory == NULL or not se_sums_init(&rows, 64, 1):
             raise MemoryError
         with nogil:
-            written = se_count_pairs(examples, &sides[0], &sides[1], wide, True, VECTOR, &pairs, &rows)
+            written = se_count_pairs(examples, &sides[0], &sides[1], wide, True, &pairs, &rows)
         check(written)
         for _ in range(<Py_ssize_t>rows.used):
             sums = se_sums_next(&rows, &at, &outer, &inner)

@@ -68,8 +68,6 @@ SE_INLINE int se_count_pairs_of(
     return 0;
 }
 
-#include "words.h"
-
 /* Room for counts of columns in so many groups; NULL if memory ran out. */
 static void *se_pairs_init(se_pairs *pairs, const int64_t *codes, ptrdiff_t groups, ptrdiff_t width) {
     const size_t stamps = (size_t)width + 1, places = (size_t)groups * (size_t)width + 1; /* nothing is for nothing */
@@ -95,10 +93,8 @@ static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells)
 /* The loop for the most common lists. `pairs` is filled; of several groups, the number stands where labels masked do in
    the key. Returns what se_count_lists does. */
 static int se_count_pairs(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int vector,
-    const se_pairs *pairs, se_sums *h) {
-    const int done = se_count_words(rows, in_true, in_pred, wide, vector, pairs, h);
-    if (done != 1) return done;
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
+    se_sums *h) {
     if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, repeats, pairs, h);
     return se_count_pairs_of(rows, in_true, in_pred, 0, repeats, pairs, h);
 }
