@@ -37,9 +37,13 @@ def rows_of(sets: list[set[str]]) -> np.ndarray:
 
 def test_every_row_has_a_test_in_this_file():
     assert list(table()) == [
-        "reads a stream", "labels are", "answers metrics that were not named at the start", "takes an example back", "merges shards",
+        "reads a stream",
+        "labels are",
+        "answers metrics that were not named at the start",
+        "takes an example back",
+        "merges shards",
         "update of six metrics, 14 labels",
-    ]  # fmt: skip
+    ]
 
 
 def test_streams_are_read_by_example_or_batch_and_by_river_by_example():
