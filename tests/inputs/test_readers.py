@@ -1494,6 +1494,7 @@ def test_scores_are_placed_as_they_are_where_a_finaliser_uses_the_same_object(la
             self.counted.update({"d", "c", "b", "a"}, {f"n{number}": 0.5 for number in range(labels)})
 
     enabled, before = gc.isenabled(), gc.get_threshold()
+    gc.freeze()  # so that only what is made here is looked through
     gc.disable()
     try:
         for threshold in range(1, 8):

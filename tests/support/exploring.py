@@ -43,20 +43,29 @@ class Point(NamedTuple):
     offset: int
     visits: int = 1
 
+    @property
+    def line(self) -> tuple[CodeType, int | None]:
+        """The line in which it is."""
+        return self.code, _stops(self.code)[self.offset]
+
     def __str__(self) -> str:
-        line = [line for start, _, line in self.code.co_lines() if start <= self.offset][-1]
-        return f"{Path(self.code.co_filename).relative_to(PACKAGE)}:{line} in {self.code.co_name} at {self.offset}"
+        return (
+            f"{Path(self.code.co_filename).relative_to(PACKAGE)}:{self.line[1]} in {self.code.co_name} at {self.offset}"
+        )
 
 
 @cache
-def _stops(code: CodeType) -> frozenset[int]:
-    """Where lines begin, and where calls have returned; between these no other thread runs, nor does a handler."""
-    stops, called = set(), False
+def _stops(code: CodeType) -> dict[int, int | None]:
+    """Where lines begin, and where calls have returned, each with its line.
+
+    Between these no other thread runs, nor does a handler.
+    """
+    stops, called = dict[int, int | None](), False
     for instruction in dis.get_instructions(code):
         if called or instruction.starts_line:
-            stops.add(instruction.offset)
+            stops[instruction.offset] = instruction.positions.lineno if instruction.positions else None
         called = instruction.opname.startswith(("CALL", "BEFORE_WITH"))
-    return frozenset(stops)
+    return stops
 
 
 def each_step(frame: Any, trace: Callable[..., Any]) -> Callable[..., Any]:
@@ -307,13 +316,16 @@ class Explorer:
     calls
         What it is asked, by name. What they return must not change later.
     seen
-        The places that were tried.
+        What was tried.
+    lines
+        Whether a place of each line is enough, for all have the same guards but where the line takes or leaves one.
     """
 
     make: Callable[[], Any]
     state: Call
     calls: dict[str, Call]
-    seen: set[tuple[CodeType, int]] = field(default_factory=set)
+    seen: set[tuple[CodeType, int | None]] = field(default_factory=set)
+    lines: bool = False
     tried: int = 0
     left: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -343,17 +355,26 @@ class Explorer:
     def _changes(self, name: str) -> bool:
         return bool(self.in_turn(name)[1] != self.in_turn()[1])
 
+    def _fresh(self, act: str) -> list[list[Point]]:
+        """The places, or those of each line, that a call passes and none was tried of."""
+        fresh: dict[tuple[CodeType, int | None], list[Point]] = {}
+        for point in self.points(act):
+            if (key := point.line if self.lines else point[:2]) not in self.seen:
+                fresh.setdefault(key, []).append(point)
+        self.seen.update(fresh)
+        return [*fresh.values()]
+
     def skip(self, other: Explorer) -> None:
-        """Do not try the places that another object passes."""
+        """Do not try what another object passes."""
         for act in other.calls:
-            self.seen.update(point[:2] for point in other.points(act))
+            other._fresh(act)
+        self.seen.update(other.seen)
 
     def try_each_place(self, draw: random.Random, fraction: float = 1.0) -> None:
-        """Try each place that was not tried before once, or a fraction of these, beside some calls that take turns."""
+        """Try what was not tried before once, or a fraction of it, beside some calls that take turns."""
         for act in self.calls:
-            fresh = [point for point in self.points(act) if point[:2] not in self.seen]
-            self.seen.update(point[:2] for point in fresh)
-            chosen = [point for point in fresh if draw.random() < fraction]
+            fresh = self._fresh(act)
+            chosen = [draw.choice(places) for places in fresh if draw.random() < fraction]
             self.left += len(fresh) - len(chosen)
             if chosen:
                 partners = self.partners(act)
