@@ -32,6 +32,8 @@ def refused(ran, *message: str) -> None:
     ("t.jsonl", OK + b'{"a":"x","p":["x"]}\n', "t.jsonl:2: column 'a' is the string 'x'; split strings with --sep ','"),
     ("t.jsonl", OK + b'{"a":null,"p":["x"]}\n', "t.jsonl:2: column 'a' is null; give [] if there is no label, "),
     ("t.jsonl", OK + b'{"a":[1.5],"p":["x"]}\n', "t.jsonl:2: column 'a'"),
+    ("t.jsonl", OK + b'{"a":["x"],"p":[{"label":"x","score":0.9}]}\n', "{'label': 'x', 'score': 0.9} is a label with "
+     "its score; for scores give --scores, not --predicted, and --threshold 0.5\n"),
     ("t.jsonl", OK + b"[1]\n", "t.jsonl:2: a row is an object"),
     ("t.jsonl", b"null\n", "t.jsonl:1: a row is an object"),
     ("t.jsonl", OK + b"null\n" * 2, "t.jsonl:2: a row is an object"),

@@ -541,6 +541,18 @@ def test_an_error_about_a_label_names_the_argument_that_holds_it(kind: str):
         Bad("", words, call, (argument, message), se.LabelError).check()
 
 
+@pytest.mark.parametrize("pair", [{"label": "cat", "score": 0.9}, ("cat", 0.9)])
+def test_labels_with_their_scores_are_refused_with_what_reads_scores(pair):
+    message = ("is a label with its score", "threshold=0.5", "scores=")
+    for call in (
+        lambda ev: ev.update([pair, pair], ["cat"]),
+        lambda ev: ev.update(["cat"], [pair]),
+        lambda ev: ev.update_many([["cat"]], [[pair]]),
+        lambda ev: ev.merge(se.evaluate_table([{"a": ["cat"], "p": [pair]}], actual="a", predicted="p")),
+    ):
+        Bad("", words, call, message, se.LabelError).check()
+
+
 COLUMN_LABELS = {
     "float": lambda: pd.DataFrame([[1, 0]], columns=[0.5, 1.5]),
     "bool": lambda: pd.DataFrame([[1, 0]], columns=[True, False]),
