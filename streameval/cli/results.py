@@ -30,7 +30,6 @@ from streameval.progressive.states import restored
 from streameval.progressive.trace import Trace
 from streameval.report.model import MetricValue, Report
 from streameval.report.parts import Number, Part, differences, part_of
-from streameval.schema.labels import Label
 from streameval.schema.text import printable, scope_text
 from streameval.slices import Sliced
 from streameval.states.views import Counts, Tables, cached_property
@@ -193,16 +192,17 @@ class _Tables:
 class _Judged(Report):
     corners: tuple[Report, ...] = ()
 
-    def bounds_by_label(self, item: MetricValue) -> Mapping[Label | None, Bounds]:
+    def _read(self, spec: MetricSpec) -> MetricValue:
+        item = super()._read(spec)
         if item.entry.state != "decisions" or not self.corners or item.error:
-            return super().bounds_by_label(item)
+            return item
         # Each outcome moves a metric in one direction, so that the greatest and the least value are at corners.
-        values = [corner.value(item.spec).by_label for corner in self.corners]
+        values = [item.by_label, *(corner.value(spec).by_label for corner in self.corners[1:])]
         ranges = {label: [each[label] for each in values] for label in item.by_label}
-        return {
-            label: Bounds(min(each), max(each), item.by_label[label], min(each) == max(each))
-            for label, each in ranges.items()
+        bounds = {
+            label: Bounds(min(each), max(each), each[0], min(each) == max(each)) for label, each in ranges.items()
         }
+        return replace(item, bounds=bounds)
 
 
 def judged(report: Report, counts: Any, thresholds: Any) -> Report:

@@ -214,12 +214,7 @@ def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str,
 
 
 def plot_lines(
-    lines: Sequence[Line],
-    along: Sequence[object],
-    along_name: str,
-    *,
-    ax: Axes | None,
-    title: str | None,
+    lines: Sequence[Line], along: Sequence[object], along_name: str, *, ax: Axes | None, title: str | None
 ) -> Axes:
     """Draw values along the stream, with their guaranteed bounds where these can be seen.
 

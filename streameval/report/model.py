@@ -152,14 +152,6 @@ class Report:
         """Those that are one number, or have none."""
         return [item for item in self.values(metrics, strict=strict) if item.number is not None or item.error]
 
-    def bounds(self, item: MetricValue) -> Bounds | None:
-        """Between what the exact value of a single metric lies where scores were binned."""
-        return self.bounds_by_label(item).get(None)
-
-    def bounds_by_label(self, item: MetricValue) -> Mapping[Label | None, Bounds]:
-        """The bounds of a metric where scores were binned: by label, or, under None, of all labels together."""
-        return item.bounds
-
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
         """Precision, recall and F1 by average."""
         read = partial(build_spec, zero_division=zero_division)

@@ -65,7 +65,7 @@ def part_of(
     empty = "" if report.tables.examples else "no examples"
     metrics: dict[str, Numbers] = {}
     for item in report.values() if items is None else items:
-        reason, bounds = empty or str(item.error or ""), report.bounds_by_label(item)
+        reason, bounds = empty or str(item.error or ""), item.bounds
         each = item.by_label.items()
         metrics[item.spec.key] = {label: _number(value, bounds.get(label), reason) for label, value in each}
     columns: dict[str, Any] = {}

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
-from streameval.report.model import (
-    PER_LABEL,
-    Report,
-    Table,
-    bounds_text,
-    cell_text,
-    count_text,
-    largest_first,
-)
+from streameval.report.model import PER_LABEL, Report, Table, bounds_text, cell_text, count_text, largest_first
 from streameval.schema.text import cut, number_of, printable
 
 _WIDTH, _LONGEST = 11, 48
@@ -51,7 +43,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         lines[len(labels) :],
         [
             _line(item.spec.key, left, [cell_text(item.value, digits=digits)])
-            + "".join(f"  {note}" for note in (item.direction, bounds_text(report.bounds(item), digits)) if note)
+            + "".join(f"  {note}" for note in (item.direction, bounds_text(item.bounds.get(None), digits)) if note)
             for item in single
         ],
         [f"warning: {text}" for text in report.warnings],

@@ -62,8 +62,8 @@ def test_what_cannot_be_read_has_its_error_in_place_of_a_value():
     wrong, right = report_of(ev).single()
     assert isinstance(wrong.error, MetricError)
     assert (wrong.number, right.number, right.error) == (None, 0.0, None)
-    assert report_of(ev).bounds(wrong) is None
-    assert report_of(ev).bounds(right) == ev.bounds("roc_auc_micro")
+    assert wrong.bounds == {}
+    assert right.bounds[None] == ev.bounds("roc_auc_micro")
 
 
 def test_metrics_of_a_state_are_displayed_of_themselves_in_the_order_of_the_catalogue():

@@ -128,23 +128,23 @@ def headline_section(report: Report) -> Section | None:
     """The metrics that were chosen, and what each means."""
     items = report.single()
     wide = min((5, 4, 3), key=lambda wide: -len(items) % wide) if len(items) > 5 else max(3, len(items))
-    return Section("metrics", "Metrics", _cards(report, items, wide)) if items else None
+    return Section("metrics", "Metrics", _cards(items, wide)) if items else None
 
 
 def metric_list(report: Report, state: str, wide: int) -> str:
     """The metrics of a state that can be read, so many in a row."""
     items = [item for item in report.reported(state) if item.error is None]
-    return f"<div><h3>Metrics read from {state}</h3>{_cards(report, items, wide)}</div>" if items else ""
+    return f"<div><h3>Metrics read from {state}</h3>{_cards(items, wide)}</div>" if items else ""
 
 
-def _cards(report: Report, items: Sequence[MetricValue], wide: int) -> str:
+def _cards(items: Sequence[MetricValue], wide: int) -> str:
     """Metrics, whose names may break after an underscore, with bounds or errors; below what each means."""
     cards = ""
     for item in items:
         number, below = f'<span class="value">{number_text(math.nan)}</span>', str(item.error)
         if item.error is None:
             number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
-            below = bounds_text(report.bounds(item))
+            below = bounds_text(item.bounds.get(None))
         cards += (
             f"<li><h3><code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code></h3>{number}"
             f'<p><span aria-hidden="true">{ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}</p>'

@@ -72,7 +72,7 @@ def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: boo
         _, report, first = runs[0]
         item = report.value(f"{metric}_micro")
         value = number_text(math.nan if item.number is None else item.number, "fraction")
-        bounds = bounds_text(report.bounds(item))
+        bounds = bounds_text(item.bounds.get(None))
         chart.note = f"{area.capitalize()} of {_ALL} {value}{', ' * bool(bounds)}{bounds}."
         if not roc:
             chart.note += " Dotted: predicting at random."
