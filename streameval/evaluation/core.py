@@ -17,7 +17,7 @@ from streameval.inputs.readers import PackedRows
 from streameval.inputs.samples import note_examples, undescribed
 from streameval.inputs.values import array_within, checked_weight
 from streameval.kernel.backend import commit
-from streameval.kernel.types import DONE, OTHER, IntArray, ScoreArray
+from streameval.kernel.types import DONE, OTHER
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.config import Config, Null
 from streameval.schema.labels import LabelIndex
@@ -30,7 +30,6 @@ _SEQUENCES = {list, tuple}
 FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that occur
 _COLUMNS = np.arange(FEW)
 _COLUMNS.flags.writeable = False
-_PIECE = 2**20  # cells, from which on examples are read piece by piece
 _AT_ONCE = 500  # examples whose labels are registered if one of them is new
 
 Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]
@@ -158,14 +157,12 @@ class Core:
         weights = None if heavy == 1.0 else np.array([heavy])
         scored: Batch
         if isinstance(ranked, np.ndarray):  # predictions, of a row
-            scored = Dense(self._columns_of(scores), true, ranked, scores, weights=weights)
+            width = scores.shape[1]
+            columns = _COLUMNS[:width] if width <= FEW else np.arange(width)
+            scored = Dense(columns, true, ranked, scores, weights=weights)
         else:
             scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
         return labels, Example(slots, key, heavy, scored), rows
-
-    @staticmethod
-    def _columns_of(matrix: ScoreArray) -> IntArray:
-        return _COLUMNS[: matrix.shape[1]] if matrix.shape[1] <= FEW else np.arange(matrix.shape[1])
 
     def read_many(
         self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1, null: Null = "error"
@@ -181,14 +178,6 @@ class Core:
                 states.count(batch.take(slice(max(start, 0), min(stop, batch.examples))))
             start, stop = start - batch.examples, stop - batch.examples
         return states
-
-    def read_scores(self, y_true: object, y_pred: object) -> list[Dense] | None:
-        """Unweighted examples for states that read scores, if they are plain arrays, and not too many for one batch."""
-        labels, true, scores = self.labels, array_within(y_true), array_within(y_pred)
-        if not self.scored or not self._placed or type(true) is not np.ndarray or true.ndim != 2 or true.size > _PIECE:
-            return None
-        read = self.table.read_scores(labels.known, labels.fixed, true, scores, self.threshold)
-        return None if read is None else [Dense(self._columns_of(read[2]), *read)]
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form; False, having counted some of them, if they are anything else."""

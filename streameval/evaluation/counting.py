@@ -273,22 +273,17 @@ class Accumulator(Details, Mergeable):
         check_number("threads", threads, 1)
         core = self._core
         fast = core.fast_path and mask is None and weights is None and null in NULLS
-        is_due = core.table.examples >= core.table.most
-        if fast and not is_due and core.fast_count_many(y_true, y_pred):
+        if fast and core.table.examples < core.table.most and core.fast_count_many(y_true, y_pred):
             return
         forget_gone(self)
         core = self._core
         pause(self._guard, core)
-        plain = mask is None and weights is None and not is_due
-        batches = core.read_scores(y_true, y_pred) if plain else None
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()
-        if batches and not core.labels.fixed:
-            gathered.reader.positions(len(batches[0].columns), "y_true")
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
             if gathered.states.examples:  # the first of them
                 gathered = core.scratch()
-            for batch in batches or gathered.read_many(y_true, y_pred, weights, mask, threads, null):
+            for batch in gathered.read_many(y_true, y_pred, weights, mask, threads, null):
                 gathered.states.count(batch, threads)
         self._merge_warning_first(gathered.states, gathered.reader)
         resume(self._guard, self._core)

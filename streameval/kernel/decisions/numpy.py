@@ -232,12 +232,11 @@ class Counts(Table):
         ]
         return np.array(slots, np.int64), (each.count(1) + hits, each.count(2) + hits, hits, 0)
 
-    def read_scores(self, *_: object) -> tuple[UInt8Array, UInt8Array, ScoreArray] | None:
-        """Truths, predictions and scores of what `place_example` takes, if these are arrays; gains nothing in numpy."""
-        return None
-
     def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
-        """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
+        """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores.
+
+        None: in numpy nothing is gained by it.
+        """
         return None
 
     def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int, known: bool = False) -> Part | int:
