@@ -15,7 +15,7 @@ from streameval.kernel import backend
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example, ragged
-from streameval.states.base import Added, Content, Merge, Part, State, refusal
+from streameval.states.base import Added, Content, K, Merge, Part, State, refusal
 from streameval.states.decisions import BLOCK, Decisions
 from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
@@ -112,26 +112,26 @@ class Pairs(State[Key]):
 
     def _check_left(self, added: Callable[[State[Any], bool], list[Added[Any]]]) -> None:
         """Refuse what contradicts the decisions; ``added``: what is added to the sums of a state, weighted or not."""
-        decisions, width = self.cell_state, len(self.labels)
-        units = added(self, False), added(decisions, False)
-        touched = np.zeros(width + 1, np.bool_)
-        touched[-1] = True  # of pairs with no label, which is at -1
-        touched[[slot // 5 for cells, _ in units[1] for slot in cells.sums if isinstance(slot, int)]] = True
+        decisions = self.cell_state
+        touched = np.zeros(len(self.labels) + 1, np.bool_)  # the last is for no label, at -1
+        units = added(decisions, False)
+        touched[[slot // 5 for sums, _ in units for slot in sums.sums if isinstance(slot, int)]] = True
         keys, _ = self.table.items()
-        chosen = keys[touched[keys[:, 1]] | touched[keys[:, 2]]]
-        chosen = chosen[np.lexsort(chosen.T[::-1])]
-        own = self._units_at([_ALL, *map(tuple, chosen.tolist())])
-        checks = [(units, own, decisions._unit_sums())]
-        if self.weights.present or decisions.weights.present:
-            weighted = added(self, True), added(decisions, True)
-            checks.append((weighted, self._weights_at(0), decisions._weights_at(0)))
-        for change, pairs, cells in checks:
-            scale = common_scale(pairs.scale, cells.scale, *(sums.scale for part in change for sums, _ in part))
-            left = {**pairs.at(scale).sums, **changed(pairs.at(scale), change[0])}
-            of_cells = {**cells.at(scale).sums, **changed(cells.at(scale), change[1])}
-            rows = [[of_cells.get(5 * column + part, 0) for part in range(5)] for column in range(width)]
-            times = [left.get(tuple(key), 0) for key in chosen.tolist()]
-            if not pairs_fit(chosen, np.array(times, object), np.array(rows, object).reshape(-1, 5), left.get(_ALL, 0)):
+        rows, columns = keys[:, 1], keys[:, 2]
+        # All examples bound the pair of no label with no label, and each label; this one bounds its other pairs.
+        keys = keys[touched[rows] | touched[columns] | (np.maximum(rows, columns) == pairing.NONE)]
+        keys = keys[np.lexsort(keys.T[::-1])]
+        near = np.unique(np.append(pairing.NONE, keys[:, 1:3]))  # that of no label first
+        own = [_ALL, *map(tuple, keys.tolist())]
+        slots = (5 * near[1:, None] + np.arange(5)).reshape(-1).tolist()
+        keys[:, 1:3] = np.searchsorted(near, keys[:, 1:3]) - 1
+        for weighted in (False, True)[: 1 + (self.weights.present or decisions.weights.present)]:
+            pairs = _left(self, own, added(self, weighted), weighted)
+            cells = _left(decisions, slots, added(decisions, weighted), weighted)
+            scale = max(pairs.scale, cells.scale)
+            whole, *times = pairs.at(scale).sums.values()
+            of_labels = np.array([*cells.at(scale).sums.values()], object).reshape(-1, 5)
+            if not pairs_fit(keys, np.array(times, object), of_labels, whole):
                 raise refusal()
 
     def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
@@ -321,6 +321,15 @@ def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> 
     second = np.where(kind == pairing.TRUE_TRUE, true[column], pred[column])
     least = np.minimum(np.minimum(first, second), np.where(row == column, both[row], whole))
     return bool((totals <= least).all())
+
+
+def _left(state: State[K], keys: list[K], added: list[Added[K]], weighted: bool) -> ExactSums[K]:
+    """Some weight sums after a change; unless ``weighted``, those of examples that all weigh 1."""
+    sums = (state.weights.value if weighted else None) or state._units_at(keys)
+    some = ExactSums(sums.scale, {key: sums.sums.get(key, 0) for key in keys})
+    some = some.at(common_scale(some.scale, *(part.scale for part, _ in added)))
+    after = changed(some, added)
+    return ExactSums(some.scale, {key: after.get(key, value) for key, value in some.sums.items()})
 
 
 def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:
