@@ -69,14 +69,15 @@ class Core:
 
     def scratch(self, guard: commit.Guard | None = None) -> Core:
         """An empty core to gather examples in, at a cost that does not depend on how many labels are known."""
-        record = record_of(self.labels.guard if guard is None else guard, self.labels)
-        if len(self.labels) > FEW and not self.config.options:  # other states need the order of the labels
-            core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels, record)
-        else:
-            labels = self.labels.copy() if self.reader.grows else self.labels
-            core = Core(self.config, self.states.empty_like(labels), None, record)
-        if core.labels is not self.labels:  # it is looked when they are merged
-            core.labels.bound(None)
+        known, grows = self.labels, self.reader.grows
+        labels = known.copy() if grows and len(known) <= FEW else known
+        if len(known) > FEW and (grows or not self.config.options):
+            # All states but the decisions need the order of the declared labels.
+            labels = LabelIndex(known.labels[: known.fixed] if self.config.options else ())
+        record = record_of(known.guard if guard is None else guard, known)
+        core = Core(self.config, self.states.empty_like(labels), known, record)
+        if labels is not known:  # it is looked when they are merged
+            labels.bound(None)
         return core
 
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:

@@ -116,6 +116,42 @@ def test_what_is_refused_does_not_depend_on_how_many_labels_are_known(
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"keep": ["pairs"]}, {"keep": ["curves", "pairs"], "nan": "missing"}, {"keep": ["rankings"], "ties": "last"}],
+    ids=str,
+)
+@pytest.mark.parametrize("setup", SETUPS)
+def test_every_state_counts_the_same_however_many_labels_are_known(
+    setup: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+):
+    names, true, bits = LABELS[:30], rows_of(1, 12), bits_of(rows_of(1, 12))[:, :30].astype(bool)
+    setting = {"threshold": 0.5, **SETUPS[setup], **options}
+    setting |= {"labels": names} if "labels" in setting else {}
+    setting |= {"threshold": dict.fromkeys([*names, "a", "z"], 0.5)} if setup.startswith("a threshold") else {}
+    scores = np.random.default_rng(3).integers(0, 4, (12, 30)) / 4
+    sides: list[tuple[object, object]] = [(bits, scores), (true, true), (sp.csr_matrix(bits), sp.csr_matrix(scores))]
+    for called in (names, ["z", *names[:9], "a"]):
+        by_name = [dict(zip(called, row, strict=False)) for row in scores.tolist()]
+        sides += [(true, by_name), (pd.DataFrame(bits, columns=names), by_name)]
+    counted, weights = 0, [0.1, 1.0, 3e-300, 2.0] * 3
+    for true_side, pred_side in sides:
+        outcomes = list[object]()
+        for few in (-1, len(LABELS)):
+            monkeypatch.setattr(core, "FEW", few)
+            try:
+                ev = se.Evaluator(["f1_macro"], **setting)
+                for part in (slice(0, 3), slice(3, 12)):
+                    ev.update_many(true_side[part], pred_side[part], weights=weights[part])
+            except se.StreamevalError as error:
+                outcomes.append(str(error))
+            else:
+                outcomes.append(ev.to_bytes())
+                counted += 1
+        assert outcomes[0] == outcomes[1]
+    assert counted > 3
+
+
 @pytest.mark.parametrize("setup", SETUPS)
 def test_gathering_takes_no_label_over_that_is_not_mentioned(setup: str):
     ev = knowing(setup)

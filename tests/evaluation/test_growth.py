@@ -1,4 +1,4 @@
-"""What taking examples back costs does not grow with how many labels there are that these do not mention."""
+"""What a call costs does not grow with how many labels there are that it does not mention."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import streameval as se
 from streameval.kernel import backend
-from tests.support.work import steps
+from tests.support.work import peak, steps
 
 FEW, MANY = 100, 1_600
 
@@ -42,3 +42,23 @@ def test_to_take_back_pairs_takes_no_more_where_there_are_many_other_labels(
         act(evaluator, 7, weight)  # what is made once, such as the room that labels have under all examples
         counted.append(steps(lambda one=evaluator: act(one, 8, weight)))
     assert counted[1] <= counted[0] + 40
+
+
+@pytest.mark.skipif(backend.BACKEND == "numpy", reason="whose every change is a new value")
+@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize("keep", ["rankings", "curves", "pairs"])
+def test_few_examples_at_once_take_no_more_where_many_labels_are_known(keep: str, declared: bool):
+    counted = []
+    for size in (1_000, 8_000):
+        options = {"labels": ["a0", "a7"], "unknown": "add"} if declared else {}
+        evaluator = se.Evaluator(["f1_micro"], threshold=0.5, keep=[keep], **options)
+        scores = [{f"a{n}": 0.75, f"b{n}": 0.25} for n in range(size)]
+        evaluator.update_many([[f"a{n}"] for n in range(size)], scores)
+
+        def act(evaluator: se.Evaluator = evaluator, scores: list[dict[str, float]] = scores) -> None:
+            evaluator.update_many([["a7"], ["b9"]], scores[7:9])
+
+        act()  # what is made once
+        counted.append((steps(act), peak(act)))
+    assert counted[1][0] <= counted[0][0] + 40
+    assert counted[1][1] <= counted[0][1] + 1_024
