@@ -292,8 +292,9 @@ class Details:
         """
         from streameval.metrics.label_sets import concurrence
 
-        self._view("pairs", "concurrence()", "cooccurrence")  # for it requires both parts
-        return concurrence(self._view("pairs", "concurrence()", "labelsets"))
+        for part in ("cooccurrence", "labelsets"):  # it requires both
+            view = self._view("pairs", "concurrence()", part)
+        return concurrence(view)
 
     # -- pictures ------------------------------------------------------------------------------------------------------
 

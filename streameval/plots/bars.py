@@ -89,10 +89,9 @@ def plot_metric(
     if len(report.specs) == 1 and report.specs[0].average is None:
         return plot_labels(run, metric=report.specs[0], ax=ax, title=title)
     items = [item for item in report.single(strict=specs is not None) if item.number is not None and run.examples]
-    spans = [item.bounds.get(None) for item in items]
     ax = _rows(ax, ("value", "", title, "Metrics"), [item.spec.key + arrow(item.spec) for item in items])
     _with_bars(ax, [float(item.value) for item in items])
-    for row, span in enumerate(spans):
+    for row, span in enumerate(item.bounds.get(None) for item in items):
         if span is not None and span.high - span.low > 0:
             ax.plot([span.low, span.high], [row, row], color=INK, linewidth=2, solid_capstyle="butt")
     return ax

@@ -235,9 +235,7 @@ def _name_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
     for axis, names, room in ((ax.yaxis, rows, height), (ax.xaxis, columns, width)):
         size = max(5.5, min(9.0, 0.8 * room / max(len(names), 1)))
         step = max(1, math.ceil(len(names) / max(1, room // (1.25 * size))))
-        places = list(range(0, len(names), step))
-        if names and step > 1 and rows[-1] == "no label" and places[-1] != len(names) - 1:
-            places = [place for place in places if place < len(names) - step] + [len(names) - 1]
+        places = range((len(names) - 1) % step, len(names), step)  # the last one is named, which may be no label
         axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
     if max(map(len, columns), default=0) * 6 > width / max(len(columns), 1):
         many = len(columns) > 12

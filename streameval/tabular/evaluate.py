@@ -39,7 +39,7 @@ class Counting:
 
             rows = table_of(rows, columns)
             if not self.rows and not isinstance(rows, list):
-                counted = self.state.total() if isinstance(self.state, Sliced) else self.state
+                counted = self.state._template if isinstance(self.state, Sliced) else self.state
                 check_cells(rows, columns, block.sep, counted._config.rows)
         self._add(rows, 0, block)
         self.rows += len(rows)

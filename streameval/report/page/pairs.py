@@ -32,10 +32,8 @@ def pair_section(report: Report) -> Section | None:
     values, parts = _sums(matrix), matrix.values("true")
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
     drawn, few = _drawn(matrix, values, wrong)
-    shortened = cut_distinct([names[at] for at in drawn], _NAME)
-    cell = min(3.0, max(1.75, 30 / len(drawn)))
     table = _table(matrix, names, values, parts, wrong, max(6, len(drawn) + 3))
-    heat = _heat(matrix, names, values, parts, drawn, shortened, f"--cell:{cell:.2f}rem", few)
+    heat = _heat(matrix, names, values, parts, drawn, few)
     above = f'{_MEANING}<div class="side-by-side pairs">{heat}<div>'
     return table_section("Confusion", table, above, "</div></div>", name="confusion")
 
@@ -75,16 +73,7 @@ def _drawn(matrix: Matrix, values: FloatArray, wrong: IntArray) -> tuple[list[in
     return [*chosen, none], "" if len(chosen) == none else f", for the {len(chosen)} labels most often mistaken"
 
 
-def _heat(
-    matrix: Matrix,
-    names: list[str],
-    values: FloatArray,
-    parts: FloatArray,
-    drawn: list[int],
-    shortened: list[str],
-    style: str,
-    few: str,
-) -> str:
+def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, drawn: list[int], few: str) -> str:
     """The matrix of some labels. Colours are by the root of the fraction, so that small ones can be seen too."""
     within = np.flatnonzero(np.isin(matrix.row, drawn) & np.isin(matrix.column, drawn)).tolist()
     cells = {(int(matrix.row[at]), int(matrix.column[at])): at for at in within}
@@ -98,7 +87,7 @@ def _heat(
         return f'<td class="{marks}" style="--v:{fraction**0.5:.3f}"{title}>{text}</td>'
 
     heads = body = ""
-    for row, text in zip(drawn, shortened, strict=True):
+    for row, text in zip(drawn, cut_distinct([names[at] for at in drawn], _NAME), strict=True):
         title, name = escaped(names[row]), f"<bdi>{escaped(text)}</bdi>"
         heads += f'<th scope="col" title="{title}"><span>{name}</span></th>'
         body += f'<tr><th scope="row" title="{title}">{name}</th>{"".join(cell(row, each) for each in drawn)}</tr>'
@@ -106,7 +95,7 @@ def _heat(
     scale = "".join(f'<span style="--v:{(number / 100) ** 0.5:.3f}">{number}</span>' for number in (0, 5, 20, 50, 100))
     return (
         f'<div class="scroll {size}" role="region" tabindex="0" aria-labelledby="matrix-caption">'
-        f'<table class="matrix" style="{style}">'
+        f'<table class="matrix" style="--cell:{min(3.0, max(1.75, 30 / len(drawn))):.2f}rem">'
         f'<caption id="matrix-caption">What became of each true label, in per cent of its row{few}</caption>'
         f'<thead><tr><th scope="col">true ↓ predicted →</th>{heads}</tr></thead><tbody>{body}</tbody></table>'
         f'<p class="scale"><em>correct <b class="hit">{scale}</b></em> '
