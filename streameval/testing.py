@@ -67,14 +67,10 @@ def check_mergeable(
         where they are there.
     examples
         What it counts: tuples of arguments of ``update``; ten or so that differ as much as they can.
-    update
-        How it counts an example, if not by ``state.update(*example)``.
-    merge
-        How it merges, if not by ``state.merge(other)``. It may return the result instead of changing the first.
-    revert
-        How it takes an example back, if not by ``state.revert(*example)``.
-    update_many
-        How it counts a list of examples, if not by ``state.update_many(y_true, y_pred)``.
+    update, merge, revert, update_many
+        How it counts an example, merges, takes an example back and counts a list of examples, if not by
+        ``state.update(*example)``, ``state.merge(other)``, ``state.revert(*example)`` and
+        ``state.update_many(y_true, y_pred)``. ``merge`` may return the result instead of changing the first.
     key
         What two states must have in common to be the same; by default their bytes, and ``==`` and ``get()`` too where
         there are such.

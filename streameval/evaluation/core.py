@@ -28,8 +28,6 @@ from streameval.states.state_set import StateSet
 NUMBERS = (float, int)
 _SEQUENCES = {list, tuple}
 FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that occur
-_COLUMNS = np.arange(FEW)
-_COLUMNS.flags.writeable = False
 _AT_ONCE = 500  # examples whose labels are registered if one of them is new
 
 Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]
@@ -158,9 +156,7 @@ class Core:
         weights = None if heavy == 1.0 else np.array([heavy])
         scored: Batch
         if isinstance(ranked, np.ndarray):  # predictions, of a row
-            width = scores.shape[1]
-            columns = _COLUMNS[:width] if width <= FEW else np.arange(width)
-            scored = Dense(columns, true, ranked, scores, weights=weights)
+            scored = Dense(np.arange(scores.shape[1]), true, ranked, scores, weights=weights)
         else:
             scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
         return labels, Example(slots, key, heavy, scored), rows

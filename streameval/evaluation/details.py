@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 
 from streameval.errors import InputError, MetricError
@@ -91,9 +92,7 @@ class Details:
         >>> curve.fpr.tolist(), curve.tpr.tolist(), curve.thresholds.tolist()
         ([0.0, 0.0, 1.0], [0.0, 0.5, 1.0], [inf, 0.75, 0.25])
         """
-        from streameval.metrics.curves import roc_curve  # only when asked, so that importing the package stays quick
-
-        return self._each("roc_curve()", roc_curve, label, average)
+        return self._each("curves", "roc_curve", label, average)
 
     @overload
     def precision_recall_curve(self, label: Label, average: None = None) -> PrecisionRecallCurve: ...
@@ -103,9 +102,7 @@ class Details:
     def precision_recall_curve(self, label: None = None, average: None = None) -> dict[Label, PrecisionRecallCurve]: ...
     def precision_recall_curve(self, label: Label | None = None, average: Pooled | None = None) -> object:
         """The precision-recall curve of a label, of all labels pooled, or of each label; see `roc_curve`."""
-        from streameval.metrics.curves import precision_recall_curve
-
-        return self._each("precision_recall_curve()", precision_recall_curve, label, average)
+        return self._each("curves", "precision_recall_curve", label, average)
 
     @overload
     def calibration_curve(
@@ -132,16 +129,13 @@ class Details:
         ``"uniform"`` buckets have equal widths, (0, 1/15], (1/15, 2/15] ...; ``"quantile"`` buckets hold about as many
         scores each. Scores must be probabilities.
         """
-        from streameval.metrics.calibration import calibration_curve
-
-        return self._each("calibration_curve()", calibration_curve, label, average, buckets=buckets, strategy=strategy)
+        return self._each("calibration", "calibration_curve", label, average, buckets=buckets, strategy=strategy)
 
     @reads
-    def _each(
-        self, /, what: str, read: Callable[..., Any], label: Label | None, average: Pooled | None, **options: Any
-    ) -> Any:
-        """What a function reads of the curves of one label, of all pooled, or of each label."""
-        view = self._view("curves", what)
+    def _each(self, /, module: str, name: str, label: Label | None, average: Pooled | None, **options: Any) -> Any:
+        """What a function of the metrics reads of the curves of one label, of all pooled, or of each label."""
+        view = self._view("curves", f"{name}()")
+        read = getattr(import_module(f"streameval.metrics.{module}"), name)  # now, so that importing stays quick
         if average not in (None, "micro"):
             meanings = "'micro', all labels pooled, or None, one curve per label"
             raise MetricError(f"average must be {meanings}, not {quoted(average)}")
@@ -195,9 +189,7 @@ class Details:
 
         ``value`` is how many predictions there are too many (negative: too few), weighted.
         """
-        from streameval.metrics.thresholds import pcut
-
-        return cast("Choice | dict[Label, Choice]", self._each("pcut()", pcut, label, average))
+        return cast("Choice | dict[Label, Choice]", self._each("thresholds", "pcut", label, average))
 
     @reads
     def decisions_at(self, thresholds: Thresholds) -> DecisionsAt:
@@ -237,11 +229,9 @@ class Details:
 
         References
         ----------
-        Heydarian, Doyle & Samavi 2022, MLCM: Multi-label confusion matrix, IEEE Access 10. Their package ``mlcm`` 0.0.1
-        gives the same but where an example has a hit, a missed and several wrong labels: there, the wrong label in the
-        first column is taken for every missed one, and each further one for every true label.
+        Heydarian, Doyle & Samavi 2022, MLCM: Multi-label confusion matrix, IEEE Access 10.
         Krstinić, Braović, Šerić & Božić-Štulić 2020, Multi-label classifier performance evaluation with confusion
-        matrix, SAIM. Their repository dkrst/Multi_Label_Confusion_Matrix implements both matrices in this way.
+        matrix, SAIM. The page on pairs says where the package ``mlcm`` 0.0.1 differs.
 
         Examples
         --------
