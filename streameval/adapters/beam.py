@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal, NamedTuple, Unpack
 
 from streameval.adapters.engine import check_job, require
@@ -20,23 +19,14 @@ from streameval.tabular.job import Job, JobOptions, Metrics, State
 with require("beam"):
     import apache_beam as beam
     from apache_beam.coders import Coder, registry
-    from apache_beam.transforms.window import GlobalWindow, GlobalWindows, TimestampCombiner
-    from apache_beam.typehints import KV
-    from apache_beam.typehints import Any as AnyType
+    from apache_beam.transforms.window import GlobalWindow, GlobalWindows
     from apache_beam.typehints.decorators import IOTypeHints
-    from apache_beam.utils.windowed_value import WindowedValue
 
     from streameval.tabular.rows import is_table
 
 __all__ = ["Evaluate", "EvaluatePerKey", "EvaluatorFn", "Firing", "Firings", "MergeFn", "Panes", "StateCoder"]
 
-_ROWS = 256  # that wait in an accumulator: enough for a call to cost little, few enough for each of many keys
 _DEFAULT = beam.transforms.trigger.DefaultTrigger()
-
-_ELEMENTS = 20_000  # how many elements a bundle holds before it counts them
-
-_COMBINED: dict[Any, Any] = {TimestampCombiner.OUTPUT_AT_EARLIEST: min, TimestampCombiner.OUTPUT_AT_LATEST: max}
-"""Which of two times what comes out has; where it has that of the window's end, any time will do."""
 
 
 class StateCoder(Coder):  # type: ignore[misc]  # Beam has no types
@@ -103,50 +93,8 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
         return IOTypeHints.empty().with_output_types(type(self._job.fresh()))
 
 
-@dataclass(slots=True, eq=False)
-class Accumulator:
-    """A state, and rows that it has still to count: many are counted in one call."""
-
-    job: Job
-    state: State
-    rows: list[Any] = field(default_factory=list)
-    time: Any = None
-
-    def add(self, element: Any) -> None:
-        """Take a row, or count a table of many."""
-        if type(element) is dict or not is_table(element):
-            self.rows.append(element)
-        else:
-            self.job.add(self.state, element)
-
-    def counted(self) -> State:
-        """The state with all rows counted. If one of them is refused, none is, and asking again refuses them again."""
-        self.job.add(self.state, self.rows)
-        self.rows = []
-        return self.state
-
-
-class AccumulatorCoder(StateCoder):
-    """Writes what `EvaluatorFn` accumulates as the bytes of a state that has counted it all."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def encode(self, value: Accumulator) -> bytes:  # type: ignore[override]
-        return value.counted().to_bytes()
-
-    def decode(self, encoded: bytes) -> Accumulator:  # type: ignore[override]
-        return Accumulator(self._job, super().decode(encoded))
-
-    def to_type_hint(self) -> Any:
-        return Accumulator
-
-
 class EvaluatorFn(MergeFn):
     """Counts rows, for ``CombineGlobally`` and ``CombinePerKey``. An element is one row, or a table of many.
-
-    It is the convenient form; `Evaluate` takes less time where a runner has a bundle of rows at hand. An accumulator
-    keeps up to 256 rows until it counts them in one call, so an error may come after further rows were taken.
 
     Parameters
     ----------
@@ -162,69 +110,16 @@ class EvaluatorFn(MergeFn):
     {'f1_micro': 0.8}
     """
 
-    def create_accumulator(self) -> Accumulator:
-        return Accumulator(self._job, self._job.fresh())
-
-    def add_input(self, accumulator: Accumulator, element: Any) -> Accumulator:
-        accumulator.add(element)
-        if len(accumulator.rows) >= _ROWS:
-            accumulator.counted()
+    def add_input(self, accumulator: State, element: Any) -> State:
+        is_many = type(element) is not dict and is_table(element)
+        self._job.add(accumulator, element if is_many else [element])
         return accumulator
-
-    def merge_accumulators(self, accumulators: Iterable[Accumulator]) -> Accumulator:
-        return Accumulator(self._job, super().merge_accumulators(part.counted() for part in accumulators))
-
-    def compact(self, accumulator: Accumulator) -> Accumulator:
-        accumulator.counted()
-        return accumulator
-
-    def extract_output(self, accumulator: Accumulator) -> State:
-        return accumulator.counted().copy()
-
-    def get_accumulator_coder(self) -> AccumulatorCoder:
-        return AccumulatorCoder(self._job)
-
-
-class Count(beam.DoFn):  # type: ignore[misc]  # Beam has no types
-    """States of the elements of a bundle, for each set of windows that elements are in, and each key."""
-
-    def __init__(self, job: Job, keyed: bool, combined: Callable[[Any, Any], Any] | None) -> None:
-        self._job, self._keyed, self._combined = job, keyed, combined
-
-    def start_bundle(self) -> None:
-        self._states: dict[Any, dict[Any, Accumulator]] = {}
-        self._windows: Any = None
-        self._current: dict[Any, Accumulator] = {}
-        self._count = 0
-
-    def process(self, element: Any, value: Any = beam.DoFn.WindowedValueParam) -> Iterable[Any] | None:
-        # No generator, and no hash of windows that came just before: these took as long as all the rest.
-        windows = value.windows
-        if windows is not self._windows and windows != self._windows:
-            self._windows, self._current = windows, self._states.setdefault(tuple(windows), {})
-        key, item = element if self._keyed else (None, element)
-        counted = self._current.get(key)
-        if counted is None:
-            counted = self._current[key] = Accumulator(self._job, self._job.fresh(), time=value.timestamp)
-        elif self._combined is not None:
-            counted.time = self._combined(counted.time, value.timestamp)
-        counted.add(item)
-        self._count += 1
-        return self.finish_bundle() if self._count >= _ELEMENTS else None
-
-    def finish_bundle(self) -> Iterator[Any]:
-        for windows, of_windows in self._states.items():
-            for key, counted in of_windows.items():
-                state = counted.counted()
-                yield WindowedValue((key, state) if self._keyed else state, counted.time, windows)
-        self.start_bundle()
 
 
 class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     """Count the elements of a collection: one state for each window, and each pane of it.
 
-    Rows become states within each bundle, so a trigger such as ``AfterCount`` counts states, not rows. Errors are those
-    of `evaluate_table`.
+    It is `EvaluatorFn` with a job of its own. Errors are those of `evaluate_table`.
 
     Parameters
     ----------
@@ -251,14 +146,10 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
         self._job = Job.of(metrics, actual=actual, predicted=predicted, **options)
 
     def expand(self, pcoll: Any) -> Any:
-        merge, kind = MergeFn(self._job), type(self._job.fresh())
         windowing = pcoll.windowing
         default = windowing.windowfn == GlobalWindows() and windowing.triggerfn == _DEFAULT
-        combined = _COMBINED.get(windowing.timestamp_combiner)
-        count = beam.ParDo(Count(self._job, self._keyed, combined))
-        counted = pcoll | "Count" >> count.with_output_types(KV[AnyType, kind] if self._keyed else kind)
-        combine = (beam.CombinePerKey if self._keyed else beam.CombineGlobally)(merge)
-        return counted | "Merge" >> (combine if default or self._keyed else combine.without_defaults())
+        combine = (beam.CombinePerKey if self._keyed else beam.CombineGlobally)(EvaluatorFn(self._job))
+        return pcoll | "Count" >> (combine if default or self._keyed else combine.without_defaults())
 
 
 class EvaluatePerKey(Evaluate):
