@@ -110,11 +110,11 @@ def check_mergeable(
     kind: Any = type(factory())
     has = set(dir(factory()))
     if not listed:
-        raise InputError("examples is empty, and no law can be seen without examples; give ten or so")
+        raise InputError("examples is empty, so no law can be checked; give about ten")
     if merge is None and "merge" not in has:
         raise InputError(f"{kind.__name__} has no merge(other); say with merge= how it merges")
     if key is None and not {"to_bytes", "get", "__dict__"} & has and kind.__eq__ is object.__eq__:
-        raise InputError(f"nothing tells when two {kind.__name__} are the same; give key=")
+        raise InputError(f"two {kind.__name__} cannot be compared: they have no ==, get or to_bytes; give key=")
     for example in (*listed, *refused) if update is None else ():
         if not isinstance(example, tuple):
             advice = "or say with update= what it is"
@@ -304,7 +304,7 @@ class _Laws(Generic[S]):
             except StreamevalError:
                 yield "a refused unmerge changed the state: ", state, self.factory()
             else:
-                yield "an empty state let itself be unmerged"
+                yield "unmerging from an empty state was not refused"
 
     def law_atomic(self, examples: list[Any], _: random.Random) -> Iterator[Seen]:
         state, before = self.fed(examples), self.fed(examples)

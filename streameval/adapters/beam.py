@@ -280,7 +280,7 @@ class Panes:
     def total(self) -> State:
         """All windows merged, as a new object. Where windows overlap, a row counts once for each."""
         if not self._windows:
-            raise InputError("no pane was taken, so it is not known what was counted; put at least one")
+            raise InputError("no pane was put, so it is not known what to count; put at least one")
         total, *parts = self.states().values()
         for part in parts:
             total.merge(part)  # type: ignore[arg-type]  # states are of one class

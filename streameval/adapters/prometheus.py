@@ -101,9 +101,9 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
 
 _OWN = {
     "examples": "Examples that are counted now.",
-    "labels": "Labels that are declared or were met.",
+    "labels": "Labels that are declared or have occurred.",
     "labels_not_exposed": "Labels whose own values are not exposed, since their support is smaller.",
-    "values_undefined": "Values that are left out, since they are not a number or cannot be read.",
+    "values_undefined": "Values that are left out: they are NaN or cannot be computed.",
 }
 
 

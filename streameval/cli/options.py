@@ -50,7 +50,7 @@ def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | 
     own = [name for name in weighted if "beta" in name.partition("(")[2]]
     if beta is not None and own == weighted:
         why = f", as {own[0]} has its own" if own else ""
-        raise MetricError(f"--beta {beta:g} is for none of these metrics{why}; ask for one such as fbeta_micro")
+        raise MetricError(f"--beta {beta:g} applies to none of these metrics{why}; name one such as fbeta_micro")
     for at, (name, spec) in enumerate(zip(names, specs, strict=True)):
         parameters: dict[str, Any] = dict(spec.parameters)
         if beta is not None and "beta" in parameters and name not in own:
@@ -177,7 +177,7 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
         if not (requires_scores or decided):
             why = "requires binary predictions; give --threshold 0.5, or metrics of scores such as ndcg"
             if "predicted" in read:
-                why += "; or leave --scores out, as beside it --predicted only names the labels that are scored"
+                why += "; or leave --scores out: with it, --predicted only names the labels of the scores"
             raise UserError(f"{spec.key} {why}")
     read["threshold"] = threshold_of(threshold)
     of_all: Any = Job.of(specs, **read | {"by": ()}).fresh()

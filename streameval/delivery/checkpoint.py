@@ -296,7 +296,7 @@ class Checkpointer(Generic[HeldT]):
             holder = f"process {self._lock.process}, from which this one was forked, holds {self._path}"
             raise InputError(f"{holder}; give another path to a Checkpointer of this process")
         if not self._lock.open:
-            raise InputError(f"this Checkpointer is closed and holds {self._path} no more; make a new Checkpointer")
+            raise InputError(f"this Checkpointer is closed and no longer holds {self._path}; make a new Checkpointer")
 
     def _release_path(self) -> None:
         self._stepped.notify_all()

@@ -128,7 +128,7 @@ class Ledger(Mergeable, Generic[StateT]):
         added = SavedSum({name: Shard(version, digest(data))}, data)
         with self._guard:
             template = fresh if self._template is None else self._template
-            check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
+            check_compatible(template, state, f"shard {name!r} does not match the ledger")
             if not _is_news(added, self._sums):
                 return
             total = self._total if name not in self._sums else None
@@ -462,7 +462,7 @@ def _summed(empty: AnyState, parts: Iterable[tuple[AnyState, SavedSum]]) -> AnyS
             try:
                 before.merge(whole)
             except MergeError as error:
-                raise MergeError(f"shard {next(iter(part.shards))!r} does not fit to the rest: {error}") from None
+                raise MergeError(f"shard {next(iter(part.shards))!r} does not match the rest: {error}") from None
             size, whole = size + more, before
         waiting.append((size, whole))
     while len(waiting) > 1:

@@ -127,7 +127,7 @@ def _specs_named(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
     try:
         specs = tuple(parse_spec(name) for name in names)
     except MetricError as error:
-        raise FormatError(f"the bytes name a metric that cannot be: {error}") from None
+        raise FormatError(f"the bytes name a metric that does not exist: {error}") from None
     if tuple(spec.key for spec in specs) != names or len(set(specs)) != len(specs):
         raise FormatError(f"the bytes are damaged: metric names {quoted(names)}")
     return specs

@@ -37,7 +37,7 @@ class Metric(Accumulator):
         if positional:  # the average alone, as in F1("micro")
             if len(positional) > 1 or average != UNSET or positional[0] not in entry.averages:
                 called = f"{type(self).__name__}({', '.join(map(quoted, positional))})"
-                raise MetricError(f"{called}: only the average, such as {entry.default!r}, goes without its name")
+                raise MetricError(f"{called}: only the average, such as {entry.default!r}, is positional")
             average = positional[0]
         spec, choices = _read(entry.name, entry.default if average == UNSET else average, arguments)
         self._start((spec,), **choices)

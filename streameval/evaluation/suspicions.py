@@ -63,7 +63,7 @@ def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
         cells = decisions.by_label(columns, None)
         tn, fn, fp, tp, masked = cells
         if not cells[:4].any() and masked.any() and (masked >= examples)[: core.labels.fixed].all():
-            yield "truth", "every truth in y_true is unknown; mark only what is unknown, so: is mask= inverted?"
+            yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
         if core.config.labels is None and "" in names:
             yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
         alike = [*_alike(names, cells)] if len(names) <= _LABELS else []

@@ -75,7 +75,7 @@ class Reader:
             return IGNORED
         strings = [known for known in declared if isinstance(known, str)]
         if isinstance(name, int) and len(strings) == len(declared):
-            integer = f"labels are declared as strings, so that the integer {quoted(name)} is none of them"
+            integer = f"label {quoted(name)} is an integer, but labels are declared as strings"
             raise LabelError(f"{integer}; give names, or arrays for columns in the order of the labels")
         hint = suggestion(name, strings)
         missing = f"label {quoted(name)} is not among the {len(declared)} declared labels{hint or ';'}"
@@ -164,7 +164,7 @@ class Reader:
         if width < before and self._unnamed:
             narrow = f"{name} has {number_of(width, 'column')} without names, but rows before had {before}"
             absent = f"labels from {width} on are not in these examples"
-            advice = "construct with labels=[...], so that each row must name or have all"
+            advice = "construct with labels=[...], so that each row covers all of them"
             record.warn("width", f"{narrow}: {absent}; {advice}")
 
     def note(self, examples: int) -> None:

@@ -284,7 +284,7 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
     if kind == "O":
         array = np.array(_each(array, argument, places, score_of), np.float64).reshape(array.shape)
     if kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
-        raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")
+        raise InputError("y_pred holds integers beyond 2**53, which float64 cannot distinguish; give smaller scores")
     narrow = kind == "f" and array.dtype.itemsize <= 4
     with np.errstate(over="ignore"):
         # A copy, as several states read it one after the other, and another thread may change the array meanwhile.

@@ -53,8 +53,8 @@ def runs_of(
     if isinstance(source, type):
         raise InputError(f"a picture is drawn of an object, not of a class; write {source.__name__}()")
     if not (holds(source) or hasattr(source, "evaluator")):
-        what = "an Evaluator, a metric or a window; most also of y_true with y_pred or y_score"
-        raise InputError(f"a picture is drawn of {what}; not of one {type(source).__name__}")
+        what = "an Evaluator, a metric or a window, most also of y_true with y_pred or y_score"
+        raise InputError(f"a picture is drawn of {what}, not of a single {type(source).__name__}")
     if hasattr(source, "slices") and not whole:
         source = dict(counts_of_slices(source, by))
     elif hasattr(source, "evaluators"):

@@ -73,8 +73,8 @@ class Predictor:
 
     def _single(self, y_pred: object) -> InputError:
         return InputError(
-            f"{self._name} is no multi-label model: it predicts {quoted(y_pred)}; its predictions must be collections "
-            "of labels, or mappings label -> bool or score"
+            f"{self._name} is not a multi-label model: it predicts {quoted(y_pred)}; its predictions must be "
+            "collections of labels, or mappings label -> bool or score"
         )
 
 

@@ -131,7 +131,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             self._carry_over()
             now = self._cell.value[0] if t is None else self._at(t)
             if self._waiting_at(key, now) is not None:
-                waits = f"a prediction waits under key {quoted(key)} already"
+                waits = f"a prediction already waits under key {quoted(key)}"
                 raise InputError(f"{waits}; give each prediction a key of its own")
             # Most predictions name the same labels: they share them.
             if type(row) is Row and row.values is not None:
@@ -266,7 +266,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         try:
             return bool(now - since > self._max_age)  # type: ignore[operator]
         except TypeError:
-            wrong = f"max_age {quoted(self._max_age)} does not fit to times such as {quoted(now)}"
+            wrong = f"max_age {quoted(self._max_age)} cannot be compared with times such as {quoted(now)}"
             raise InputError(f"{wrong}; give a number for numbers, a timedelta for datetimes") from None
 
     @property

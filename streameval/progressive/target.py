@@ -105,9 +105,9 @@ def all_read_scores(kinds: Mapping[str, bool]) -> bool:
     if len(set(kinds.values())) > 1:
         scores, labels = (", ".join(name for name, reads in kinds.items() if reads is kind) for kind in (True, False))
         raise InputError(
-            f"a model is asked either for scores or for labels, but scores are read by {scores} (built with a "
-            f"threshold, or for rankings or curves) and labels by {labels}; build all with threshold=, evaluate them "
-            'apart, or give predict="labels" if none is for rankings or curves'
+            f"a model predicts either scores or labels, but scores are read by {scores} (for a threshold, rankings or "
+            f"curves) and labels by {labels}; construct all with threshold=, evaluate them separately, or give "
+            'predict="labels" if none is for rankings or curves'
         )
     return any(kinds.values())
 

@@ -313,7 +313,7 @@ class Trace(Holder):
         if metrics is not None:
             wanted, known = set(_names_of(metrics)), {line.metric for line in lines}
             if missing := wanted - known:
-                raise MetricError(f"{min(missing)} was not written down; choose from {sorted(known)}")
+                raise MetricError(f"{min(missing)} was not recorded; choose from {sorted(known)}")
             lines = [line for line in lines if line.metric in wanted]
         return plot_lines(lines, along, axis, ax=ax, title=title)
 
@@ -408,5 +408,5 @@ def _checked_metrics(metrics: Iterable[str | MetricSpec], targets: dict[str, Tar
     answered = {item.spec.key for target in targets.values() for item in _values_of(target.evaluator, names)}
     for name in names:
         if name not in answered:
-            raise MetricError(f"{name} cannot be had from any of the evaluators; leave it out, or give an Evaluator")
+            raise MetricError(f"{name} cannot be read from any of the evaluators; leave it out, or give an Evaluator")
     return names

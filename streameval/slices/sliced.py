@@ -189,9 +189,8 @@ class Sliced(Mergeable, Generic[A]):
                 raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
         elif part.examples == 1 and group.rest.examples:
             raise RevertError(
-                f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
-                f"values should have a slice in its place is not known any more; construct with "
-                f"max_slices={group.axis.max_slices + 1} or more"
+                f"cannot revert: this is the last example of {group.axis.describe(key)}, and the value that should get "
+                f"its slice is no longer known; construct with max_slices={group.axis.max_slices + 1} or more"
             )
         part._spend(1, guarded=True)
         return part
@@ -279,8 +278,8 @@ class Sliced(Mergeable, Generic[A]):
             if group.rest.examples or theirs.rest.examples:
                 raise MergeError(
                     f"cannot unmerge: by {group.axis.describe()}, examples of several values were counted together, "
-                    "and which of these would have a slice is not known any more; construct with a larger max_slices= "
-                    f"(max_slices={group.axis.max_slices} now)"
+                    "and the values that should have slices are no longer known; construct with a max_slices= above "
+                    f"{group.axis.max_slices}"
                 )
             for key, part in theirs.slices.items():
                 if part.examples:

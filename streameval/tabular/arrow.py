@@ -96,7 +96,7 @@ def _table_of(batch: Any, columns: Columns) -> Any:
     try:
         return _table_of_pandas(frame[names], columns)
     except _NO_ARROW as error:
-        raise InputError(f"the data frame has a column that is no Arrow type: {error}; cast it") from None
+        raise InputError(f"the data frame has a column that is not an Arrow type: {error}; cast it") from None
 
 
 def _table_of_pandas(frame: Any, columns: Columns) -> Any:
@@ -157,7 +157,7 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
     if is_string(kind):
         if columns.sep is not None:
             return lists_of(column, columns.sep)
-        advice = f"split them with sep=',' or what else is between labels, or {advice}"
+        advice = f"split them with sep=',' or another separator, or {advice}"
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
         inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
         if inner is None or not pa.types.is_binary(inner):
@@ -293,7 +293,7 @@ def list_of(cell: str, sep: str) -> Any:
             return value
     except _NO_LITERAL:
         pass
-    raise InputError(f"the cell {quoted(cell)} is no list as JSON, Python, numpy or Postgres write it")
+    raise InputError(f"the cell {quoted(cell)} is not a list as JSON, Python, numpy or Postgres write it")
 
 
 def _value(word: str, *, braces: bool) -> Any:

@@ -195,7 +195,7 @@ def _built(metrics: Metrics, **options: Any) -> State:
             raise InputError(f"{counted}; give an empty one, and merge the result into it")
         return metrics
     if isinstance(metrics, Window):
-        raise InputError(f"rows of a table have no order, so there is no {type(metrics).__name__} of them")
+        raise InputError(f"rows of a table have no order, so a {type(metrics).__name__} cannot count them")
     unknown: Any = options.pop("unknown") or "error"
     return Evaluator(DEFAULT_METRICS if metrics is None else metrics, unknown=unknown, **options)
 

@@ -85,7 +85,7 @@ class _Keys:
         values = column_of(rows, name, "join", block.place) if is_list else rows.column(name).to_pylist()
         for row, value in enumerate(values):
             if isinstance(value, list | dict):
-                raise InputError(f"{block.place(row)}: {quoted(value)} is no key; join by strings or integers")
+                raise InputError(f"{block.place(row)}: {quoted(value)} is not a key; join by strings or integers")
             if (type(value), value) in self.rows:
                 both = f"{self.rows[type(value), value][1]()} and {block.place(row)}"
                 raise InputError(f"the key {quoted(value)} of column {self.name!r} is in two rows, {both}; keep one")
@@ -184,7 +184,7 @@ def _table(blocks: Iterable[Block], columns: Columns) -> Any:
             tables.append(rows)
         return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
     except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
-        raise InputError(f"a column cannot be held by Arrow: {error}; give its values one type") from None
+        raise InputError(f"a column cannot be converted to Arrow: {error}; give its values one type") from None
 
 
 def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:

@@ -132,7 +132,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
     if str in kinds and role != "scores":
         if columns.sep is None:
             number, string = next(pair for pair in enumerate(values) if isinstance(pair[1], str))
-            advice = "split strings with sep=',' or what else is between labels, or give lists"
+            advice = "split strings with sep=',' or another separator, or give lists"
             raise InputError(f"column {name!r} (row {number} of the batch) is the string {quoted(string)}; {advice}")
         from streameval.tabular.arrow import list_of
 

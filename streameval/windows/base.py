@@ -100,7 +100,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """The direction of a metric; an evaluator has none."""
         template: object = self._template
         if not isinstance(template, Metric):
-            raise AttributeError("an Evaluator has no direction; build the window from a metric")  # noqa: TRY004
+            raise AttributeError("an Evaluator has no direction; construct the window from a metric")  # noqa: TRY004
         return template.bigger_is_better
 
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
@@ -112,7 +112,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         with self._guard.reading, silent():
             current: object = self._current()
             if not isinstance(current, Evaluator):
-                raise AttributeError("a single metric has no report; build the window from an Evaluator")  # noqa: TRY004
+                raise AttributeError("a single metric has no report; construct the window from an Evaluator")  # noqa: TRY004
             return current.report(digits=digits, max_labels=max_labels)
 
     def _look(self) -> None:

@@ -104,7 +104,7 @@ class Blocks(Window[A]):
         try:
             clock.value(start, None), clock.value(start + period, None)
         except OverflowError:
-            raise InputError(f"the period {index} is too near the end of all times") from None
+            raise InputError(f"the period {index} is too near the last time that can be stored") from None
         return start, start + period
 
     def _place(self, key: int, t: object) -> Place:

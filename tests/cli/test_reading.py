@@ -445,4 +445,4 @@ def test_predictions_beside_scores_are_explained_where_decisions_are_asked_for(r
     rows = [{**row, "guess": ["cat"]} for row in SCORED]
     (tmp_path / "s.jsonl").write_bytes(jsonl(rows))
     ran = run("evaluate", "s.jsonl", *COLUMNS, "--scores", "p", "-m", "f1_micro")
-    assert "or leave --scores out, as beside it --predicted only names the labels that are scored" in ran.err
+    assert "or leave --scores out: with it, --predicted only names the labels of the scores" in ran.err

@@ -341,7 +341,7 @@ def test_shards_that_are_built_differently_are_refused_by_name(template: Any, ot
         ledger.put("first", 1, template)
         before = ledger.to_bytes()
         for state in (other, other.to_bytes()):
-            with pytest.raises(se.MergeError, match=f"shard 'second' does not fit into the ledger.*{message}"):
+            with pytest.raises(se.MergeError, match=f"shard 'second' does not match the ledger.*{message}"):
                 ledger.put("second", 1, state)
         second = se.Ledger(other)
         with pytest.raises(se.MergeError, match=message):

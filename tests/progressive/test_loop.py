@@ -279,7 +279,7 @@ def test_probabilities_of_both_outcomes_become_the_one_of_true():
 
 def test_a_trace_of_evaluators_with_and_without_threshold_is_no_reader_of_scores():
     trace = se.Trace({"scores": se.F1(threshold=0.3), "labels": se.F1()})
-    with pytest.raises(se.InputError, match=r"scores are read by 'scores' .* and labels by 'labels'; build all"):
+    with pytest.raises(se.InputError, match=r"scores are read by 'scores' .* and labels by 'labels'; construct all"):
         se.progressive_evaluate(yeast(5), MODELS["ClassifierChain"](), trace)
     assert trace.examples == 0
     se.progressive_evaluate(yeast(5), MODELS["ClassifierChain"](), trace, predict="labels")
@@ -636,13 +636,13 @@ def test_the_stream_must_hold_pairs_or_triples(stream):
 ], ids=case_name)  # fmt: skip
 @pytest.mark.parametrize("delay", [None, 1])
 def test_a_model_of_single_labels_or_numbers_is_refused_as_such(model, delay):
-    assert refused("is no multi-label model", model, datasets.Phishing(), delay=delay) == se.Evaluator()
+    assert refused("is not a multi-label model", model, datasets.Phishing(), delay=delay) == se.Evaluator()
 
 
 def test_probabilities_of_a_single_label_are_refused_as_such():
-    assert refused("is no multi-label", logistic(), datasets.Phishing(), predict="scores") == se.Evaluator()
-    refused("no multi-label", Scripted("cat"), scripted(1))
-    refused("no multi-label", Scripted(np.float64(3)), scripted(1))
+    assert refused("is not a multi-label", logistic(), datasets.Phishing(), predict="scores") == se.Evaluator()
+    refused("not a multi-label", Scripted("cat"), scripted(1))
+    refused("not a multi-label", Scripted(np.float64(3)), scripted(1))
     refused("classes .*'red'.* for label 'colour'", Scripted({"colour": {"red": 0.5, "blue": 0.5}}), scripted(1),
             predict="scores")  # fmt: skip
 

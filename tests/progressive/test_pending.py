@@ -261,7 +261,7 @@ def test_times_are_numbers_or_dates_of_one_kind_and_those_of_max_age():
     pending = se.Pending(se.Evaluator(), max_age=dt.timedelta(days=1))
     with pytest.raises(se.InputError, match="t is missing"):
         pending.predict(1, {"a"})
-    with pytest.raises(se.InputError, match="does not fit"):
+    with pytest.raises(se.InputError, match="cannot be compared"):
         pending.predict(1, {"a"}, t=3.0)
     for wrong in ("today", {1}, [1, 2]):
         with pytest.raises(se.InputError, match="give a number or a datetime"):
@@ -282,7 +282,7 @@ def test_times_are_numbers_or_dates_of_one_kind_and_those_of_max_age():
 def test_errors_say_what_is_known_of_a_key():
     pending = se.Pending(se.Evaluator(), max_pending=1)
     pending.predict(1, {"a"})
-    with pytest.raises(se.InputError, match="under key 1 already"):
+    with pytest.raises(se.InputError, match="already waits under key 1"):
         pending.predict(1, {"b"})
     pending.predict(2, {"a"})
     with pytest.raises(se.InputError, match="0 by max_age and 1 by max_pending"):

@@ -261,7 +261,7 @@ def test_times_must_not_go_backwards_and_what_an_evaluator_does_not_take_is_refu
     (r"evaluators\['x'\] must have", {"x": 3}, {}), ("write F1", se.F1, {}),
     (r"evaluators\['x'\] must be one object", {"x": {"y": se.F1()}}, {}),
     ("must be a list", se.F1(), {"metrics": "f1_micro"}), ("did you mean", se.Evaluator(), {"metrics": ["f1_mikro"]}),
-    ("cannot be had", se.F1(), {"metrics": ["hamming_loss"]}),
+    ("cannot be read from any", se.F1(), {"metrics": ["hamming_loss"]}),
 ])  # fmt: skip
 def test_wrong_arguments_are_refused(match: str, evaluators: object, how: dict):
     with pytest.raises((se.InputError, se.MetricError), match=match):
@@ -419,7 +419,7 @@ def test_a_plot_needs_a_row_a_known_metric_and_matplotlib(monkeypatch):
     with pytest.raises(se.InputError, match="no row was written yet"):
         trace.plot()
     traced(trace, 50)
-    with pytest.raises(se.MetricError, match="f1_micro was not written down"):
+    with pytest.raises(se.MetricError, match="f1_micro was not recorded"):
         trace.plot(metrics=["f1_micro"])
     with pytest.raises(se.MetricError, match="must be a list"):
         trace.plot(metrics="f1_macro")

@@ -30,7 +30,7 @@ from streameval.kernel.backend import commit
 PACKAGE = str(Path(se.__file__).parent)
 WAIT = 0.001  # seconds in which a thread that does not wait for another runs, or is ready to
 LONG = 20.0  # seconds after which it is taken to wait for ever
-REENTERED = "by this very thread"
+REENTERED = "by this thread itself"
 
 Call = Callable[[Any], Any]
 Hook = Callable[[], object]

@@ -56,7 +56,7 @@ def test_objects_are_copied_and_must_be_empty():
     own.update({"a"}, {"a"})
     with pytest.raises(se.InputError, match="has counted 1 example"):
         job(metrics=own)
-    with pytest.raises(se.InputError, match="there is no Rolling of them"):
+    with pytest.raises(se.InputError, match="a Rolling cannot count them"):
         job(metrics=se.Rolling(se.Evaluator(), size=3))
     with pytest.raises(se.InputError, match="metrics is an object"):
         job(metrics=se.Evaluator(), threshold=0.5)

@@ -226,7 +226,7 @@ def test_rows_of_an_example_must_agree():
         se.evaluate_table(long([*LONG[:1], ("y", "dog", 0, 7, 0.5)]), **columns)
     with pytest.raises(se.InputError, match="example and label go together"):
         se.evaluate_table(long(), actual="y", predicted="hit", example="id")
-    with pytest.raises(se.InputError, match="a column cannot be held by Arrow: Python int too large"):
+    with pytest.raises(se.InputError, match="a column cannot be converted to Arrow: Python int too large"):
         se.evaluate_table(long([*LONG, ("u", "dog", 0, 10**20, 0.1)]), **columns)
     with pytest.raises(se.InputError, match="column 'id' holds 1 null"):
         se.evaluate_table(long([*LONG, (None, "dog", 0, 0, 0.1)]), **columns)

@@ -45,7 +45,7 @@ class RiverMetric(MultiLabelMetric):
             raise MetricError(f"{wanted}, not {quoted(metric)}{advice}")
         self.metric = metric_of(read_as) if isinstance(read_as, MetricSpec) else read_as
         if isinstance(self.metric, Window) and self.metric.timed:
-            needs = f"{type(self.metric).__name__} needs the time of each example and River tells metrics none"
+            needs = f"{type(self.metric).__name__} needs the time of each example and River passes none"
             raise InputError(f"{needs}; use streameval.progressive_evaluate with time=")
         read = snapshot(self.metric, "metric")
         if isinstance(read, Metric) and read.spec.average is None:

@@ -349,7 +349,7 @@ def _reads_alike(one: Evaluator, other: Evaluator) -> bool:
 def _check_member(member: object) -> None:
     if not isinstance(member, CountedMetric):
         advice = "write [MicroF1(), ...], and collect other metrics in river.metrics.base.Metrics"
-        raise MetricError(f"metrics holds {quoted(member)}, which is no metric of this package; {advice}")
+        raise MetricError(f"metrics holds {quoted(member)}, which is not a metric of this package; {advice}")
 
 
 def _collected(*parts: object) -> Metrics:
@@ -357,7 +357,7 @@ def _collected(*parts: object) -> Metrics:
     members: list[Any] = [member for part in parts for member in (part if isinstance(part, Metrics) else [part])]
     for member in members:
         if not isinstance(member, MultiOutputMetric):
-            raise MetricError(f"{type(member).__name__} is no multi-label metric; evaluate it on its own")
+            raise MetricError(f"{type(member).__name__} is not a multi-label metric; evaluate it on its own")
     if all(isinstance(member, CountedMetric) for member in members):
         return MetricCollection(members)
     return Metrics([copy.copy(member) if isinstance(member, CountedMetric) else member for member in members])  # type: ignore[no-untyped-call]

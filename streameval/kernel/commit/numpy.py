@@ -25,7 +25,7 @@ Part: TypeAlias = Any
 """A prepared part of a change. Only `Root.commit` knows what is in it."""
 
 REENTERED = (
-    "this object is being changed by this very thread: a signal handler or a finaliser has interrupted the call; use "
+    "this object is being changed by this thread itself: a signal handler or a finaliser has interrupted the call; use "
     "the object once the call has returned"
 )
 SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two looks at a guard that another thread holds

@@ -327,7 +327,7 @@ def test_of_a_pane_after_a_later_one_only_what_discards_compares_the_state():
 def test_a_pane_that_cannot_be_is_refused_and_changes_nothing():
     for mode in MODES:
         panes = Panes(mode)
-        with pytest.raises(se.InputError, match="no pane was taken"):
+        with pytest.raises(se.InputError, match="no pane was put"):
             panes.total()
         with pytest.raises(se.FormatError):
             panes.put(Firing("key", 0, 10, 0, b"damaged"))
@@ -336,7 +336,7 @@ def test_a_pane_that_cannot_be_is_refused_and_changes_nothing():
         with pytest.raises(se.ConflictError, match=r"key='key'.* has two different states"):
             panes.put(firing_of(FEW[:11], 0))
         for start in (0, 50):
-            with pytest.raises(se.MergeError, match="does not fit into the ledger"):
+            with pytest.raises(se.MergeError, match="does not match the ledger"):
                 panes.put(Firing("key", start, start + 10, 1, se.F1().to_bytes()))
         assert panes.total().to_bytes() == counted(FEW[:10])
     for wrong in ("retracting", True, None, []):

@@ -163,7 +163,7 @@ def test_guards_that_are_read_can_be_read_again_by_the_same_thread(commit: Any):
         with commit.Guards((), (two, one)), commit.Guards((), (one, two)):
             pass
         with (
-            pytest.raises(StreamevalError, match="is being changed by this very thread"),
+            pytest.raises(StreamevalError, match="is being changed by this thread itself"),
             commit.Guards((one,), (two,)),
         ):
             pass
