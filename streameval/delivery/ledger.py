@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
 from streameval.errors import ConflictError, FormatError, InputError, MergeError, StreamevalError, public
@@ -62,8 +61,9 @@ class Ledger(Mergeable, Generic[StateT]):
     ----------
     evaluator
         A state that has counted nothing and says what all shards are built like: an `Evaluator`, a metric, or a
-        window that merges. Without it the first shard says so, and an empty ledger cannot answer. Its ``label_limit``
-        holds for the sum of all shards: what reads a sum with more labels raises `LabelError`.
+        window that merges. Without it the first shard says so, but for ``label_limit`` and ``rows``, and an empty
+        ledger cannot answer. Its ``label_limit`` holds for the sum of all shards: what reads a sum with more labels
+        raises `LabelError`.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Ledger(Mergeable, Generic[StateT]):
         else:
             check_class(evaluator, "Ledger.put")
             state, data = evaluator.copy(), b""  # of one moment
-        plain = _without_limit(state)  # a shard may come again with another limit
+        plain = state._compared()  # a shard may come again with another limit
         if plain is not state or not data:
             data = plain.to_bytes()
         fresh = _template_of(plain) if self._template is None else None
@@ -186,7 +186,7 @@ class Ledger(Mergeable, Generic[StateT]):
             return
         whole = {name: shard for part in picked.values() for name, shard in part.shards.items()}
         parts = ((restored(part.state), part) for part in picked.values())
-        state = _summed(_without_limit(self._template)._fresh(), parts).to_bytes()
+        state = _summed(self._template._compared()._fresh(), parts).to_bytes()
         both = SavedSum({name: whole[name] for name in sorted(whole, key=in_order)}, state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
 
@@ -363,19 +363,6 @@ def _template_of(state: AnyState) -> AnyState:
     template: Any = state._fresh()
     template.copy().merge(template)
     return template  # type: ignore[no-any-return]  # a state
-
-
-def _without_limit(state: Any) -> Any:
-    """The same content without ``label_limit``, which is no part of what was counted; to be written, not to count."""
-    template: Any = getattr(state, "_template", None)  # of windows and slices
-    if (state if template is None else template)._config.label_limit is None:
-        return state
-    twin = state.copy()
-    if template is None:
-        twin._config = replace(twin._config, label_limit=None)
-    else:
-        twin._template = _without_limit(template)
-    return twin
 
 
 def _shard(shard: object) -> Label:

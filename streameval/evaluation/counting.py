@@ -399,9 +399,12 @@ class Accumulator(Details, Mergeable):
         twin._guard.notes = copied(self._guard).notes
         return twin
 
-    def _equals(self, other: Self) -> bool:
-        mine, theirs = ((one._config, one._specs, one._core.states) for one in (self, other))
-        return mine == theirs
+    def _compared(self) -> Self:
+        if (config := self._config.compared()) is self._config:
+            return self
+        twin = self._like()
+        twin._config = config
+        return twin
 
     def _over(self, states: StateSet) -> Self:
         """An object that is built as this one, over these states."""

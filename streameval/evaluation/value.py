@@ -142,12 +142,21 @@ class Mergeable(Saveable):
         if not isinstance(other, self._family):
             return NotImplemented
         with held(self, other):
-            return type(self) is type(other) and self._equals(other)
+            if type(self) is not type(other):
+                return False
+            mine, theirs = (b"".join(one._compared()._pieces()) for one in (self, other))
+            return mine == theirs
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _equals(self, other: Self) -> bool:
-        return self.to_bytes() == other.to_bytes()
+    def _compared(self) -> Self:
+        """The same without what is no part of equality, to be written."""
+        template: Any = getattr(self, "_template", None)
+        if template is None or (compared := template._compared()) is template:
+            return self
+        twin: Any = self._like()
+        twin._template = compared
+        return twin  # type: ignore[no-any-return]  # of this class
 
     def __add__(self, other: Self) -> Self:
         return self._combined(other, "merge")

@@ -168,11 +168,17 @@ class Holder(Saveable):
             return NotImplemented
         try:
             with held(self, other):
-                return self is other or self.to_bytes() == other.to_bytes()
+                return self is other or self._compared().to_bytes() == other._compared().to_bytes()
         except InputError:  # what cannot be saved is equal to itself
             return False
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _compared(self) -> Self:
+        targets = {name: Target(target.evaluator._compared(), name) for name, target in self._targets.items()}
+        twin = type(self).__new__(type(self))
+        twin.__setstate__({**self._contents(), "_targets": targets})
+        return twin
 
     def _display(self) -> tuple[str, Sequence[Table]]:
         parts = [target.evaluator for target in self._targets.values()]

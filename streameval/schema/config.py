@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -114,6 +114,11 @@ class Config:
     def scored(self) -> bool:
         """Whether some state reads scores."""
         return any(options.reads == "scores" for options in self.options)
+
+    def compared(self) -> Config:
+        """The same without what is no part of equality."""
+        plain = self.label_limit is None and self.rows is None
+        return self if plain else replace(self, label_limit=None, rows=None)
 
     def options_of(self, state: str) -> StateOptions | None:
         """What a state counts; None if there is no such state."""

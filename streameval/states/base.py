@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from itertools import chain, pairwise, starmap, zip_longest
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from operator import eq
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
@@ -36,7 +36,7 @@ Added: TypeAlias = tuple[ExactSums[K], int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """What a state holds, in canonical order: equal states have equal contents, whatever their history.
+    """What a state holds, in canonical order, whatever its history, so that equal states have equal bytes.
 
     What is large is made when it is called, and the state must not change before.
 
@@ -53,31 +53,6 @@ class Content:
     labels: tuple[Label, ...]
     fixed: int
     scale: int | None
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        names = (field.name for field in fields(self))
-        parts = (zip_longest(_leaves(getattr(self, name)), _leaves(getattr(other, name))) for name in names)
-        return all(starmap(_same, chain.from_iterable(parts)))
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """The arrays, lists and plain values of what a content holds."""
-    if callable(value):
-        yield from _leaves(value())
-    elif isinstance(value, Iterable) and not isinstance(value, str | list | np.ndarray):
-        items = value.items() if isinstance(value, Mapping) else value
-        yield from chain.from_iterable(map(_leaves, items))
-    else:
-        yield value
-
-
-def _same(one: Any, other: Any) -> bool:
-    equal = np.array_equal if isinstance(one, np.ndarray) else eq
-    return type(one) is type(other) and equal(one, other)
 
 
 class State(ABC, Generic[K]):
@@ -442,13 +417,6 @@ class State(ABC, Generic[K]):
         """Let every example weigh ``numerator / 2**scale`` as much, exactly. Only for copies that nobody has seen."""
         if self.examples:
             self.root.commit(self.weights.prepare(self._weights_at(0).times(numerator, scale)))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return bool(self.content() == other.content())
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def refusal() -> RevertError:

@@ -255,10 +255,3 @@ class StateSet:
     def content(self) -> dict[str, Any]:
         """What the states hold, by name."""
         return {name: state.content() for name, state in self.states.items()}
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, StateSet):
-            return NotImplemented
-        return self.states == other.states
-
-    __hash__ = None  # type: ignore[assignment]

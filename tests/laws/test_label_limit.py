@@ -12,7 +12,7 @@ import pytest
 import streameval as se
 from streameval.schema import labels as schema
 from streameval.states import state_set
-from tests.laws.holders import HOLDERS, Kind, Row
+from tests.laws.holders import HOLDERS, Holder, Kind, Row
 
 KIND = Kind(options=(("label_limit", 2),))
 SCORED = Kind(("roc_auc_macro", "ndcg", "scumble", "f1_micro"), (("threshold", 0.5), ("label_limit", 2)), True)
@@ -72,6 +72,29 @@ def test_the_label_beyond_the_limit_is_refused_whole(name: str, scored: bool):
         other.merge(state)
         holder.update(other, row("e", scored=scored))
         assert other == other.from_bytes(other.to_bytes())
+
+
+MORE = {
+    "Rolling": Holder(lambda kind: se.Rolling(kind.evaluator(), 5)),
+    "Ledger": Holder(
+        lambda kind: se.Ledger(kind.evaluator()), count=lambda ledger, _: ledger.put(len(ledger), 1, Kind().evaluator())
+    ),
+}
+
+
+@pytest.mark.parametrize("rows", ["labels", "indicator"])
+@pytest.mark.parametrize("name", [*HOLDERS, *MORE])
+def test_a_limit_and_how_lists_are_read_are_no_part_of_equality(name: str, rows: str):
+    holder = (HOLDERS | MORE)[name]
+    limited, reading, plain = (holder.make(kind) for kind in (KIND, Kind(options=(("rows", rows),)), Kind()))
+    for _ in range(2):
+        before = limited.to_bytes(), reading.to_bytes()
+        assert limited == plain == reading == limited
+        assert (limited.to_bytes(), reading.to_bytes()) == before
+        for state in (limited, reading, plain):
+            holder.update(state, row("a", "b"))
+    holder.update(limited, row("a", "b"))
+    assert limited != plain == reading != limited
 
 
 @pytest.mark.parametrize("name", NAMES)
