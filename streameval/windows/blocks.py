@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Self, TypeAlias
 
@@ -39,17 +39,8 @@ class WindowState(NamedTuple, Generic[A]):
     latest: int = ALWAYS  # the latest time, if it matters
 
 
-class Place(NamedTuple):
-    """A block among the keys: the first that belongs to it, the first that does not, its number and its start."""
-
-    first: int
-    end: int
-    number: int
-    start: int | Fraction | float
-
-
-_Read: TypeAlias = tuple[Reading, Moment | None, float, Time | None]
-"""An example, the key of its time, its weight and its time, as they are before they are counted."""
+_Read: TypeAlias = tuple[Reading, Moment | None, float]
+"""An example, its time and its weight, as they are before they are counted."""
 
 
 class Blocks(Window[A]):
@@ -59,14 +50,13 @@ class Blocks(Window[A]):
     so two streams can be merged. Those of a number of examples cannot: the tenth of a shard is not that of the whole.
     """
 
-    __slots__ = ("_cell", "_history", "_last")
+    __slots__ = ("_cell", "_history")
     _fades: ClassVar[bool] = False
     _history: int
     _cell: commit.Cell  # of a `WindowState`
-    _last: Place  # where the last example was
 
-    def _prepare_at(self, core: Core, reading: Reading, key: int, place: Place, weight: float) -> list[Part]:  # noqa: ARG002
-        """Prepare that an example is counted as one of this key and block; ``weight`` is that of its user."""
+    def _prepare_at(self, core: Core, reading: Reading, part: float, weight: float) -> list[Part]:  # noqa: ARG002
+        """Prepare that an example is counted which is so far into its block; ``weight`` is that of its user."""
         return core.prepare(reading)
 
     def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:  # noqa: ARG002
@@ -97,28 +87,14 @@ class Blocks(Window[A]):
         core_of(block).table.most = COUNT_MAX if self.timed else self._clock.period
         return block._belong(self._guard)
 
-    def _edges(self, index: int) -> tuple[int | Fraction, int | Fraction]:
+    def _edges(self, index: int, aware: bool | None = None) -> tuple[datetime | float, datetime | float]:
+        """Where a block starts and ends, as the user has times."""
         clock = self._clock
         period = clock.exact(clock.saved()[1])
-        start = index * period
         try:
-            clock.value(start, None), clock.value(start + period, None)
+            return clock.value(index * period, aware), clock.value((index + 1) * period, aware)
         except OverflowError:
             raise InputError(f"the period {index} is too near the last time that can be stored") from None
-        return start, start + period
-
-    def _place(self, key: int, t: object) -> Place:
-        """The block of a key; ``t`` is the time behind it."""
-        place = self._last
-        if not place.first <= key < place.end:
-            clock = self._clock
-            index = int(clock.exact(key) // clock.exact(clock.saved()[1]))
-            if abs(index) >= 2**62:
-                raise InputError(f"t {quoted(t)} is more than 2**62 periods from 0")
-            start, end = self._edges(index)
-            near = float(start)  # from which `Clock.part` takes the difference faster, where it is the same
-            self._last = place = Place(clock.ceil(start), clock.ceil(end), index, near if near == start else start)
-        return place
 
     def _position(self, state: WindowState[A]) -> int:
         """How many examples there were, where blocks are of so many."""
@@ -177,40 +153,41 @@ class Blocks(Window[A]):
         if mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades:
             state: WindowState[A] = self._cell.value
             # Of examples the newest, which counts no more than it takes.
-            block = state.blocks.get(state.newest or 0) if time is None else self._probable_block(time, t)
+            block = state.blocks.get(state.newest or 0) if time is None else self._probable_block(time)
             if block is not None and core_of(block).fast_count(y_true, y_pred, 1):
                 return
-        reading = self._reading(self._probable_block(time, t), y_true, y_pred, weight, mask)
-        make_read((self, (reading, time, weight, t), 1), reading[0])
+        reading = self._reading(self._probable_block(time), y_true, y_pred, weight, mask)
+        make_read((self, (reading, time, weight), 1), reading[0])
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
     ) -> Change:
         time = self._time(t)
-        return self, (self._reading(self._probable_block(time, t), y_true, y_pred, weight, mask), time, weight, t), 1
+        return self, (self._reading(self._probable_block(time), y_true, y_pred, weight, mask), time, weight), 1
 
     def _time(self, t: Time | None) -> Moment | None:
         if (t is None) is self._clock.timed:
             raise self._wrong_time("t")
         return None if t is None else self._clock.key(t)
 
-    def _where(self, time: Moment | None, t: Time | None) -> tuple[WindowState[A], int, Place]:
-        """What is in the window, the key of an example that comes next, and its block."""
+    def _where(self, time: Moment | None) -> tuple[WindowState[A], int, float]:
+        """What is in the window, the block of an example that comes next, and how far into it that is."""
         state: WindowState[A] = self._cell.value
-        key = self._position(state) if time is None else time[0]
-        place = self._place(key, t)
+        index, part = self._clock.place(self._position(state) if time is None else time[0])
         if time is not None:
             self._check_zone(state, time[1])
-            self._check_late(place.number, state.newest, "t")
-        return state, key, place
+            self._check_late(index, state.newest, "t")
+        if index not in state.blocks:
+            self._edges(index)
+        return state, index, part
 
-    def _probable_block(self, time: Moment | None, t: Time | None) -> A | None:
+    def _probable_block(self, time: Moment | None) -> A | None:
         """The block of an example that comes next; where blocks fade, the newest, as only its labels matter."""
         if self._fades:
             state: WindowState[A] = self._cell.value
             return state.blocks.get(state.newest or 0)
-        state, _, place = self._where(time, t)
-        return state.blocks.get(place.number)
+        state, index, _ = self._where(time)
+        return state.blocks.get(index)
 
     def _counters(self) -> Iterable[A]:
         return self._state.blocks.values()
@@ -226,21 +203,21 @@ class Blocks(Window[A]):
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         if not (self.timed or self._fades):
-            state, _, place = self._where(None, None)
-            if place.number in state.blocks:
-                return state.blocks[place.number]._prepare_plain(y_true, y_pred)
+            state, index, _ = self._where(None)
+            if index in state.blocks:
+                return state.blocks[index]._prepare_plain(y_true, y_pred)
         raise Declined
 
     def _prepare(self, change: _Read, sign: int = 1) -> list[Part]:  # noqa: ARG002
-        reading, time, weight, t = change
-        state, key, place = self._where(time, t)
-        block = state.blocks.get(place.number)
+        reading, time, weight = change
+        state, index, part = self._where(time)
+        block = state.blocks.get(index)
         counting = self._owned(self._template.copy()) if block is None else block
-        parts = self._prepare_at(core_of(counting), reading, key, place, weight)
-        latest, aware = self._seen(state.latest, key), None if time is None else time[1]
+        parts = self._prepare_at(core_of(counting), reading, part, weight)
+        latest, aware = (state.latest, None) if time is None else (self._seen(state.latest, time[0]), time[1])
         if block is None:
-            newest = place.number if state.newest is None else max(place.number, state.newest)
-            blocks = {**state.blocks, place.number: counting}
+            newest = index if state.newest is None else max(index, state.newest)
+            blocks = {**state.blocks, index: counting}
             parts.append(self._cell.prepare_store(self._pruned(WindowState(newest, blocks, aware, latest))))
         elif latest != state.latest:
             parts.append(self._cell.prepare_store(WindowState(state.newest, state.blocks, aware, latest)))
@@ -313,7 +290,8 @@ class Blocks(Window[A]):
         key, aware = self._clock.key(t)
         with self._guard:
             state: WindowState[A] = self._cell.value
-            index = self._place(key, t).number
+            index, _ = self._clock.place(key)
+            self._edges(index)
             self._check_zone(state, aware)
             if state.newest is not None and (index < state.newest or key < state.latest):
                 raise InputError(f"t goes back: {quoted(t)} is before the time so far")
@@ -396,7 +374,7 @@ class Blocks(Window[A]):
 
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, *start, self._history, newest, code, latest = numbers
-        self._clock, self._last = saved_clock(kind, period), NOWHERE
+        self._clock = saved_clock(kind, period)
         whole(self._history, "history", 0)
         require(code in (0, 1, 2), start == _START)
         aware = None if code == 2 else bool(code)
@@ -423,7 +401,6 @@ class Blocks(Window[A]):
             raise FormatError("the windows contradict each other")
 
 
-NOWHERE = Place(0, 0, 0, 0)
 # In bytes, where windows start, and the zone of that (2: none). Windows that start elsewhere can so be written one day;
 # those of today start at whole periods, and their bytes, of which golden files stand for all, hold both numbers.
 _START = [0, 2]

@@ -20,7 +20,7 @@ from streameval.schema.batch import Batch
 from streameval.schema.keywords import explained
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.base import Part
-from streameval.windows.blocks import NOWHERE, Blocks, Place, WindowState
+from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, clock_of, whole
 from streameval.wire.envelope import FADING
 from streameval.wire.fields import Source
@@ -72,14 +72,14 @@ class Fading(Blocks[A]):
     @explained
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
         counts = number_or_none(half_life) is not None and isinstance(half_life, int | np.integer)
-        self._history, self._last = _KEEP, NOWHERE
+        self._history = _KEEP
         self._begin(evaluator, Clock(whole(half_life, "half_life")) if counts else clock_of(half_life, "half_life"))
 
     def _seen(self, latest: int, key: int) -> int:
         return max(latest, key) if self._clock.timed else latest
 
-    def _prepare_at(self, core: Core, reading: Reading, key: int, place: Place, weight: float) -> list[Part]:
-        heavier = checked_weight(weight) * power(self._clock.part(key, place.start))
+    def _prepare_at(self, core: Core, reading: Reading, part: float, weight: float) -> list[Part]:
+        heavier = checked_weight(weight) * power(part)
         if math.isinf(heavier):
             raise InputError(f"weight {quoted(weight)} is too large to fade; divide all weights by some number")
         example, forms = core.placed(reading)
@@ -96,9 +96,7 @@ class Fading(Blocks[A]):
 
     def _now(self, state: WindowState[A]) -> tuple[int, float]:
         """The block of the latest example, and how far into it that is."""
-        key = state.latest if self.timed else self._position(state) - 1
-        place = self._place(key, key)
-        return place.number, self._clock.part(key, place.start)
+        return self._clock.place(state.latest if self.timed else self._position(state) - 1)
 
     def _current(self) -> A:
         state = self._state

@@ -58,16 +58,13 @@ class Clock:
         """A time, or the period, as a rational number."""
         return key
 
-    def ceil(self, exact: int | Fraction) -> int:
-        """The key of the first time that is not before ``exact``."""
-        return int(exact)
-
-    def part(self, key: int, start: Fraction | float) -> float:
-        """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
-        return float((key - int(start)) / self.period)
+    def place(self, key: int) -> tuple[int, float]:
+        """In which period a time is, and how far into it, from 0 to 1, correctly rounded."""
+        index, part = divmod(key, self.period)
+        return index, part / self.period
 
     def places(self, keys: IntArray) -> tuple[IntArray, FloatArray]:
-        """In which period each time is, and how far into it, from 0 to 1."""
+        """The same of many times."""
         index = keys // self.period
         part = keys - index * self.period
         if self.period <= 2**53:
@@ -193,26 +190,20 @@ class _Line(Clock):
     def exact(self, key: int) -> Fraction:
         return Fraction(_number_of(key))
 
-    def ceil(self, exact: int | Fraction) -> int:
-        near = float(exact)
-        return _key_of(near) + (near < exact)
-
-    def part(self, key: int, start: Fraction | float) -> float:
-        now = _number_of(key)
-        if isinstance(start, float):
-            since = now - start
-            back = since - now
-            if (now - (since - back)) + (-start - back) == 0.0:  # the difference is exact
-                return float(since / self.period)
-        return _ratio(Fraction(now) - Fraction(start), Fraction(self.period))
+    def place(self, key: int) -> tuple[int, float]:
+        now, period = _number_of(key), self.period
+        part = math.fmod(now, period)  # exact, so that the quotient errs by less than 1/2 where it is not very large
+        index = (now - part) / period
+        if now >= 0.0 and index < 2**51:
+            return round(index), part / period
+        exact, rest = divmod(Fraction(now), Fraction(period))
+        if abs(exact) >= _FAR:
+            raise InputError(f"the time {now!r} is more than 2**62 periods of {period} from 0")
+        return exact, float(rest / Fraction(period))
 
     def places(self, keys: IntArray) -> tuple[IntArray, FloatArray]:
-        period = Fraction(self.period)
-        pairs = [divmod(self.exact(key), period) for key in keys.tolist()]
-        if any(abs(index) >= _FAR for index, _ in pairs):
-            raise InputError(f"times are more than 2**62 periods of {self.period} from 0")
-        fractions = np.array([_ratio(part, period) for _, part in pairs], np.float64)
-        return np.array([index for index, _ in pairs], np.int64), fractions
+        places = [self.place(key) for key in keys.tolist()]
+        return np.array([index for index, _ in places], np.int64), np.array([part for _, part in places], np.float64)
 
     def holds(self, key: int) -> bool:
         return abs(key) < 2**63 and math.isfinite(_number_of(key))
@@ -268,11 +259,6 @@ def whole(value: object, name: str, low: int = 1) -> int:
     if not low <= value < 2**62:
         raise InputError(f"{name} must be at least {low} and below 2**62, not {quoted(value)}")
     return int(value)
-
-
-def _ratio(part: Fraction, period: Fraction) -> float:
-    """``part / period``, correctly rounded, without a greatest common divisor."""
-    return (part.numerator * period.denominator) / (part.denominator * period.numerator)
 
 
 def _key_of(number: float) -> int:

@@ -10,7 +10,7 @@ from streameval.errors import InputError, public
 from streameval.evaluation.counting import A
 from streameval.evaluation.guarding import reads
 from streameval.schema.keywords import explained
-from streameval.windows.blocks import NOWHERE, Blocks, WindowState
+from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, Period, clock_of, whole
 from streameval.wire.envelope import TUMBLING
 
@@ -76,7 +76,7 @@ class Tumbling(Blocks[A]):
         if (size is None) == (period is None):
             raise InputError("Tumbling takes either size=..., in examples, or period=..., in time; give one of them")
         clock = clock_of(period, "period") if size is None else Clock(whole(size, "size"))
-        self._history, self._last = int(history), NOWHERE
+        self._history = int(history)
         self._begin(evaluator, clock)
 
     @property
@@ -101,8 +101,7 @@ class Tumbling(Blocks[A]):
         return self._closed(state, max(closed)) if closed else None
 
     def _closed(self, state: WindowState[A], index: int) -> ClosedWindow[A]:
-        start, end = (self._clock.value(edge, state.aware) for edge in self._edges(index))
-        return ClosedWindow(index, start, end, state.blocks[index].copy())
+        return ClosedWindow(index, *self._edges(index, state.aware), state.blocks[index].copy())
 
     def _current(self) -> A:
         state = self._state
