@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Generic, Self, TypeVar, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, overload
 
-from streameval.errors import MetricError, silent
+from streameval.errors import InputError, MetricError, silent
+from streameval.evaluation.core import NUMBERS, Core
 from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, restored_template, template_of
-from streameval.evaluation.guarding import reads
+from streameval.evaluation.guarding import Change, forget_gone, make_read, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import Table
+from streameval.schema.config import Null
+from streameval.schema.keywords import explained, forgiving, refuse_mistaken
 from streameval.schema.labels import Label
-from streameval.windows.times import Clock
+from streameval.windows.times import Clock, Moment, Moments, Time
 from streameval.wire.envelope import decoding, opened, sealed
 from streameval.wire.fields import Sink, Source, varint, zigzag
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Examples: TypeAlias = tuple[object, object, object, object]
+"""What users pass of many: truths, predictions, weights and masks."""
 M = TypeVar("M", bound=Metric)
 
 
@@ -45,6 +53,92 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def timed(self) -> bool:
         """Whether every example comes with a time ``t``."""
         return self._clock.timed
+
+    @forgiving
+    def update(
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        weight: float = 1.0,
+        mask: object = None,
+        t: Time | None = None,
+        **mistaken: Never,
+    ) -> None:
+        """Count one example, as `Evaluator.update` does, and evict what is then too old.
+
+        In windows of time, ``t`` says when it was: a datetime, date or numpy.datetime64 where the length is a
+        timedelta, else a number. `InputError` if it is too late: in sliding windows, before the latest time.
+        """
+        if mistaken:
+            refuse_mistaken(self.update, mistaken)
+        plain = mask is None and type(weight) in NUMBERS and weight == 1
+        if not (plain and self._count_fast(y_true, y_pred, t)):
+            change = self._change(y_true, y_pred, weight=weight, mask=mask, t=t)
+            make_read(change, change[1][0][0])
+
+    def _change(
+        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
+    ) -> Change:
+        """Read what `update` counts."""
+        time = self._time(t)
+        forget_gone(self)
+        return self, (self._counting(time).read(y_true, y_pred, weight, mask), time, weight), 1
+
+    @abstractmethod
+    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:
+        """Count an unweighted example of a common form in as few steps as can be; False if it is none."""
+
+    @abstractmethod
+    def _counting(self, time: Moment | None) -> Core:
+        """What reads an example of this time."""
+
+    @explained
+    def update_many(
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        weights: ArrayLike | None = None,
+        mask: object = None,
+        null: Null = "error",
+        times: ArrayLike | Iterable[Time] | None = None,
+    ) -> None:
+        """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
+
+        In windows of time, ``times`` has one per example, as for `update`.
+        """
+        if (times is None) is self.timed:
+            raise self._wrong_time("times")
+        moments = None if times is None else self._clock.keys(times)
+        forget_gone(self)
+        self._extend(moments, (y_true, y_pred, weights, mask), null)
+
+    @abstractmethod
+    def _extend(self, moments: Moments | None, examples: Examples, null: Null) -> None: ...
+
+    def advance(self, t: Time) -> None:
+        """Let time pass without an example, in windows of time; ``t`` must not go back."""
+        moment = self._time(t)
+        with self._guard:
+            self._pass(moment)
+
+    @abstractmethod
+    def _pass(self, moment: Any) -> None: ...
+
+    def _time(self, t: Time | None) -> Moment | None:
+        if (t is None) is self._clock.timed:
+            raise self._wrong_time("t")
+        return None if t is None else self._clock.key(t)
+
+    def _wrong_time(self, name: str) -> InputError:
+        window = "{} with {}={!r}".format(type(self).__name__, *next(iter(self._parameters().items())))
+        if self.timed:
+            return InputError(f"{name} is missing: {window} needs the time of each example; write {name}=...")
+        wrong = f"{window} counts examples, so a time has no meaning"
+        return InputError(
+            f"{wrong}; leave it out, or give the length as a timedelta or a float (TimeRolling of Rolling)"
+        )
 
     @property
     def reads_scores(self) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Self, TypeAlias
+from typing import ClassVar, Generic, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
-from streameval.evaluation.core import NUMBERS, Core, Reading
+from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.encoding import put_part, take_part
-from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
+from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
@@ -22,12 +22,9 @@ from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Part
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
-from streameval.windows.base import Window
-from streameval.windows.times import Moment, Moments, Time, agreed, saved_clock, whole
+from streameval.windows.base import Examples, Window
+from streameval.windows.times import Moment, Moments, Time, agreed, check_number, saved_clock, whole
 from streameval.wire.fields import Sink, Source, require, zigzag
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 class WindowState(NamedTuple, Generic[A]):
@@ -113,15 +110,6 @@ class Blocks(Window[A]):
             late = f"{name} is too late: its {what} is {newest - index} before the one in progress"
             raise InputError(f"{late}, and {self._history} are stored; {advice}leave it out")
 
-    def _wrong_time(self, name: str) -> InputError:
-        length = "{}={!r}".format(*next(iter(self._parameters().items())))
-        if self.timed:
-            return InputError(f"{name} is missing: {type(self).__name__} with {length} needs the time of each example")
-        return InputError(
-            f"{type(self).__name__} with {length} counts examples, so a time has no meaning; leave it out, or give the "
-            "length as a timedelta or a float"
-        )
-
     @property
     def _state(self) -> WindowState[A]:
         """What is in the window; a block of examples that is full is over."""
@@ -141,34 +129,16 @@ class Blocks(Window[A]):
             return state
         return state._replace(blocks={index: block for index, block in state.blocks.items() if index >= oldest})
 
-    def update(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
-    ) -> None:
-        """Count one example, as `Evaluator.update` does.
-
-        If windows are of time, ``t`` says when it was: a datetime, date or numpy.datetime64 where the length is a
-        timedelta, else a number. It need not be the latest; `InputError` if it is too late.
-        """
+    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:
+        if self._fades:
+            return False
         time = self._time(t)
-        if mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades:
+        if time is None:  # the newest, which counts no more than it takes
             state: WindowState[A] = self._cell.value
-            # Of examples the newest, which counts no more than it takes.
-            block = state.blocks.get(state.newest or 0) if time is None else self._probable_block(time)
-            if block is not None and core_of(block).fast_count(y_true, y_pred, 1):
-                return
-        reading = self._reading(self._probable_block(time), y_true, y_pred, weight, mask)
-        make_read((self, (reading, time, weight), 1), reading[0])
-
-    def _change(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
-    ) -> Change:
-        time = self._time(t)
-        return self, (self._reading(self._probable_block(time), y_true, y_pred, weight, mask), time, weight), 1
-
-    def _time(self, t: Time | None) -> Moment | None:
-        if (t is None) is self._clock.timed:
-            raise self._wrong_time("t")
-        return None if t is None else self._clock.key(t)
+            index = state.newest or 0
+        else:
+            state, index, _ = self._where(time)
+        return index in state.blocks and core_of(state.blocks[index]).fast_count(y_true, y_pred, 1)
 
     def _where(self, time: Moment | None) -> tuple[WindowState[A], int, float]:
         """What is in the window, the block of an example that comes next, and how far into it that is."""
@@ -181,14 +151,6 @@ class Blocks(Window[A]):
             self._edges(index)
         return state, index, part
 
-    def _probable_block(self, time: Moment | None) -> A | None:
-        """The block of an example that comes next; where blocks fade, the newest, as only its labels matter."""
-        if self._fades:
-            state: WindowState[A] = self._cell.value
-            return state.blocks.get(state.newest or 0)
-        state, index, _ = self._where(time)
-        return state.blocks.get(index)
-
     def _counters(self) -> Iterable[A]:
         return self._state.blocks.values()
 
@@ -196,10 +158,17 @@ class Blocks(Window[A]):
         for block in self._state.blocks.values():
             block._renew()
 
-    def _reading(self, block: A | None, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-        forget_gone(self)
-        counting = self._owned(self._template.copy()) if block is None else block
-        return core_of(counting).read(y_true, y_pred, weight, mask)
+    def _counting(self, time: Moment | None) -> Core:
+        if self._fades:  # only its labels matter
+            state: WindowState[A] = self._cell.value
+            index = state.newest or 0
+        else:
+            state, index, _ = self._where(time)
+        return core_of(self._block(state, index))
+
+    def _block(self, state: WindowState[A], index: int) -> A:
+        """A block, or a new one."""
+        return state.blocks[index] if index in state.blocks else self._owned(self._template.copy())
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         if not (self.timed or self._fades):
@@ -211,53 +180,33 @@ class Blocks(Window[A]):
     def _prepare(self, change: _Read, sign: int = 1) -> list[Part]:  # noqa: ARG002
         reading, time, weight = change
         state, index, part = self._where(time)
-        block = state.blocks.get(index)
-        counting = self._owned(self._template.copy()) if block is None else block
-        parts = self._prepare_at(core_of(counting), reading, part, weight)
+        block = self._block(state, index)
+        parts = self._prepare_at(core_of(block), reading, part, weight)
         latest, aware = (state.latest, None) if time is None else (self._seen(state.latest, time[0]), time[1])
-        if block is None:
+        if index not in state.blocks:
             newest = index if state.newest is None else max(index, state.newest)
-            blocks = {**state.blocks, index: counting}
+            blocks = {**state.blocks, index: block}
             parts.append(self._cell.prepare_store(self._pruned(WindowState(newest, blocks, aware, latest))))
         elif latest != state.latest:
             parts.append(self._cell.prepare_store(WindowState(state.newest, state.blocks, aware, latest)))
         return parts
 
-    def update_many(
-        self,
-        y_true: object,
-        y_pred: object,
-        *,
-        weights: ArrayLike | None = None,
-        mask: object = None,
-        null: Null = "error",
-        times: ArrayLike | Iterable[Time] | None = None,
-    ) -> None:
-        """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
-
-        If windows are of time, ``times`` has one per example, as for `update`.
-        """
-        clock = self._clock
-        if (times is None) is clock.timed:
-            raise self._wrong_time("times")
-        moments = (None, None) if times is None else clock.keys(times)
-        forget_gone(self)
+    def _extend(self, moments: Moments | None, examples: Examples, null: Null) -> None:
         gathered = core_of(self._template).scratch(self._guard)
         gathered.reader.again |= self._fades  # which needs the cells of weights
-        batches = list(gathered.read_many(y_true, y_pred, weights, mask, null=null))
-        self._extend(gathered, batches, moments)
+        self._append(gathered, list(gathered.read_many(*examples, null=null)), moments)
 
     @changes
-    def _extend(self, gathered: Core, batches: list[Batch], moments: Moments | tuple[None, None]) -> None:
+    def _append(self, gathered: Core, batches: list[Batch], moments: Moments | None) -> None:
         state: WindowState[A] = self._cell.value
-        (keys, aware), clock, newest, examples = moments, self._clock, state.newest, 0
+        keys, aware = (None, None) if moments is None else moments
+        clock, newest, examples = self._clock, state.newest, 0
+        check_number(moments, sum(batch.examples for batch in batches))
         if keys is None or len(keys):
             self._check_zone(state, aware)
         first, states = self._position(state), dict[int, StateSet]()
         for batch in batches:
             start, examples = examples, examples + batch.examples
-            if keys is not None and examples > len(keys):
-                raise InputError(f"times has {len(keys)} entries for {examples} examples or more; give one per example")
             those = np.arange(first + start, first + examples) if keys is None else keys[start:examples]
             index, parts = clock.places(those)
             reached = np.maximum.accumulate(index if newest is None else np.maximum(index, newest))
@@ -270,8 +219,6 @@ class Blocks(Window[A]):
                     self._edges(number)
                     states[number] = gathered.states.empty_like()
                 states[number].count(batch.take(slice(low, high)))
-        if keys is not None and examples != len(keys):
-            raise InputError(f"times has {len(keys)} entries for {examples} examples; give one per example")
         if newest is None or not examples:
             return
         blocks = dict(state.blocks)
@@ -283,19 +230,14 @@ class Blocks(Window[A]):
         latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
         self._become(WindowState(newest, blocks, aware, latest), gathered.reader.confirm())
 
-    def advance(self, t: Time) -> None:
-        """Let time pass without an example, in windows of time; ``t`` must not go back."""
-        if not self.timed:
-            raise self._wrong_time("t")
-        key, aware = self._clock.key(t)
-        with self._guard:
-            state: WindowState[A] = self._cell.value
-            index, _ = self._clock.place(key)
-            self._edges(index)
-            self._check_zone(state, aware)
-            if state.newest is not None and (index < state.newest or key < state.latest):
-                raise InputError(f"t goes back: {quoted(t)} is before the time so far")
-            self._become(WindowState(index, state.blocks, aware, self._seen(state.latest, key)))
+    def _pass(self, moment: Moment) -> None:
+        (key, aware), state, clock = moment, self._cell.value, self._clock
+        index, _ = clock.place(key)
+        self._edges(index)
+        self._check_zone(state, aware)
+        if state.newest is not None and (index < state.newest or key < state.latest):
+            raise InputError(f"t goes back: {quoted(clock.value(clock.exact(key), aware))} is before the time so far")
+        self._become(WindowState(index, state.blocks, aware, self._seen(state.latest, key)))
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
         super()._check_compatible(other, verb)

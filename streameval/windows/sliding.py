@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
-from streameval.evaluation.core import NUMBERS, Core, Reading
+from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A, core_of
-from streameval.evaluation.guarding import Change, Declined, changes, combines, forget, forget_gone, make_read, reads
+from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
@@ -22,14 +22,25 @@ from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
-from streameval.windows.base import Window
-from streameval.windows.times import Clock, Moment, Moments, Period, Time, agreed, clock_of, saved_clock, whole
+from streameval.windows.base import Examples, Window
+from streameval.windows.times import (
+    Clock,
+    Moment,
+    Moments,
+    Period,
+    Time,
+    agreed,
+    check_number,
+    clock_of,
+    saved_clock,
+    whole,
+)
 from streameval.wire.envelope import ROLLING, TIME_ROLLING
 from streameval.wire.fields import Sink, Source, require
 from streameval.wire.recordings import put_recording, take_recording
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    pass
 
 _ALL = 2**62
 
@@ -37,9 +48,10 @@ _ALL = 2**62
 class _Recent(Window[A]):
     """A window that stores its examples."""
 
-    __slots__ = ("_now", "_size")
+    __slots__ = ("_aware", "_now", "_size")
     _now: tuple[History, A, Core]  # replaced as a whole
     _size: int
+    _aware: bool | None  # whether times have a time zone; means nothing before the first time
 
     def _limit(self, latest: int) -> int:
         """The latest time that is over."""
@@ -63,11 +75,15 @@ class _Recent(Window[A]):
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
 
-    def _slide(self, y_true: object, y_pred: object, weight: float, mask: object, stamp: int, limit: int) -> bool:
-        """Count an example of a common form in as few steps as can be; False if it is none."""
+    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:
         history, _, core = self._now
-        if core.scored or not (core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1):
+        if core.scored or not core.fast_path:
             return False
+        stamp, limit = 0, ALWAYS
+        if (t is not None or self._clock.timed) and (time := self._time(t)) is not None:
+            if time[1] is not self._aware or not history.tape.examples:
+                return False
+            stamp, limit = time[0], self._clock.before(time[0])
         labels = core.labels
         code = history.tape.slide(
             history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
@@ -82,15 +98,10 @@ class _Recent(Window[A]):
         if len(core.labels) > core.labels.fixed:
             self._adopt(self._recording(history), history.clock.value)
 
-    def _change(
-        self, y_true: object, y_pred: object, *, t: Time | None = None, weight: float = 1.0, mask: object = None
-    ) -> Change:
-        """Read what `update` counts."""
-        time = None if t is None else (self._clock.key(t), t)
-        forget_gone(self)
+    def _counting(self, time: Moment | None) -> Core:  # noqa: ARG002
         core = self._now[2]
         pause(self._guard, core)
-        return self, (core.read(y_true, y_pred, weight, mask), time), 1
+        return core
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         history, core = self._history()
@@ -101,40 +112,39 @@ class _Recent(Window[A]):
                 return history.prepare_slide(Example(*placed), 0, self._size, ALWAYS)
         raise Declined
 
-    def _prepare(self, reading: tuple[Reading, tuple[Moment, Time] | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
-        example, time = reading
+    def _prepare(self, reading: tuple[Reading, Moment | None, float], sign: int = 1) -> list[Part]:  # noqa: ARG002
+        example, time, _ = reading
         stamp, limit = 0, ALWAYS
         if time is not None:
-            self._check(*time)
-            stamp, limit = time[0][0], self._clock.before(time[0][0])
+            self._check(time)
+            stamp, limit = time[0], self._clock.before(time[0])
         history, core = self._history()
         resume(self._guard, core)
         placed, forms = core.placed(example)
         return history.prepare_slide(placed, stamp, self._size, limit) + forms
 
-    def _extend(
-        self, y_true: object, y_pred: object, weights: object, mask: object, null: Null, times: Moments | None = None
-    ) -> None:
-        forget_gone(self)
-        gathered, size, stamps = self._now[2].scratch(), self._size, None if times is None else times[0]
+    def _extend(self, moments: Moments | None, examples: Examples, null: Null) -> None:
+        gathered, size, stamps = self._now[2].scratch(), self._size, None if moments is None else moments[0]
         if stamps is not None and len(stamps):
+            if len(back := np.flatnonzero(stamps[1:] < stamps[:-1])):
+                wrong = f"times goes back at position {int(back[0]) + 1}"
+                raise InputError(f"{wrong}; give examples in the order of their times")
             size = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))
         recent = RecentExamples(gathered.labels, size, scored=gathered.config.scored)
         gathered.reader.again = True
-        for batch in gathered.read_many(y_true, y_pred, weights, mask, null=null):
+        for batch in gathered.read_many(*examples, null=null):
             gathered.states.count(batch)
             recent.add(batch)
-        if stamps is not None and len(stamps) != recent.examples:
-            raise InputError(f"times has {len(stamps)} entries for {recent.examples} examples; give one per example")
+        check_number(moments, recent.examples)
         if recent.examples:
-            self._append(gathered, recent, times)
+            self._append(gathered, recent, moments)
 
     @changes
     def _append(self, gathered: Core, recent: RecentExamples, times: Moments | None) -> None:
         stamps, limit = None, ALWAYS
         if times is not None:
             stamps = times[0]
-            self._check((int(stamps[0]), times[1]), "times[0]")
+            self._check((int(stamps[0]), times[1]))
             limit = self._limit(int(stamps[-1]))
         forms = gathered.reader.confirm()
         history, _ = self._history()
@@ -144,9 +154,20 @@ class _Recent(Window[A]):
             return
         history.extend(gathered.states, recent, stamps, self._size, limit, *forms)
 
-    def _check(self, moment: Moment, t: object) -> None:
+    def _check(self, moment: Moment) -> None:
         """Raise if a time cannot come next; the guard is held."""
-        raise NotImplementedError  # where examples have no times
+        (key, aware), latest = moment, self._now[0].latest
+        if latest == ALWAYS:
+            self._aware = aware
+            return
+        agreed(aware, self._aware)
+        if key < latest:
+            t, so_far = (quoted(self._clock.value(self._clock.exact(each), aware)) for each in (key, latest))
+            raise InputError(f"t goes back: {t} is before {so_far}; give examples in the order of their times")
+
+    def _pass(self, moment: Moment) -> None:
+        self._check(moment)
+        self._now[0].advance(moment[0], self._size, self._limit(moment[0]))
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Not supported, raises `MergeError`: examples evicted during a merge cannot be restored."""
@@ -213,30 +234,13 @@ class Rolling(_Recent[A]):
 
     @explained
     def __init__(self, evaluator: A, size: int = 1000) -> None:
-        self._size = whole(size, "size")
+        self._aware, self._size = None, whole(size, "size")
         self._begin(evaluator, Clock(self._size))
 
     @property
     def size(self) -> int:
         """Maximum number of examples in the window."""
         return self._size
-
-    def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
-        """Count one example, as `Evaluator.update` does, and evict the oldest if there are more than ``size``."""
-        if not self._slide(y_true, y_pred, weight, mask, 0, ALWAYS):
-            make_read(self._change(y_true, y_pred, weight=weight, mask=mask), self._now[2].labels)
-
-    def update_many(
-        self,
-        y_true: object,
-        y_pred: object,
-        *,
-        weights: ArrayLike | None = None,
-        mask: object = None,
-        null: Null = "error",
-    ) -> None:
-        """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if one is wrong."""
-        self._extend(y_true, y_pred, weights, mask, null)
 
     def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Not supported, raises `MergeError`: two streams have no common order."""
@@ -250,7 +254,7 @@ class Rolling(_Recent[A]):
 
     def _take(self, source: Source, *numbers: int) -> None:
         (size,) = numbers
-        self._clock, self._size = Clock(whole(size, "size")), size
+        self._clock, self._size, self._aware = Clock(whole(size, "size")), size, None
         recording = self._taken(source)
         if recording.size > size:
             raise FormatError(f"more examples than a window of {size} holds")
@@ -289,10 +293,9 @@ class TimeRolling(_Recent[A]):
     {'recall_micro': 1.0}
     """
 
-    __slots__ = ("_aware",)
+    __slots__ = ()
     _holder: ClassVar[int] = TIME_ROLLING
     _span_name: ClassVar[str] = "period"
-    _aware: bool | None  # means nothing before the first time
 
     @explained
     def __init__(self, evaluator: A, period: Period) -> None:
@@ -310,57 +313,6 @@ class TimeRolling(_Recent[A]):
         """The latest time passed so far, in UTC if times have a time zone; None before the first."""
         latest = self._now[0].latest
         return None if latest == ALWAYS else self._clock.value(self._clock.exact(latest), self._aware)
-
-    def _check(self, moment: Moment, t: object) -> None:
-        (key, aware), latest = moment, self._now[0].latest
-        if latest == ALWAYS:
-            self._aware = aware
-            return
-        agreed(aware, self._aware)
-        if key < latest:
-            back = f"t goes back: {quoted(t)} is before {quoted(self.latest)}"
-            raise InputError(f"{back}; give examples in the order of their times")
-
-    @explained
-    def update(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> None:
-        """Count one example, as `Evaluator.update` does, and evict what is older than ``period``.
-
-        ``t`` says when it was: a datetime, date or numpy.datetime64 if the period is a timedelta, else a number.
-        `InputError` if it is before the latest time.
-        """
-        key, aware = self._clock.key(t)
-        timed = aware is self._aware and self._now[0].tape.examples
-        if not (timed and self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))):
-            make_read(self._change(y_true, y_pred, t=t, weight=weight, mask=mask), self._now[2].labels)
-
-    @explained
-    def update_many(
-        self,
-        y_true: object,
-        y_pred: object,
-        *,
-        times: ArrayLike | Iterable[Time],
-        weights: ArrayLike | None = None,
-        mask: object = None,
-        null: Null = "error",
-    ) -> None:
-        """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
-
-        ``times`` has one per example, as for `update`, none before the one before.
-        """
-        stamps, aware = self._clock.keys(times)
-        back = np.flatnonzero(stamps[1:] < stamps[:-1])
-        if len(back):
-            place = int(back[0]) + 1
-            raise InputError(f"times goes back at position {place}; give examples in the order of their times")
-        self._extend(y_true, y_pred, weights, mask, null, (stamps, aware))
-
-    def advance(self, t: Time) -> None:
-        """Let time pass without an example; what is older than ``period`` is evicted. ``t`` must not go back."""
-        moment = self._clock.key(t)
-        with self._guard:
-            self._check(moment, t)
-            self._now[0].advance(moment[0], self._size, self._limit(moment[0]))
 
     @combines
     def merge(self, other: Self) -> None:

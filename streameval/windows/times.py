@@ -252,6 +252,12 @@ def agreed(aware: bool | None, so_far: bool | None) -> None:
         raise InputError(f"{differ}; give all times alike")
 
 
+def check_number(moments: Moments | None, examples: int) -> None:
+    """Raise unless there is a time for each example, where examples have times."""
+    if moments is not None and (entries := len(moments[0])) != examples:
+        raise InputError(f"times has {entries} entries for {examples} examples; give one per example")
+
+
 def whole(value: object, name: str, low: int = 1) -> int:
     """A number of examples or windows."""
     if number_or_none(value) is None or not isinstance(value, int | np.integer):

@@ -155,7 +155,7 @@ def test_what_evicted_every_example_accepts_what_an_equal_object_accepts(make: A
 
 def emptied(counting: Any, first: Any) -> Any:
     """An object that counted an example and took it back, or evicted it."""
-    if hasattr(counting, "advance"):
+    if getattr(counting, "timed", False):
         counting.update(first, first, t=0.0)
         counting.advance(100.0)
     else:
@@ -171,7 +171,7 @@ def emptied(counting: Any, first: Any) -> Any:
 )
 def test_labels_of_examples_that_are_gone_are_not_counted_beside_columns_without_names(make: Any, many: bool):
     counting = emptied(make(), {"a", 1})
-    time = {"t": 100.0} if hasattr(counting, "advance") else {}
+    time = {"t": 100.0} if getattr(counting, "timed", False) else {}
     counting.update(ROW, ROW, **time)
     before = counting.to_bytes()
     times, names = {"times": [100.0]} if time else {}, {"a", 1}
@@ -294,14 +294,14 @@ def test_what_has_no_example_any_more_merges_with_whatever_an_equal_object_merge
     make: Any, first: Any, second: Any
 ):
     whole = make()
-    whole.update(second, second, **({"t": 100.0} if hasattr(whole, "advance") else {}))
+    whole.update(second, second, **({"t": 100.0} if getattr(whole, "timed", False) else {}))
     into, of = emptied(make(), first), whole.copy()
     into.merge(whole)
     of.merge(emptied(make(), first))
     assert into == of == whole
     for one in (into, of):  # which still knows what it has counted
         with pytest.raises(se.InputError, match=r"strings, but|but the labels are strings"):
-            one.update(first, first, **({"t": 100.0} if hasattr(whole, "advance") else {}))
+            one.update(first, first, **({"t": 100.0} if getattr(whole, "timed", False) else {}))
 
 
 @pytest.mark.parametrize("read", READS)

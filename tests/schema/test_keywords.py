@@ -30,9 +30,9 @@ def pending() -> se.Pending:
         ),
         (
             lambda: se.TimeRolling(se.F1(), 3.0).update({"a"}, {"a"}),
-            "update is missing t; write update(y_true, y_pred, t=...)",
+            "t is missing: TimeRolling with period=3.0 needs the time of each example; write t=...",
         ),
-        (lambda: se.TimeRolling(se.F1(), 3.0).update_many([["a"]], [["a"]]), "write update_many(y_true, y_pred, times"),
+        (lambda: se.TimeRolling(se.F1(), 3.0).update_many([["a"]], [["a"]]), "each example; write times=..."),
         (lambda: sliced().update({"a"}, {"a"}, {"region": "us"}), "2 arguments without a name (y_true, y_pred), not 3"),
         (lambda: sliced().update({"a"}, {"a"}, region="us"), "go into where={'region': ...}"),
         (lambda: sliced().update_many([["a"]], [["a"]], by=["us"]), "no argument by=; write where={'region': ...}"),

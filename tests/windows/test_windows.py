@@ -448,7 +448,7 @@ def test_calls_that_fail_change_nothing(kind: str):
         assert window.to_bytes() == before, position
 
 
-@pytest.mark.parametrize("kind", ["Tumbling", "Fading"])
+@pytest.mark.parametrize("kind", ["Rolling", "Tumbling", "Fading"])
 def test_a_time_where_there_is_none_is_refused_and_the_other_way_round(kind: str):
     window = made(kind, se.F1())
     for call in (
@@ -457,10 +457,16 @@ def test_a_time_where_there_is_none_is_refused_and_the_other_way_round(kind: str
     ):  # fmt: skip
         with pytest.raises(se.InputError, match="no meaning"):
             call()
-    timed = made(f"{kind} of time", se.F1())
-    for call in (lambda: timed.update({"a"}, {"a"}), lambda: timed.update_many([{"a"}], [{"a"}])):
-        with pytest.raises(se.InputError, match="missing"):
-            call()
+    timed = made("TimeRolling" if kind == "Rolling" else f"{kind} of time", se.F1())
+    calls = {
+        "write t=": (lambda: timed.update({"a"}, {"a"}), lambda: timed.advance(None)),
+        "write times=": (lambda: timed.update_many([{"a"}], [{"a"}]),),
+        "no argument time=; write t=": (lambda: timed.update({"a"}, {"a"}, time=1.0),),
+    }
+    for match, refused in calls.items():
+        for call in refused:
+            with pytest.raises(se.InputError, match=match):
+                call()
 
 
 # -- TimeRolling ------------------------------------------------------------------------------------------------------
@@ -569,7 +575,7 @@ def test_every_kind_of_date_is_taken_and_the_finest_refused():
             window(first).merge(window(second))
         with pytest.raises(se.InputError, match="time zone"):
             window().update_many([{"a"}] * 2, [{"a"}] * 2, times=[first, second])
-    for wrong in (3.0, "2024-05-01", None, timedelta(1)):
+    for wrong in (3.0, "2024-05-01", timedelta(1)):
         with pytest.raises(se.InputError, match="period is a timedelta"):
             window(wrong)
 
