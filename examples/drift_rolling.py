@@ -34,7 +34,7 @@ def main(picture: str) -> None:
         },
         every=EVERY,
     )
-    se.progressive_evaluate(drifting(), model, trace, total=datasets.Yeast().n_samples)
+    se.progressive_evaluate(drifting(), model, trace)
 
     columns = trace.columns()
     print(f"{'examples':>8}  " + "  ".join(f"{name:>21}" for name in columns if name != "examples"))

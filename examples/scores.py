@@ -24,7 +24,7 @@ def main() -> None:
     model = preprocessing.StandardScaler() | chain
     ev = se.Evaluator([*METRICS, "roc_auc_macro"], labels=order, threshold=0.5)
     stream = datasets.Yeast()
-    se.progressive_evaluate(stream, model, ev, total=stream.n_samples)
+    se.progressive_evaluate(stream, model, ev)
 
     print(f"{ev.examples:,} examples\n")
     for name in METRICS:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import sys
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
-from streameval.errors import DependencyError, InputError, imported, public
+from streameval.errors import InputError, public
 from streameval.evaluation.guarding import Turns
 from streameval.progressive.loop import Field, Loop, NoPrediction, Predict, Question, WeightFor
 from streameval.progressive.target import Values, values_of
@@ -56,8 +55,6 @@ def progressive_evaluate(
     time: Field | None = None,
     delay: object = None,
     learn: bool = True,
-    progress: bool | None = None,
-    total: int | None = None,
 ) -> EvaluatorT:
     """Evaluate a model while it learns from a stream: predict each example, count it, then learn from it.
 
@@ -68,6 +65,7 @@ def progressive_evaluate(
     ----------
     dataset
         Pairs ``(x, y)``, or triples ``(x, y, kwargs)`` whose mapping goes to the methods of the model as keywords.
+        ``tqdm(dataset)`` shows the progress.
     model
         Anything with ``predict_one(x)`` and ``learn_one(x, y)``, such as the multi-label models of River.
     metric
@@ -97,9 +95,6 @@ def progressive_evaluate(
         before the next example is predicted, and the last ones at the end. None: at once.
     learn
         Whether the model learns.
-    progress, total
-        Whether a progress bar is drawn on stderr, which needs tqdm (else `DependencyError`), and how many examples
-        there are if the stream does not say so itself. None shows one on a terminal, if tqdm is installed.
 
     Raises
     ------
@@ -122,7 +117,7 @@ def progressive_evaluate(
     {'f1_micro': 0.8571428571428571, 'subset_accuracy': 0.5}
     """
     options = predict, no_prediction, weight, weight_for, time, delay, learn
-    loop, examples = _checked(dataset, progress, total, model, metric, *options)
+    loop, examples = _checked(dataset, model, metric, *options)
     loop.run(examples)
     return metric
 
@@ -140,8 +135,6 @@ def iter_progressive_evaluate(
     time: Field | None = None,
     delay: object = None,
     learn: bool = True,
-    progress: bool | None = None,
-    total: int | None = None,
     seconds: bool = False,
     prediction: bool = False,
 ) -> Iterator[Snapshot]:
@@ -153,7 +146,7 @@ def iter_progressive_evaluate(
     ----------
     seconds, prediction
         Whether snapshots tell the time it took, and the prediction.
-    dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn, progress, total
+    dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn
         As for `progressive_evaluate`.
 
     Examples
@@ -170,7 +163,7 @@ def iter_progressive_evaluate(
     """
     check_number("step", step, 1)
     options = predict, no_prediction, weight, weight_for, time, delay, learn
-    loop, examples = _checked(dataset, progress, total, model, metric, *options)
+    loop, examples = _checked(dataset, model, metric, *options)
 
     def snapshots() -> Iterator[Snapshot]:
         start, answered, question = perf_counter(), 0, None
@@ -189,30 +182,13 @@ def iter_progressive_evaluate(
     return Turns(snapshots(), metric)
 
 
-def _checked(
-    stream: Stream, progress: bool | None, total: int | None, model: object, *options: Any
-) -> tuple[Loop, Iterator[object]]:
-    """The loop, and the examples of a stream, with a bar on stderr where it is wanted."""
-    for place, argument in {"first": stream, "third": options[0]}.items():
+def _checked(stream: Stream, model: object, metric: object, *options: Any) -> tuple[Loop, Iterator[object]]:
+    """The loop, and the examples of a stream."""
+    for place, argument in {"first": stream, "third": metric}.items():
         if hasattr(argument, "predict_one") and not hasattr(model, "predict_one"):
             raise InputError(f"the {place} argument is a model; the order is River's: dataset, model, metric")
-    loop = Loop(model, *options)
-    if progress is not None and not isinstance(progress, bool):
-        raise InputError(f"progress must be True, False or None, not {quoted(progress)}")
-    if total is not None:
-        check_number("total", total, 0)
+    loop = Loop(model, metric, *options)
     try:
-        examples = iter(stream)
+        return loop, iter(stream)
     except TypeError:
         raise InputError(f"dataset must be an iterable of (x, y), not {quoted(stream)}") from None
-    if progress is False or (progress is None and not (sys.stderr and sys.stderr.isatty())):
-        return loop, examples
-    if total is None:
-        total = len(stream) if isinstance(stream, Sized) else getattr(stream, "n_samples", None)
-    try:
-        bar = imported("tqdm", "progress=True").tqdm(examples, total=total, unit=" examples", file=sys.stderr)
-        return loop, iter(bar)
-    except DependencyError:
-        if progress:
-            raise
-        return loop, examples

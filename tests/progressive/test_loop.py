@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import datetime as dt
-import io
 import itertools
 import random
 import sys
@@ -741,37 +740,6 @@ def test_an_example_that_the_evaluator_refuses_is_named_and_not_learnt_from(dela
         se.progressive_evaluate(stream, model, ev, delay=delay)
     assert "dataset[1]" in caught.value.__notes__[0]
     assert ev.examples == sum(call[0] == "learn" for call in model.calls) == 1
-
-
-# -- progress ---------------------------------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_bar_is_displayed_on_a_terminal_or_when_asked(monkeypatch):
-    def stderr_of(err: io.StringIO, **how: object) -> str:
-        monkeypatch.setattr(sys, "stderr", err)
-        se.progressive_evaluate(moments(*range(7)), Always(), se.F1(), **how)
-        return err.getvalue()
-
-    assert stderr_of(io.StringIO()) == stderr_of(Terminal(), progress=False) == ""
-    for text in (stderr_of(Terminal()), stderr_of(io.StringIO(), progress=True)):
-        assert "7/7" in text
-    assert "7/70" in stderr_of(io.StringIO(), progress=True, total=70)
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    assert stderr_of(Terminal()) == ""
-    with pytest.raises(se.DependencyError, match="pip install tqdm"):
-        stderr_of(Terminal(), progress=True)
-
-
-def test_the_size_of_a_dataset_of_river_is_known_to_the_bar(monkeypatch):
-    err = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", err)
-    next(se.iter_progressive_evaluate(datasets.Yeast(), Always(), se.F1(), progress=True))
-    assert "/2417" in err.getvalue()
 
 
 # -- examples ---------------------------------------------------------------------------------------------------------
