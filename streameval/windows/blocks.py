@@ -60,9 +60,9 @@ class Blocks(Window[A]):
         """Examples each of which weighs what it does in its block; ``parts`` say how far into it they are."""
         return batch
 
-    def _seen(self, latest: int, key: int) -> int:  # noqa: ARG002
+    def _seen(self, latest: int, key: int) -> int:
         """The latest time, if it matters."""
-        return ALWAYS
+        return max(latest, key) if self._fades and self.timed else ALWAYS
 
     @changes
     def reset(self) -> None:

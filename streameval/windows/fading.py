@@ -75,9 +75,6 @@ class Fading(Blocks[A]):
         self._history = _KEEP
         self._begin(evaluator, Clock(whole(half_life, "half_life")) if counts else clock_of(half_life, "half_life"))
 
-    def _seen(self, latest: int, key: int) -> int:
-        return max(latest, key) if self._clock.timed else latest
-
     def _prepare_at(self, core: Core, reading: Reading, part: float, weight: float) -> list[Part]:
         heavier = checked_weight(weight) * power(part)
         if math.isinf(heavier):
@@ -142,7 +139,7 @@ class Fading(Blocks[A]):
         state, clock = self._state, self._clock
         fits = self._history == _KEEP
         if clock.timed and state.newest is not None:
-            fits = fits and clock.holds(state.latest) and self._now(state)[0] == state.newest
+            fits = fits and self._now(state)[0] == state.newest
         if not fits:
             raise FormatError("the window contradicts itself")
 

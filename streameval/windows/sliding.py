@@ -342,12 +342,11 @@ class TimeRolling(_Recent[A]):
         self._clock, self._size, self._aware = saved_clock(kind, period), _ALL, None if aware == 2 else bool(aware)
         require(aware in (0, 1, 2))
         recording = self._taken(source)
-        fits = latest == ALWAYS and not recording.size
-        if latest != ALWAYS and self._clock.holds(latest):
-            limit = self._limit(latest)
-            every = map(stamps_of, recording.blocks())
-            fits = all(np.all((stamps > limit) & (stamps <= latest)) for stamps in every)
-            self._clock.value(self._clock.exact(latest), self._aware)
+        if latest != ALWAYS:
+            self._clock.value(self._clock.exact(latest), self._aware)  # which is refused where it is no time
+        limit = self._limit(latest)
+        every = map(stamps_of, recording.blocks())
+        fits = all(np.all((stamps > limit) & (stamps <= latest)) for stamps in every)  # none before the first time
         if not fits or (self._aware is None) != (kind == 1 or latest == ALWAYS):
             raise FormatError("the times contradict each other")
         self._adopt(recording, latest)

@@ -71,10 +71,6 @@ class Clock:
             return index, part / self.period
         return index, np.array([value / self.period for value in part.tolist()], np.float64)
 
-    def holds(self, key: int) -> bool:
-        """Whether an integer is the key of a time."""
-        raise NotImplementedError
-
     def saved(self) -> tuple[int, int]:
         """What bytes hold of it."""
         return self.kind, self.period
@@ -106,7 +102,7 @@ class _Calendar(Clock):
                 raise InputError(f"{name} {quoted(t)} {_TOO_FINE}")
             aware = t.tzinfo is not None and t.utcoffset() is not None
             key = (t - (_EPOCH_UTC if aware else _EPOCH)) // _MICROSECOND
-            if not self.holds(key):  # by its offset
+            if not _FIRST <= key <= _LAST:  # by its offset
                 raise InputError(f"{name} {quoted(t)} {_TOO_FAR}")
             return key, aware
         if isinstance(t, np.datetime64):
@@ -140,9 +136,6 @@ class _Calendar(Clock):
         if far.any():
             raise InputError(f"{name} {quoted(times[far][0])} {_TOO_FAR}")
         return keys
-
-    def holds(self, key: int) -> bool:
-        return _FIRST <= key <= _LAST
 
     def span(self) -> timedelta:
         return timedelta(microseconds=self.period)
@@ -204,9 +197,6 @@ class _Line(Clock):
     def places(self, keys: IntArray) -> tuple[IntArray, FloatArray]:
         places = [self.place(key) for key in keys.tolist()]
         return np.array([index for index, _ in places], np.int64), np.array([part for _, part in places], np.float64)
-
-    def holds(self, key: int) -> bool:
-        return abs(key) < 2**63 and math.isfinite(_number_of(key))
 
     def saved(self) -> tuple[int, int]:
         return self.kind, _key_of(self.period)
