@@ -131,6 +131,12 @@ class Window(Details, Mergeable, ABC, Generic[A]):
             raise self._wrong_time("t")
         return None if t is None else self._clock.key(t)
 
+    @staticmethod
+    def _check_times(moments: Moments | None, examples: int) -> None:
+        """Raise unless there is a time for each example, where examples have times."""
+        if moments is not None and (entries := len(moments[0])) != examples:
+            raise InputError(f"times has {entries} entries for {examples} examples; give one per example")
+
     def _wrong_time(self, name: str) -> InputError:
         window = "{} with {}={!r}".format(type(self).__name__, *next(iter(self._parameters().items())))
         if self.timed:

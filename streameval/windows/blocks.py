@@ -23,7 +23,7 @@ from streameval.states.base import COUNT_MAX, Part
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
 from streameval.windows.base import Examples, Window
-from streameval.windows.times import Moment, Moments, Time, agreed, check_number, saved_clock, whole
+from streameval.windows.times import Moment, Moments, Time, agreed, saved_clock, whole
 from streameval.wire.fields import Sink, Source, require, zigzag
 
 
@@ -201,7 +201,7 @@ class Blocks(Window[A]):
         state: WindowState[A] = self._cell.value
         keys, aware = (None, None) if moments is None else moments
         clock, newest, examples = self._clock, state.newest, 0
-        check_number(moments, sum(batch.examples for batch in batches))
+        self._check_times(moments, sum(batch.examples for batch in batches))
         if keys is None or len(keys):
             self._check_zone(state, aware)
         first, states = self._position(state), dict[int, StateSet]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+from typing import ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -23,24 +23,10 @@ from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
 from streameval.windows.base import Examples, Window
-from streameval.windows.times import (
-    Clock,
-    Moment,
-    Moments,
-    Period,
-    Time,
-    agreed,
-    check_number,
-    clock_of,
-    saved_clock,
-    whole,
-)
+from streameval.windows.times import Clock, Moment, Moments, Period, Time, agreed, clock_of, saved_clock, whole
 from streameval.wire.envelope import ROLLING, TIME_ROLLING
 from streameval.wire.fields import Sink, Source, require
 from streameval.wire.recordings import put_recording, take_recording
-
-if TYPE_CHECKING:
-    pass
 
 _ALL = 2**62
 
@@ -114,10 +100,7 @@ class _Recent(Window[A]):
 
     def _prepare(self, reading: tuple[Reading, Moment | None, float], sign: int = 1) -> list[Part]:  # noqa: ARG002
         example, time, _ = reading
-        stamp, limit = 0, ALWAYS
-        if time is not None:
-            self._check(time)
-            stamp, limit = time[0], self._clock.before(time[0])
+        stamp, limit = (0, ALWAYS) if time is None else (self._check(time), self._clock.before(time[0]))
         history, core = self._history()
         resume(self._guard, core)
         placed, forms = core.placed(example)
@@ -135,7 +118,7 @@ class _Recent(Window[A]):
         for batch in gathered.read_many(*examples, null=null):
             gathered.states.count(batch)
             recent.add(batch)
-        check_number(moments, recent.examples)
+        self._check_times(moments, recent.examples)
         if recent.examples:
             self._append(gathered, recent, moments)
 
@@ -143,8 +126,8 @@ class _Recent(Window[A]):
     def _append(self, gathered: Core, recent: RecentExamples, times: Moments | None) -> None:
         stamps, limit = None, ALWAYS
         if times is not None:
-            stamps = times[0]
-            self._check((int(stamps[0]), times[1]))
+            stamps, aware = times
+            self._check((int(stamps[0]), aware))
             limit = self._limit(int(stamps[-1]))
         forms = gathered.reader.confirm()
         history, _ = self._history()
@@ -154,20 +137,20 @@ class _Recent(Window[A]):
             return
         history.extend(gathered.states, recent, stamps, self._size, limit, *forms)
 
-    def _check(self, moment: Moment) -> None:
-        """Raise if a time cannot come next; the guard is held."""
+    def _check(self, moment: Moment) -> int:
+        """The key of a time, or what is wrong if it cannot come next; the guard is held."""
         (key, aware), latest = moment, self._now[0].latest
         if latest == ALWAYS:
             self._aware = aware
-            return
         agreed(aware, self._aware)
         if key < latest:
             t, so_far = (quoted(self._clock.value(self._clock.exact(each), aware)) for each in (key, latest))
             raise InputError(f"t goes back: {t} is before {so_far}; give examples in the order of their times")
+        return key
 
     def _pass(self, moment: Moment) -> None:
-        self._check(moment)
-        self._now[0].advance(moment[0], self._size, self._limit(moment[0]))
+        key = self._check(moment)
+        self._now[0].advance(key, self._size, self._limit(key))
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Not supported, raises `MergeError`: examples evicted during a merge cannot be restored."""

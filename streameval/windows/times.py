@@ -230,7 +230,7 @@ def saved_clock(kind: int, period: int) -> Clock:
         return Clock(whole(period, "length"))
     if kind == _Calendar.kind:
         return clock_of(timedelta(microseconds=period), "length")
-    if kind == _Line.kind and abs(period) < 2**63:
+    if kind == _Line.kind:
         return clock_of(_number_of(period), "length")
     raise FormatError(f"there is no clock {kind}, {period}")
 
@@ -240,12 +240,6 @@ def agreed(aware: bool | None, so_far: bool | None) -> None:
     if aware is not so_far:
         differ = f"t has {'a' if aware else 'no'} time zone, but the times so far have {'one' if so_far else 'none'}"
         raise InputError(f"{differ}; give all times alike")
-
-
-def check_number(moments: Moments | None, examples: int) -> None:
-    """Raise unless there is a time for each example, where examples have times."""
-    if moments is not None and (entries := len(moments[0])) != examples:
-        raise InputError(f"times has {entries} entries for {examples} examples; give one per example")
 
 
 def whole(value: object, name: str, low: int = 1) -> int:
