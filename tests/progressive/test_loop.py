@@ -566,8 +566,7 @@ def refused(match: str, model: object, stream: object, evaluator: object | None 
 @pytest.mark.parametrize(("match", "how"), [
     ("did you mean 'scores'", {"predict": "score"}), ("no_prediction must be", {"no_prediction": None}),
     ("weight_for must be", {"weight_for": 1}), ("weight must be the name", {"weight": 2.0}),
-    ("time must be the name", {"time": 3}), ("progress must be", {"progress": "yes"}),
-    ("total must be", {"total": -1}), ("takes no w", {"weight": "when", "weight_for": "both"}),
+    ("time must be the name", {"time": 3}), ("takes no w", {"weight": "when", "weight_for": "both"}),
 ])  # fmt: skip
 def test_wrong_options_are_refused_before_anything_happens(match, how):
     model = Watched(Always())
