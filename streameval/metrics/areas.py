@@ -171,22 +171,17 @@ def _partial(path: Path, max_fpr: float) -> Unrounded | None:
     limit = Fraction(max_fpr)
     stop = limit * whole_fp
     last = int(np.searchsorted(path.fp, math.ceil(stop), "left"))  # the first point at or beyond the limit
-    wide = np.array(path.neg[: last - 1], object)
-    low_tp, high_tp = np.array(path.tp[: last - 1], object), np.array(path.tp[1:last], object)
-    mixed = path.mixed[: last - 1]
-    middle = Fraction(int((wide * (low_tp + high_tp)).sum()), 2)
-    open_ = Fraction(int((wide * (high_tp - low_tp))[mixed].sum()), 2)
-    area = [middle - open_, middle, middle + open_]
-    rest = stop - int(path.fp[last - 1])
-    if rest:
-        before, after, width = int(path.tp[last - 1]), int(path.tp[last]), int(path.neg[last - 1])
-        height = before + Fraction(after - before) * rest / width
-        inside = [rest * before, rest * (before + height) / 2, rest * after]
-        if not path.mixed[last - 1]:
-            inside = [inside[1]] * 3
-        area = [part + more for part, more in zip(area, inside, strict=True)]
+    fp, tp = np.array([*path.fp[:last].tolist(), stop], object), path.tp[: last + 1].astype(object)
+    width, before, after, mixed = np.diff(fp), tp[:-1], tp[1:], path.mixed[:last]
+    ends = after.copy()  # of straight lines, the last of which is cut at the limit
+    ends[-1] = before[-1] + Fraction(after[-1] - before[-1]) * width[-1] / int(path.neg[last - 1])
+    twice = (width * (before + ends)).sum()
+    fall, rise = (width * (ends - before))[mixed].sum(), (width * (2 * after - before - ends))[mixed].sum()
     least, most = limit * limit / 2, limit
-    low, value, high = ((1 + (part / (whole_fp * whole_tp) - least) / (most - least)) / 2 for part in area)
+    low, value, high = (
+        (1 + (part / (2 * whole_fp * whole_tp) - least) / (most - least)) / 2
+        for part in (twice - fall, twice, twice + rise)
+    )
     return Unrounded(low, value, high, low == high)
 
 

@@ -30,9 +30,7 @@ _of_sets = partial(
 
 def label_sets(pairs: PairTables) -> dict[tuple[Label, ...], float]:
     """How many examples have each set of true labels, or their weight: the most frequent first."""
-    weights, unit = pairs.set_weights, Fraction(1, 1 << (pairs.scale or 0))
-    weighted = pairs.weighted
-    sizes = [as_float(weight * unit) for weight in weights] if weighted else weights
+    sizes = [as_float(weight * pairs.unit) for weight in pairs.set_weights] if pairs.weighted else pairs.set_times
     names = (tuple(pairs.labels[label] for label in true) for true in pairs.sets)
     return dict(sorted(zip(names, sizes, strict=True), key=lambda item: -item[1]))
 
@@ -71,12 +69,11 @@ def scumble(pairs: PairTables) -> Value:
 )  # fmt: skip
 def scumble_cv(pairs: PairTables) -> Value:
     values, weights = _scumbles(pairs)
-    unit = Fraction(1, 1 << (pairs.scale or 0))
-    n = pairs.weight * unit
+    n = pairs.weight * pairs.unit
     if n <= 1:
         return None
     first, second = (
-        sum((v**power * w for v, w in zip(values, weights, strict=True)), Fraction(0)) * unit for power in (1, 2)
+        sum((v**power * w for v, w in zip(values, weights, strict=True)), Fraction(0)) * pairs.unit for power in (1, 2)
     )
     num, den = ((second - first**2 / n) / (n - 1)).as_integer_ratio()
     return (root_of(num, num * den) if num else 0) / (first / n) if first else None
@@ -126,10 +123,9 @@ def label_interactions(pairs: PairTables) -> dict[Label, dict[Label, float]]:
         for label, other in ((one, two), (two, one)):
             if label in partners and other not in partners and other in ratios:
                 partners[label][other] = weight
-    unit = Fraction(1, 1 << (pairs.scale or 0))
     return {
         pairs.labels[label]: {
-            pairs.labels[other]: as_float(weights_of[other] * unit)
+            pairs.labels[other]: as_float(weights_of[other] * pairs.unit)
             for other in sorted(weights_of, key=lambda other: (-weights_of[other], other))
         }
         for label, weights_of in partners.items()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 
 from streameval.kernel.types import IntArray
@@ -20,41 +19,40 @@ UNIT = 1 << 2200
 
 _LN = Context(prec=80)
 
-_HEADS = 1 << 12
-
-# Each is replaced by a longer one, so that a thread reads one or the other.
-_logs: list[int] = [0, 0]  # of 0 (never read), of 1
-_discounts: list[int] = [0]
-_harmonics: list[int] = [0]
+_HEAD = 12  # so many bits of a number have their logarithm in a table
 
 
 def discounts(ranks: int) -> list[int]:
-    """For each number of ranks up to ``ranks`` the sum of ``1 / log2(rank + 1)`` over the first so many; maybe more."""
-    global _discounts
-    if len(sums := _discounts) <= ranks:
-        logs = _logs_to(ranks + 1)
-        one = logs[2] << BITS
-        _discounts = sums = _extended(sums, (one // log for log in logs[len(sums) + 1 : ranks + 2]))
-    return sums
+    """For each number of ranks up to ``ranks`` the sum of ``1 / log2(rank + 1)`` over the first so many; and more."""
+    return _discounts((ranks + 2).bit_length())
 
 
 def reciprocals(first: int, stop: int) -> int:
     """The sum of ``1 / rank`` from rank ``first + 1`` to rank ``stop``."""
-    global _harmonics
-    if len(sums := _harmonics) <= stop:
-        _harmonics = sums = _extended(sums, ((1 << BITS) // rank for rank in range(len(sums), stop + 1)))
+    sums = _harmonics(stop.bit_length())
     return sums[stop] - sums[first]
 
 
-def _extended(sums: list[int], terms: Iterable[int]) -> list[int]:
-    return [*sums[:-1], *accumulate(terms, initial=sums[-1])]
+# Tables are made anew where longer ones are needed, twice as long, so that this happens seldom.
 
 
-def _logs_to(most: int) -> list[int]:
-    """Natural logarithms of all integers up to ``most``: ln(n + 1) = ln(n) + 2 artanh(1 / (2 n + 1))."""
-    global _logs
-    logs = _logs.copy()
-    for n in range(len(logs) - 1, most):
+@cache
+def _discounts(bits: int) -> list[int]:
+    logs = _logs(bits)
+    one = logs[2] << BITS
+    return list(accumulate((one // log for log in logs[2:]), initial=0))
+
+
+@cache
+def _harmonics(bits: int) -> list[int]:
+    return list(accumulate(((1 << BITS) // rank for rank in range(1, 1 << bits)), initial=0))
+
+
+@cache
+def _logs(bits: int) -> list[int]:
+    """Natural logarithms of all integers below ``2**bits``: ln(n + 1) = ln(n) + 2 artanh(1 / (2 n + 1))."""
+    logs = [0, 0]  # of 0, which is never read, and of 1
+    for n in range(1, (1 << bits) - 1):
         base = 2 * n + 1
         power, square = (2 << BITS) // base, base * base
         step, odd = power, 1
@@ -63,7 +61,6 @@ def _logs_to(most: int) -> list[int]:
             odd += 2
             step += power // odd
         logs.append(logs[-1] + step)
-    _logs = logs
     return logs
 
 
@@ -77,9 +74,9 @@ def minus_log(v: float, rest: bool) -> tuple[int, int]:
         least = num * (UNIT // den)
         least += least * least // (2 * UNIT) + least**3 // (3 * UNIT**2)
     else:
-        logs = _logs if len(_logs) > _HEADS else _logs_to(_HEADS)
+        logs = _logs(_HEAD)
         num = den - num if rest else num
-        shift = max(0, num.bit_length() - 12)
+        shift = max(0, num.bit_length() - _HEAD)
         head = num >> shift
         tail = num - (head << shift)
         base = (head << shift + 1) + tail  # log num = log(head 2**shift) + 2 artanh(tail / base)

@@ -39,14 +39,11 @@ ranking = partial(metric, state="rankings", averages=("samples",), default="samp
 
 def all_groups(tables: RankingTables, unranked: Unranked) -> Groups:
     """Tie groups with a true label, with ``"last"`` also those of all labels that are not ranked."""
-    groups, rows = tables.groups, tables.rows
     if unranked == "never":
-        return groups
-    rows = rows[rows.u > 0]
+        return tables.groups
+    rows = tables.rows[tables.rows.u > 0]
     t = rows.u * rows.times
-    behind = (rows.m, rows.l, rows.l, rows.known - rows.l, t, t * rows.m, t * rows.u)
-    ranked = (groups.m, groups.l, groups.a, groups.g, groups.t, groups.upto, groups.square)
-    return Groups(*map(np.concatenate, zip(ranked, behind, strict=True)))
+    return tables.groups.followed_by(rows.m, rows.l, rows.l, rows.known - rows.l, t, t * rows.m, t * rows.u)
 
 
 def nothing_true(rows: Rows) -> Flags:

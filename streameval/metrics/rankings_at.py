@@ -67,20 +67,14 @@ def _by_hits(formula: Callable[..., tuple[int, IntArray]], **choices: Any) -> Re
     """A number of hits over a divisor, both from the groups and from how many labels could be among the first k."""
 
     def sums(tables: RankingTables, k: int, unranked: Unranked, divisor: str = "k") -> Fraction:
+        if divisor == "ranked" and unranked == "last":
+            raise MetricError('divisor="ranked" counts labels that have a rank of their own; it needs unranked="never"')
         groups = groups_to(tables, k, unranked)
-        times, den = formula(groups, _places(groups, k, divisor, unranked))
+        places = np.minimum(k, groups.l) if divisor == "ranked" else np.full_like(groups.l, k)
+        times, den = formula(groups, places)
         return sum_of(times * groups.t * np.minimum(k - groups.a, groups.g), groups.g * den)
 
     return _by_gain(sums, **choices)
-
-
-def _places(groups: Groups, k: int, divisor: str, unranked: Unranked) -> IntArray:
-    """How many labels could be among the first k."""
-    if divisor == "k":
-        return np.full_like(groups.l, k)
-    if unranked == "last":
-        raise MetricError('divisor="ranked" counts labels that have a rank of their own; it needs unranked="never"')
-    return np.minimum(k, groups.l)
 
 
 _of_hits = partial(_at, by=_by_hits)
@@ -126,7 +120,7 @@ def abandonment_at(tables: RankingTables, k: int, unranked: Unranked) -> Fractio
     reported=("samples",),
 )  # fmt: skip
 def r_precision(tables: RankingTables, unranked: Unranked) -> Fraction:
-    groups = groups_to(tables, _ENDLESS, unranked)
+    groups = all_groups(tables, unranked)
     groups = groups[groups.a < groups.m]
     return sum_of(groups.t * np.minimum(groups.m - groups.a, groups.g), groups.g * groups.m)
 
@@ -286,9 +280,9 @@ def _check(k: int, what: str, ranks: int) -> None:
 def label_coverage_at(tables: RankingTables, k: int, of: str) -> tuple[int, int]:
     """A label is a hit in an example in which it is true and surely among the first k, whatever the example weighs."""
     _check(k, "hits by label", tables.options.label_ranks)
-    hits = tables.label_hits
-    covered = sum(any(0 < rank <= k for rank in ranks) for ranks in hits.values())
-    return covered, tables.size if of == "all" else len(hits)
+    column, rank = tables.label_hits
+    covered = len(np.unique(column[(rank > 0) & (rank <= k)]))
+    return covered, tables.size if of == "all" else int(np.count_nonzero(rank == 0))
 
 
 # -- expected values over all orders of tied labels --------------------------------------------------------------------
@@ -296,14 +290,11 @@ def label_coverage_at(tables: RankingTables, k: int, of: str) -> tuple[int, int]
 
 def first_groups(tables: RankingTables, unranked: Unranked) -> First:
     """The best of these groups in each example."""
-    first, rows = tables.first, tables.rows
-    none = (rows.u == rows.m) & (rows.m > 0)
-    if unranked == "never" or not none.any():
-        return first
-    rows = rows[none]
-    behind = (rows.l, rows.known - rows.l, rows.u, rows.times)
-    ranked = (first.a, first.g, first.t, first.times)
-    return First(*map(np.concatenate, zip(ranked, behind, strict=True)))
+    if unranked == "never":
+        return tables.first
+    rows = tables.rows
+    rows = rows[(rows.u == rows.m) & (rows.m > 0)]
+    return tables.first.followed_by(rows.l, rows.known - rows.l, rows.u, rows.times)
 
 
 def groups_to(tables: RankingTables, k: int, unranked: Unranked) -> Groups:
@@ -326,12 +317,9 @@ def chances_of_a_hit(first: First, k: int, missed: bool = False) -> Fraction:
 
 def average_precision_of(groups: Groups, divisors: IntArray, k: int) -> Fraction:
     """The sum over groups of the expected precisions at the ranks of their true labels up to k, over ``divisors``."""
-    plain = groups.g == 1
+    plain, units = groups.g == 1, 0
     sums = sum_of(groups.upto[plain], (groups.a[plain] + 1) * divisors[plain])
-    tied = groups[~plain]
-    units = 0
-    columns = (tied.a, tied.g, tied.t, tied.upto, tied.square, divisors[~plain])
-    for a, g, t, upto, square, divisor in zip(*(part.tolist() for part in columns), strict=True):
+    for (*_, a, g, t, upto, square), divisor in zip(groups[~plain].tolist(), divisors[~plain].tolist(), strict=True):
         units += _precision(a, min(g, k - a), g, upto - square + t, square - t) // (g * divisor)
     return sums + Fraction(units, _ONE)
 
@@ -342,16 +330,16 @@ def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: in
     for (cutoff, sure, places, size, true, a, g), (t, upto, square) in hits:
         if cutoff != k:
             continue
-        for hits_inside, ways in _chances(places, size, true):
-            if not sure + hits_inside:
-                continue
+        # How many true labels of the group that straddles k may fall on its first places.
+        for inside in range(0 if sure else 1, min(places, true) + 1):
+            ways = math.comb(true, inside) * math.comb(size - true, places - inside)
             if a + g <= k:
                 of, value = g, _precision(a, g, g, upto - square + t, square - t)
-            else:  # this is the group that straddles k; each of its examples has the same t
+            else:  # this is that group; each of its examples has the same t
                 of, times = places, t // true
                 first = (upto - square) // true + times
-                value = hits_inside * _precision(a, places, places, first, times * (hits_inside - 1))
-            units += value * ways.numerator // (of * (sure + hits_inside) * ways.denominator)
+                value = inside * _precision(a, places, places, first, times * (inside - 1))
+            units += value * ways // (of * (sure + inside) * math.comb(size, places))
     return Fraction(units, _ONE)
 
 
@@ -362,15 +350,6 @@ def _precision(a: int, places: int, size: int, first: int, second: int) -> int:
     """
     inverse = reciprocals(a, a + places)
     return first * inverse + second * ((places << BITS) - (a + 1) * inverse) // max(1, size - 1)
-
-
-def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:
-    """How many true labels of a group may fall on its first places, and the chance of each."""
-    whole = math.comb(size, places)
-    return [
-        (hits_inside, Fraction(math.comb(true, hits_inside) * math.comb(size - true, places - hits_inside), whole))
-        for hits_inside in range(min(places, true) + 1)
-    ]
 
 
 def jain_propensities(

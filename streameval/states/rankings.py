@@ -13,7 +13,7 @@ before it, its size and its true labels (0 where there is none).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -310,10 +310,6 @@ class First(Arrays):
     t: IntArray
     times: Integers
 
-    def tolist(self) -> list[tuple[int, int, int, int]]:
-        """The entries as Python integers."""
-        return list(zip(*(part.tolist() for part in (self.a, self.g, self.t, self.times)), strict=True))
-
 
 @dataclass(frozen=True, slots=True)
 class Rows(Arrays):
@@ -364,14 +360,9 @@ class RankingTables(View[Rankings]):
         return rows[(rows.known > 0) | (h == 0)]
 
     @cached_property
-    def label_hits(self) -> Mapping[int, Mapping[int, int]]:
-        """For each position in ``labels``, how many examples (unweighted) have it at which rank; rank 0: in all."""
-        place = dict(zip(self.columns.tolist(), range(self.size), strict=True))
-        hits: dict[int, dict[int, int]] = {}
-        table = self._table(LABELS)
-        for (column, rank), (times,) in zip(table.keys.tolist(), table.sums.tolist(), strict=True):
-            hits.setdefault(place[column], {})[rank] = times
-        return hits
+    def label_hits(self) -> tuple[Integers, ...]:
+        """Labels by their columns, and at which ranks some example has them as hits; rank 0: in which they are true."""
+        return _columns(self._table(LABELS).keys)
 
     @cached_property
     def hits(self) -> list[tuple[list[int], list[int]]]:

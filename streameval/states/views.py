@@ -55,6 +55,15 @@ class Arrays:
         """Some of the rows."""
         return type(self)(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
+    def followed_by(self, *columns: Integers) -> Self:
+        """These rows, and then some more."""
+        pairs = zip(self.__dataclass_fields__, columns, strict=True)
+        return type(self)(*(np.concatenate([getattr(self, name), more]) for name, more in pairs))
+
+    def tolist(self) -> list[tuple[int, ...]]:
+        """The rows as Python integers."""
+        return list(zip(*(getattr(self, name).tolist() for name in self.__dataclass_fields__), strict=True))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:

@@ -138,7 +138,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("rankings_at", "what ranks behind k would count is not read"): ("psp_at: 1 -> 2",),
     ("rankings_at", "a group of one label is summed like any other"): ("average_precision_of: 1 -> 0",),
-    ("rankings_at", "only the shape of the array is read"): ("_places: groups.l -> groups.m",),
+    ("rankings_at", "only the shape of the array is read"): ("_by_hits: groups.l -> groups.m (2)",),
     ("pairs", "where no row has weight every label is 0/0, weighted or not"): ("confusion_score: True -> False",),
     ("pairs", "of no cell, or of one, scores read only whether it has weight"): (
         "confusion_matrix: weights.astype(object) * nums * (common // dens.astype(object)) if len(keys) else weights -> weights.astype(object) * nums * (common // dens.astype(object))",
