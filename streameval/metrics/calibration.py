@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise
 from operator import mul
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from streameval.metrics.curves import place_of, shares
 from streameval.metrics.logarithms import UNIT, minus_log
 from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import check_choice, check_number
 from streameval.states.curves import CurveTables, moments_of
 from streameval.states.views import Integers, total
 
@@ -287,7 +287,7 @@ def calibration_curve(
     "Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI",
     certify=_by_bins, bigger_is_better=False, aliases=("ece",), reported=("micro",), parameters=(
         Parameter("buckets", 15, 1, math.inf, whole=True),
-        Parameter("strategy", "uniform", choices=("uniform", "quantile")),
+        Parameter("strategy", "uniform", choices=get_args(Strategy)),
     ),
 )  # fmt: skip
 def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Unrounded | None:
@@ -306,10 +306,8 @@ def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) ->
 
 def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, Integers, int]:
     """Buckets in order, the weight of each, that of its positives, and its sum of scores; and what weight may move."""
-    if type(buckets) is not int or buckets < 1:
-        raise MetricError(f"buckets must be an integer of at least 1, not {quoted(buckets)}")
-    if strategy not in ("uniform", "quantile"):
-        raise MetricError(f"strategy must be 'uniform' or 'quantile', not {quoted(strategy)}")
+    check_number("buckets", buckets, 1, error=MetricError)
+    check_choice("strategy", strategy, get_args(Strategy), MetricError)
     inner = np.array([step / buckets for step in range(1, buckets)])
     if strategy == "quantile":
         group, moved = np.repeat(_quantiles(held, buckets)[:, None], 2, axis=1), 0

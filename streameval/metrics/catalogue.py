@@ -29,7 +29,7 @@ from streameval.metrics.spec import (
 )
 from streameval.schema.keywords import advice_on
 from streameval.schema.labels import Label
-from streameval.schema.text import number_or_none, quoted, suggestion
+from streameval.schema.text import check_choice, number_or_none, quoted, suggestion
 
 FAMILIES = ("decisions", "rankings", "rankings_at", "areas", "curves", "calibration", "pairs", "label_sets")
 """The modules of this folder that stand first in the catalogue, in its order."""
@@ -47,7 +47,6 @@ _NUMBERED = (
 )
 COMMA = re.compile(r",(?![^(]*\))")
 """What separates the names of metrics: a comma, but not in parentheses."""
-_EMPTY = get_args(Empty)
 _WORDS: dict[str, Choice] = {"true": True, "false": False, "none": None}
 
 
@@ -281,8 +280,7 @@ def _completed(
         chosen = average
     elif (word := _underscored(name.partition("(")[0])) in entry.unclear:
         raise _unclear(name, word)
-    if empty not in _EMPTY:
-        raise MetricError(f"empty must be one of {', '.join(_EMPTY)}, not {quoted(empty)}{suggestion(empty, _EMPTY)}")
+    check_choice("empty", empty, get_args(Empty), MetricError)
     values = tuple((p.name, _allowed(p, choices.pop(p.name, p.default), entry.name)) for p in entry.parameters)
     if choices:
         wrong = next(iter(choices))
@@ -367,10 +365,8 @@ def _allowed(parameter: Parameter, value: object, name: str) -> Choice:
     """The value of a parameter in its own type, if it is one that it can have."""
     what = f"{parameter.name} of {name}"
     if parameter.choices:
-        if not isinstance(value, str) or value not in parameter.choices:
-            hint = suggestion(value, parameter.choices)
-            raise MetricError(f"{what} must be one of {', '.join(parameter.choices)}, not {quoted(value)}{hint}")
-        return value
+        check_choice(what, value, parameter.choices, MetricError)
+        return cast("str", value)
     if isinstance(parameter.default, bool):
         if not isinstance(value, bool):
             raise MetricError(f"{what} must be True or False, not {quoted(value)}")

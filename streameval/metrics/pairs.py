@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from streameval.metrics.averaging import Ratios, Value, each, mean, ratio_of
 from streameval.metrics.catalogue import Formula, Reading, metric
 from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
+from streameval.schema.text import check_choice
 from streameval.states.pairs import PairTables
 from streameval.states.views import Integers, total
 
@@ -64,14 +65,13 @@ class Matrix:
 
         "true" divides by row, so that a row says what became of a true label; "pred" by column; "all" by the sum.
         """
+        check_choice("normalize", normalize, ("true", "pred", "all", None), MetricError)
         entries: list[int] = self.num.tolist()
         if normalize in ("true", "pred"):
             sums, places = (self.sums(1), self.row) if normalize == "true" else (self.sums(0), self.column)
             wholes = [sums[place] for place in places.tolist()]
-        elif normalize in ("all", None):
-            wholes = [self.den if normalize is None else sum(entries)] * len(entries)
         else:
-            raise MetricError(f"normalize must be 'true', 'pred', 'all' or None, not {normalize!r}")
+            wholes = [self.den if normalize is None else sum(entries)] * len(entries)
         # Entries of no weight stay 0.
         return np.array([value / (whole or 1) for value, whole in zip(entries, wholes, strict=True)], np.float64)
 
@@ -84,10 +84,8 @@ class Matrix:
 
 def confusion_matrix(pairs: PairTables, *, values: Values = "counts") -> Matrix:
     """See `Evaluator.confusion_matrix`."""
-    kind = pairing.CONTRIBUTION if values == "contributions" else pairing.CONFUSION
-    if values not in ("counts", "shares", "contributions"):
-        raise MetricError(f"values must be 'counts', 'shares' or 'contributions', not {values!r}")
-    keys, weights = pairs.of_kind(kind)
+    check_choice("values", values, get_args(Values), MetricError)
+    keys, weights = pairs.of_kind(pairing.CONTRIBUTION if values == "contributions" else pairing.CONFUSION)
     nums, dens = (np.ones(len(keys), np.int64),) * 2 if values == "counts" else (keys[:, 3], keys[:, 4])
     common = math.lcm(*set(dens.tolist()))
     added = weights.astype(object) * nums * (common // dens.astype(object)) if len(keys) else weights
@@ -101,8 +99,7 @@ def confusion_matrix(pairs: PairTables, *, values: Values = "counts") -> Matrix:
 
 def cooccurrence(pairs: PairTables, *, side: Side = "true") -> Matrix:
     """See `Evaluator.cooccurrence`."""
-    if side not in ("true", "both", "pred"):
-        raise MetricError(f"side must be 'true', 'both' or 'pred', not {side!r}")
+    check_choice("side", side, get_args(Side), MetricError)
     kinds = {"true": pairing.TRUE_TRUE, "both": pairing.TRUE_PRED, "pred": pairing.PRED_PRED}
     keys, weights = pairs.of_kind(kinds[side])
     row, column, num = keys[:, 1], keys[:, 2], weights
@@ -140,7 +137,7 @@ def _mlcm(score: Score, formula: str) -> Callable[[Formula], Formula]:
         f"{formula}, of each label and of no label",
         "Heydarian, Doyle & Samavi 2022, MLCM: multi-label confusion matrix, IEEE Access 10", class_name=f"MLCM{name}",
         read=_of_matrix(score), averages=("micro", "macro", "weighted", None), needs=_needs,
-        parameters=(Parameter("values", "counts", choices=("counts", "shares", "contributions")),),
+        parameters=(Parameter("values", "counts", choices=get_args(Values)),),
     )  # fmt: skip
 
 
@@ -156,8 +153,8 @@ def confusion_score(
     macro averages, and what was missed by predicting nothing counts against recall only. Micro precision, recall and
     F1 are all the fraction on the diagonal; "weighted" weighs by the sum of the row.
     """
-    if score not in ("precision", "recall", "f1"):
-        raise MetricError(f"score must be one of precision, recall, f1, not {score!r}")
+    check_choice("score", score, get_args(Score), MetricError)
+    check_choice("average", average, ("micro", "macro", "weighted", None), MetricError)
     hits, diagonal, labels = np.zeros(len(matrix.labels), object), matrix.row == matrix.column, matrix.labels
     hits[matrix.row[diagonal]] = matrix.num[diagonal]
     support, predicted = (np.array(matrix.sums(axis), object) for axis in (1, 0))
@@ -170,8 +167,6 @@ def confusion_score(
     ratios = Ratios(num, den)
     if average is None:
         return dict(zip(labels, each(ratios, zero_division), strict=True))
-    if average not in ("macro", "weighted"):
-        raise MetricError(f"average must be 'micro', 'macro', 'weighted' or None, not {average!r}")
     return mean(ratios, support if average == "weighted" else None, zero_division, plain=True)
 
 

@@ -23,7 +23,7 @@ from streameval.metrics.bounds import Choice, Choices
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.curves import CLOSE, Terms, best_point, path_of, reaches, rough_ratios
 from streameval.schema.labels import Label
-from streameval.schema.text import number_or_none, quoted
+from streameval.schema.text import check_choice, check_number, number_or_none, quoted
 from streameval.states.curves import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
@@ -139,10 +139,9 @@ def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> 
 def best_threshold(tables: CurveTables, objective: Objective | None = None, *, average: str = "micro") -> Choice:
     """The best single threshold for all labels: of pooled cells (micro), or, between bins, on the mean (macro)."""
     goal = objective or FScore()
+    check_choice("average", average, ("micro", "macro"), MetricError)
     if average == "micro":
         return _best(path_of(tables, None), goal, _unit(tables, goal))
-    if average != "macro":
-        raise MetricError(f"average must be 'micro' or 'macro', not {quoted(average)}")
     paths = [tables.steps.of(position).trimmed() for position in range(tables.size)]
     return _best_mean(paths, goal, float(_unit(tables, goal)))
 
@@ -233,8 +232,7 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
         How many; all if there are fewer labels.
     """
     numbers = _scores(scores)
-    if type(k) is not int or k < 0:
-        raise MetricError(f"k must be an integer of at least 0, not {quoted(k)}")
+    check_number("k", k, 0, error=MetricError)
     order = np.argsort(-numbers, axis=1, kind="stable")[:, :k]
     predicted = np.zeros(numbers.shape, np.uint8)
     np.put_along_axis(predicted, order, 1, axis=1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError
+from streameval.errors import InputError, StreamevalError
 
 VERSION = "0.1.0"  # of the package
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")  # how a cell begins that a spreadsheet may run; and our own mark
@@ -27,18 +27,22 @@ def number_or_none(value: object) -> float | None:
         return math.inf if value > 0 else -math.inf
 
 
-def check_number(name: str, value: object, least: int, top: float = math.inf) -> None:
-    """Raise `InputError` if an argument is not an integer of at least so much, and at most ``top``."""
+def check_number(
+    name: str, value: object, least: int, top: float = math.inf, error: type[StreamevalError] = InputError
+) -> None:
+    """Raise an error if an argument is not an integer of at least so much, and at most ``top``."""
     if type(value) is not int or not least <= value <= top:
         limit = f"most {top}" if type(value) is int and value > top else f"least {least}"
-        raise InputError(f"{name} must be an integer of at {limit}, not {quoted(value)}")
+        raise error(f"{name} must be an integer of at {limit}, not {quoted(value)}")
 
 
-def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
-    """Raise `InputError` if an argument is not one of some strings."""
-    if not isinstance(value, str) or value not in known:
+def check_choice(
+    name: str, value: object, known: tuple[str | None, ...], error: type[StreamevalError] = InputError
+) -> None:
+    """Raise an error if an argument is not one of some strings, or None where that is one of them."""
+    if not isinstance(value, str | None) or value not in known:
         listed = ", ".join(map(repr, known))
-        raise InputError(f"{name} must be one of {listed}, not {quoted(value)}{suggestion(value, known)}")
+        raise error(f"{name} must be one of {listed}, not {quoted(value)}{suggestion(value, filter(None, known))}")
 
 
 def printable(label: object) -> str:
