@@ -65,7 +65,8 @@ class StateOptions:
 
     def differences(self, other: Self) -> list[str]:
         """What differs from ``other``, in words."""
-        pairs = [(field.name, getattr(self, field.name), getattr(other, field.name)) for field in fields(self)]
+        names = [field.name for field in fields(self) if field.compare]
+        pairs = [(name, getattr(self, name), getattr(other, name)) for name in names]
         return [f"{name} differ ({mine!r} and {theirs!r})" for name, mine, theirs in pairs if mine != theirs]
 
 

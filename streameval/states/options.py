@@ -48,6 +48,7 @@ class RankingOptions(StateOptions):
     hit_cutoffs: tuple[int, ...] = ()
     propensities: Propensities = field(default=(), repr=False)
     gain_ranks: int = 0
+    inverse: Mapping[Label, float] = field(init=False, repr=False, compare=False)  # the propensities by label
 
     def __post_init__(self) -> None:
         check_choice("ties", self.ties, get_args(Ties))
@@ -63,6 +64,7 @@ class RankingOptions(StateOptions):
                 raise InputError(
                     f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(inverse)}"
                 )
+        object.__setattr__(self, "inverse", inverse_of)
         # The same choices in another order are the same choices.
         object.__setattr__(self, "hit_cutoffs", tuple(sorted(set(self.hit_cutoffs))))
         object.__setattr__(self, "propensities", tuple(sorted(inverse_of.items(), key=lambda pair: in_order(pair[0]))))

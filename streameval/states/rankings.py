@@ -25,7 +25,6 @@ from streameval.errors import LabelError
 from streameval.kernel import backend
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example
-from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal
 from streameval.states.decisions import BLOCK
@@ -68,11 +67,7 @@ class Rankings(State[Key]):
 
     reads = "scores"
     too_many = f"a sum over the examples would pass {COUNT_MAX}; evaluate in parts, each on its own"
-    __slots__ = ("_inverse",)
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._inverse: dict[Label, float] | None = None
+    __slots__ = ()
 
     def _empty_table(self) -> Any:
         self.options = self.options or RankingOptions()
@@ -82,24 +77,17 @@ class Rankings(State[Key]):
         return bool(self.options.label_ranks or self.options.hit_cutoffs or self.options.gain_ranks)
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """As in `State`, where details are counted with the examples of each sign as a state."""
+        """As in `State`, where details are counted with each example as a state."""
         detailed = self.weights.present or self.extra is not None
         if not detailed and all((known or sign > 0) and example.weight == 1.0 for example, sign in changes):
             return super().prepare(changes, known=known)
-        merges: list[tuple[Rankings, int]] = []
-        for wanted in (1, -1):
-            batches = [example.scored for example, sign in changes if sign == wanted]
-            if batches:
-                state = self._empty()
-                for batch in batches:
-                    assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
-                    state.count(batch)
-                merges.append((state, wanted))
-        return self.prepare_merges([(state, None, sign) for state, sign in merges], known=known)
+        return self.prepare_merges([(self._of(example.scored), None, sign) for example, sign in changes], known=known)
 
-    def _empty(self) -> Rankings:
+    def _of(self, batch: Batch | None) -> Rankings:
+        """The state of these examples alone."""
+        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         state = self.empty_like(self.labels, None, None)
-        state._inverse = self._inverse
+        state.count(batch)
         return state
 
     def prepare_merges(self, merges: Sequence[Merge[Rankings]], *, known: bool = False) -> list[Part]:
@@ -127,9 +115,7 @@ class Rankings(State[Key]):
         """Count a batch of examples. Only for states that are thrown away if this raises."""
         weighted = batch.weights is not None
         if self.examples and (weighted or self.extra is not None or self.weights.present):
-            fresh = self._empty()
-            fresh.count(batch)
-            self.root.commit(self.prepare_merges([(fresh, None, 1)]))
+            self.root.commit(self.prepare_merges([(self._of(batch), None, 1)]))
             return
         self._reserve()
         records = self.table.count(*self._read(batch), self.extra is not None or (weighted and batch.examples != 1))
@@ -166,12 +152,9 @@ class Rankings(State[Key]):
 
     def _inverse_of(self, column: int) -> float:
         label = self.labels.labels[column]
-        if self._inverse is None:
-            self._inverse = dict(self.options.propensities)
-        value = self._inverse.get(label)
-        if value is None:
+        if label not in self.options.inverse:
             raise LabelError(f"label {quoted(label)} has no propensity; give one to every label")
-        return value
+        return self.options.inverse[label]  # type: ignore[no-any-return]
 
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
         scale = self._extra.scale
@@ -233,9 +216,9 @@ class Rankings(State[Key]):
         tables = []
         for which in range(len(NAMES)):
             table = self.read_table(which, None, gain_scale)
-            keys = table.keys.copy() if which == LABELS else table.keys
+            keys = table.keys
             if which == LABELS:
-                keys[:, 0] = place[keys[:, 0]]
+                keys = np.stack([place[keys[:, 0]], keys[:, 1]], axis=1)
             order = np.lexsort(keys.T[::-1])
             weights = tuple if scale is None else partial(self._weights_of, which, table.keys[order], scale)
             tables.append(Table(keys[order], table.sums[order], weights))
