@@ -109,7 +109,7 @@ MISTAKES = [
     Mistake(
         "Names declared, ids passed",
         'se.score([[0], [1]], [[0], [1]], labels=["cat", "dog"])',
-        ("labels are declared as strings", "integer 0", "give names"),
+        ("label 0 is an integer", "labels are declared as strings", "give names"),
     ),
     Mistake(
         "Nameless arrays with names",
