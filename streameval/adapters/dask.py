@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, Unpack
 
 from streameval.adapters.engine import raise_ours, require, tree
 from streameval.errors import InputError, StreamevalError
-from streameval.schema.text import check_number, quoted
+from streameval.schema.text import quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State, Threshold
 
 with require("dask"):
@@ -36,7 +36,6 @@ def evaluate(
     predicted: str | None = None,
     *,
     metrics: Metrics = None,
-    split_every: int = 16,
     scheduler: Scheduler = None,
     progress: bool = False,
     **options: Unpack[JobOptions],
@@ -55,8 +54,6 @@ def evaluate(
         pattern such as ``"predictions/*.parquet"``, of files that every worker can reach: the fastest way.
     actual, predicted, metrics, **options
         As for `evaluate_table`. With ``by``, the result is a `Sliced`.
-    split_every
-        How many states a task merges.
     scheduler
         As for ``compute``; without it, Dask's own choice for the collection: the distributed client if there is one.
     progress
@@ -71,16 +68,16 @@ def evaluate(
     {'f1_micro': 0.8}
     """
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
-    root = state(collection, job, split_every=split_every)
+    root = state(collection, job)
     return _run(job, root, collection if dask.is_dask_collection(collection) else root, scheduler, progress)
 
 
-def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
+def state(collection: object, job: Job) -> Delayed:
     """The state of a collection, as a delayed object that computes to bytes, to go into a larger computation.
 
     Parameters
     ----------
-    collection, split_every
+    collection
         As for `evaluate`; so are errors.
     job
         What to count, and how; ``job.merged([the bytes])`` is the result.
@@ -97,7 +94,7 @@ def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
     """
     function, parts = _tasks(collection, job)
     count = dask.delayed(partial(function, job), name="streameval-count", traverse=False)
-    return _merged(job, [count(part) for part in parts], split_every)
+    return _merged(job, [count(part) for part in parts])
 
 
 def evaluate_arrays(
@@ -109,7 +106,6 @@ def evaluate_arrays(
     where: Mapping[str, object] | None = None,
     metrics: Metrics = None,
     threshold: Threshold = None,
-    split_every: int = 16,
     scheduler: Scheduler = None,
     progress: bool = False,
 ) -> State:
@@ -128,7 +124,7 @@ def evaluate_arrays(
         For each name to slice by, a 1-D array of Dask with the value of each example; the result is a `Sliced`.
     metrics, threshold
         As for `streameval.Job.of`; labels are numbered unless ``metrics`` is an object that declares them.
-    split_every, scheduler, progress
+    scheduler, progress
         As for `evaluate`.
 
     Examples
@@ -147,18 +143,17 @@ def evaluate_arrays(
     slicing = {f"where[{name!r}]": (where or {})[name] for name in job.columns.by}
     blocks = _blocks({**arguments, **slicing})
     count = dask.delayed(partial(_counted_blocks, job, tuple(arguments)), name="streameval-count", traverse=False)
-    root = _merged(job, [count(*row) for row in zip(*blocks, strict=True)], split_every)
+    root = _merged(job, [count(*row) for row in zip(*blocks, strict=True)])
     return _run(job, root, y_true, scheduler, progress)
 
 
-def _merged(job: Job, states: Sequence[Delayed], split_every: int) -> Delayed:
+def _merged(job: Job, states: Sequence[Delayed]) -> Delayed:
     """One delayed state, bytes, of many."""
-    check_number("split_every", split_every, 2)
 
     def merge(*states: bytes) -> bytes:
         return job.merged(states).to_bytes()
 
-    return tree(dask.delayed(merge, name="streameval-merge", traverse=False), states, split_every)
+    return tree(dask.delayed(merge, name="streameval-merge", traverse=False), states)
 
 
 def _run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress: bool) -> State:

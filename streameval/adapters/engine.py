@@ -19,6 +19,9 @@ from streameval.windows.base import Window
 Monitored: TypeAlias = Evaluator | Metric | Window[Evaluator] | Window[Metric]
 T = TypeVar("T")
 
+FAN_IN = 16
+"""How many states are merged at a time."""
+
 
 @contextmanager
 def require(extra: str) -> Iterator[None]:
@@ -46,11 +49,11 @@ def raise_ours(wrapper: type[Exception], inner: Callable[[Exception], object]) -
         raise type(ours)(*ours.args) from error
 
 
-def tree(merge: Callable[..., T], states: Sequence[T], split_every: int) -> T:
-    """One state of many: merged so many at a time, so that no task waits for all of them; of none, ``merge()``."""
+def tree(merge: Callable[..., T], states: Sequence[T]) -> T:
+    """One state of many: merged some at a time, so that no task waits for all of them; of none, ``merge()``."""
     level = list(states)
     while len(level) != 1:
-        level = [merge(*level[start : start + split_every]) for start in range(0, len(level) or 1, split_every)]
+        level = [merge(*level[start : start + FAN_IN]) for start in range(0, len(level) or 1, FAN_IN)]
     return level[0]
 
 

@@ -10,7 +10,7 @@ from streameval import errors
 from streameval.adapters.engine import raise_ours, require, tree
 from streameval.errors import InputError, MergeError, StreamevalError
 from streameval.progressive.states import restored
-from streameval.schema.text import check_number, quoted
+from streameval.schema.text import quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 with require("ray"):
@@ -68,15 +68,13 @@ def evaluate(
     return job.merged(_states(states))
 
 
-def merge(states: Iterable[ObjectRef[bytes | State]], *, split_every: int = 16) -> State:
+def merge(states: Iterable[ObjectRef[bytes | State]]) -> State:
     """Merge what tasks have counted, where it is: only one state comes to the caller, and none is changed.
 
     Parameters
     ----------
     states
         References to states: what ``to_bytes()`` or ``Job.state`` gave, or the objects themselves. In any order.
-    split_every
-        How many states a task merges.
 
     Raises
     ------
@@ -96,7 +94,6 @@ def merge(states: Iterable[ObjectRef[bytes | State]], *, split_every: int = 16) 
     >>> merge([shard.remote(name) for name in ("cat", "dog")]).get()
     {'f1_micro': 0.5}
     """
-    check_number("split_every", split_every, 2)
     if isinstance(states, ray.ObjectRef) or not isinstance(states, Iterable):
         raise InputError(f"states must be a list of references, not {quoted(states)}")
     references = list(states)
@@ -105,7 +102,7 @@ def merge(states: Iterable[ObjectRef[bytes | State]], *, split_every: int = 16) 
     for reference in references:
         if not isinstance(reference, ray.ObjectRef):
             raise InputError(f"states must hold references, not {quoted(reference)}; ray.put makes one")
-    root = tree(ray.remote(_merged).remote, references, split_every)
+    root = tree(ray.remote(_merged).remote, references)
     with raise_ours(RayTaskError, _cause):
         total: State = _merged(ray.get(root))
     return total

@@ -5,22 +5,24 @@ from __future__ import annotations
 import pytest
 
 import streameval as se
+from streameval.adapters import engine
 from streameval.adapters.engine import check_job, raise_ours, tree
 from streameval.schema.text import check_number
 from streameval.tabular.job import Job
 
 
-@pytest.mark.parametrize("split_every", [2, 3, 16])
+@pytest.mark.parametrize("fan_in", [2, 3, 16])
 @pytest.mark.parametrize("size", range(9))
-def test_a_tree_merges_everything_once_and_no_more_at_a_time_than_asked(size: int, split_every: int):
+def test_a_tree_merges_everything_once_and_no_more_at_a_time(monkeypatch, size: int, fan_in: int):
+    monkeypatch.setattr(engine, "FAN_IN", fan_in)
     widths = []
 
     def merge(*states: tuple[int, ...]) -> tuple[int, ...]:
         widths.append(len(states))
         return sum(states, ())
 
-    assert tree(merge, [(number,) for number in range(size)], split_every) == tuple(range(size))
-    assert all(width <= split_every for width in widths)
+    assert tree(merge, [(number,) for number in range(size)]) == tuple(range(size))
+    assert all(width <= fan_in for width in widths)
     assert widths == [] if size == 1 else widths
 
 

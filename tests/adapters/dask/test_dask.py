@@ -25,6 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from streameval.adapters import engine
 from streameval.adapters.dask import evaluate, evaluate_arrays, state
 from streameval.tabular.job import Job
 from tests.support.effort import cases
@@ -143,12 +144,13 @@ def _read_or_die(path, part, mark, everyone):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_worker_killed_in_the_middle_of_the_job_gives_the_same_bytes(parquet, cluster, tmp_path):
+def test_a_worker_killed_in_the_middle_of_the_job_gives_the_same_bytes(parquet, cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "FAN_IN", 2)
     (tmp_path / "done").mkdir()
     reader = dask.delayed(_read_or_die)
     parts = [reader(parquet, part, str(tmp_path / "killed"), str(tmp_path / "done")) for part in range(4)]
     before = set(cluster.scheduler_info()["workers"])
-    result = evaluate(parts, "actual", "predicted", scheduler=cluster, split_every=2)
+    result = evaluate(parts, "actual", "predicted", scheduler=cluster)
     assert (tmp_path / "killed").exists()
     cluster.wait_for_workers(2)
     assert set(cluster.scheduler_info()["workers"]) != before
@@ -156,12 +158,14 @@ def test_a_worker_killed_in_the_middle_of_the_job_gives_the_same_bytes(parquet, 
 
 
 @settings(max_examples=cases(30), deadline=None)
-@given(cuts=st.lists(st.integers(0, 300)), split_every=st.integers(2, 5), order=st.randoms(use_true_random=False))
-def test_any_partitioning_order_and_tree_give_the_same_bytes(cuts, split_every, order):
+@given(cuts=st.lists(st.integers(0, 300)), fan_in=st.integers(2, 5), order=st.randoms(use_true_random=False))
+def test_any_partitioning_order_and_tree_give_the_same_bytes(cuts, fan_in, order):
     bounds = [0, *sorted(cuts), 300]
     parts = [dask.delayed(FEW[a:b]) for a, b in pairwise(bounds)]
     order.shuffle(parts)
-    result = evaluate(parts, "actual", "predicted", split_every=split_every, scheduler="sync")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "FAN_IN", fan_in)
+        result = evaluate(parts, "actual", "predicted", scheduler="sync")
     assert result.to_bytes() == counted(FEW)
 
 
@@ -329,8 +333,6 @@ def test_other_arguments_are_refused_with_what_to_do():
         evaluate(FEW, "actual", "predicted")
     with pytest.raises(se.InputError, match="evaluate_arrays"):
         evaluate(da.from_array(dense(1)), "actual", "predicted")
-    with pytest.raises(se.InputError, match="split_every must be"):
-        evaluate([], "actual", "predicted", split_every=1)
     with pytest.raises(se.InputError, match="progress must be"):
         evaluate([], "actual", "predicted", progress=1)
 

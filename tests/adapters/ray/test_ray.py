@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from streameval.adapters import engine
 from streameval.adapters.ray import evaluate, merge
 from streameval.tabular.job import Job
 from tests.support.effort import cases
@@ -213,17 +214,19 @@ def shards(count):
     return [single(TABLE.slice(start, MANY // count)) for start in range(0, MANY, MANY // count)]
 
 
-@pytest.mark.parametrize("split_every", [2, 3, 16])
+@pytest.mark.parametrize("fan_in", [2, 3, 16])
 @pytest.mark.parametrize("count", [1, 2, 20])
-def test_a_tree_of_any_shape_gives_the_bytes_of_one_process(count, split_every):
+def test_a_tree_of_any_shape_gives_the_bytes_of_one_process(monkeypatch, count, fan_in):
+    monkeypatch.setattr(engine, "FAN_IN", fan_in)
     refs = [ray.put(state) for state in shards(count)]
     random.Random(count).shuffle(refs)
-    assert merge(refs, split_every=split_every).to_bytes() == single(TABLE)
+    assert merge(refs).to_bytes() == single(TABLE)
 
 
-def test_objects_are_merged_and_stay_as_they_are():
+def test_objects_are_merged_and_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(engine, "FAN_IN", 2)
     refs = [ray.put(se.Evaluator.from_bytes(state)) for state in shards(4)]
-    assert merge(iter(refs), split_every=2) == merge(refs) == se.Evaluator.from_bytes(single(TABLE))
+    assert merge(iter(refs)) == se.Evaluator.from_bytes(single(TABLE))
     assert [ev.to_bytes() for ev in ray.get(refs)] == shards(4)
     sliced = [ray.put(single(FEW.slice(start, 100), by="region")) for start in (0, 100, 200)]
     assert merge(sliced).to_bytes() == single(FEW, by="region")
@@ -243,7 +246,9 @@ class Deadly:
         return read, (self.path, self.state)
 
 
-def test_workers_that_are_killed_while_they_count_or_merge_change_nothing(tmp_path):
+def test_workers_that_are_killed_while_they_count_or_merge_change_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "FAN_IN", 3)
+
     @ray.remote
     def counting(state, die=die_once):
         die(str(tmp_path / "counting"))
@@ -251,7 +256,7 @@ def test_workers_that_are_killed_while_they_count_or_merge_change_nothing(tmp_pa
 
     states = shards(10)
     refs = [counting.remote(state) for state in states[:9]] + [ray.put(Deadly(str(tmp_path / "merging"), states[9]))]
-    assert merge(refs, split_every=3).to_bytes() == single(TABLE)
+    assert merge(refs).to_bytes() == single(TABLE)
     assert {path.name for path in tmp_path.iterdir()} == {"counting", "merging"}
 
 
@@ -264,7 +269,7 @@ def test_errors_of_tasks_are_ours_where_they_were_and_the_users_where_not():
     with pytest.raises(se.MergeError, match=r"^cannot merge: .*threshold"):
         merge([good, ray.put(se.Evaluator(threshold=0.5).to_bytes())])
     with pytest.raises(se.MergeError, match=r"^cannot merge: Evaluator and F1 differ"):
-        merge([good, good, ray.put(se.F1().to_bytes())], split_every=2)
+        merge([good, good, ray.put(se.F1().to_bytes())])
     with pytest.raises(se.MergeError, match=r"^cannot merge 3; return an Evaluator"):
         merge([good, ray.put(3)])
     with pytest.raises(se.FormatError):
@@ -276,12 +281,11 @@ def test_errors_of_tasks_are_ours_where_they_were_and_the_users_where_not():
 
 
 @pytest.mark.parametrize(
-    ("states", "split_every", "message"),
-    [([], 2, "states is empty"), ([b"x"], 2, "must hold references"), (3, 2, "must be a list"), ([], 1, "split_every")],
+    ("states", "message"), [([], "states is empty"), ([b"x"], "must hold references"), (3, "must be a list")]
 )
-def test_arguments_that_cannot_be_used_are_refused(states, split_every, message):
+def test_arguments_that_cannot_be_used_are_refused(states, message):
     with pytest.raises(se.InputError, match=message):
-        merge(states, split_every=split_every)
+        merge(states)
 
 
 # -- what is shown ----------------------------------------------------------------------------------------------------
