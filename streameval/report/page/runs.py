@@ -34,7 +34,12 @@ _SCALE = 6  # how often the change of a line may fit into the height of its pict
 
 def change_sections(runs: Runs, max_labels: int) -> list[Section | None]:
     """What is compared: the runs, their metrics, their labels."""
-    return [_overview(runs), _metrics(runs), _labels(runs, max_labels)]
+    each = [dict(facts(report)) for _, report in runs]
+    heads = dict.fromkeys(name for facts_of in each for name in facts_of)
+    columns = [Column("run", "label", [cut(name, LONGEST) for name, _ in runs])]
+    columns += [Column(head, "text", [facts_of.get(head, "") for facts_of in each]) for head in heads]
+    overview = table_section("Runs", Table("runs", "What was evaluated", columns))
+    return [overview, _metrics(runs), _labels(runs, max_labels)]
 
 
 def slice_label_section(whole: Report, slices: Runs) -> Section | None:
@@ -69,14 +74,6 @@ def _values(report: Report, spec: MetricSpec) -> dict[Any, float]:
     """The values of a metric, none where there is no example or it cannot be read."""
     item = report.value(spec)
     return item.by_label if report.tables.examples and item.error is None else {}
-
-
-def _overview(runs: Runs) -> Section:
-    each = [dict(facts(report)) for _, report in runs]
-    heads = dict.fromkeys(name for facts_of in each for name in facts_of)
-    columns = [Column("run", "label", [cut(name, LONGEST) for name, _ in runs])]
-    columns += [Column(head, "text", [facts_of.get(head, "") for facts_of in each]) for head in heads]
-    return table_section("Runs", Table("runs", "What was evaluated", columns))
 
 
 def _side_by_side(runs: Runs, keys: list[Any], read: list[dict[Any, float]]) -> tuple[list[Column], list[int]]:
