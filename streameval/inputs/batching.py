@@ -138,8 +138,6 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
             return Packed(columns, (sides[0], sides[1]), refusal)
 
     def bits_of(piece: Rows) -> tuple[UInt8Array, UInt8Array | None]:
-        if not again and _same(piece.columns, columns):
-            return piece.raw()
         bits, masked = piece.read()
         if again and np.may_share_memory(bits, piece.block):
             bits = bits.copy()
@@ -163,9 +161,6 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
             threshold = np.ascontiguousarray(np.broadcast_to(bound, columns.shape), scores.dtype)
         return Dense(columns, true, None, scores, threshold, ranked, mask, weights)
 
-    compared = None if again or not _same(predictions.columns, columns) else predictions.compared()
-    if compared is not None:
-        return Dense(columns, true, None, *compared, mask=mask, refusal=refusal)
     return Dense(columns, true, bits_of(predictions)[0], mask=mask, weights=weights, refusal=refusal)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.columns import IGNORED, Argument
-from streameval.inputs.values import array_of, binarize, bound_of, checked_scores, places_of, python_value
+from streameval.inputs.values import array_of, binarize, checked_scores, places_of, python_value
 from streameval.kernel.types import BitRows, Flags, FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import offsets_of
 from streameval.schema.text import check_choice, check_number, number_of
@@ -60,25 +60,6 @@ class Rows:
             places = places_of(self.columns, self._start)
             self._read = binarize(self.block, self._argument, self.thresholds, places)
         return self._read
-
-    def raw(self) -> tuple[UInt8Array, UInt8Array | None]:
-        """The same, but the kernel checks bytes that need no copy, while it counts them."""
-        unchecked = self.block.dtype == np.uint8 and not self._argument.compared
-        if self._read is None and (unchecked or self.block.dtype == np.bool_):
-            rows = np.ascontiguousarray(self.block).view(np.uint8)
-            # A boolean array can hold other bytes than 0 and 1, all of which are true.
-            if unchecked or rows.max(initial=0) <= 1:
-                return rows, None
-        return self.read()
-
-    def compared(self) -> tuple[ScoreArray, ScoreArray] | None:
-        """Scores and the threshold of each column, not checked, if the kernel can compare them."""
-        if not self._argument.compared or self.block.dtype not in (np.float32, np.float64):
-            return None
-        if self._argument.reader.drops_nan and np.isnan(self.block).any():
-            return None
-        bounds = np.broadcast_to(bound_of(self.block.dtype, self.thresholds), self.columns.shape)
-        return np.ascontiguousarray(self.block), np.ascontiguousarray(bounds)
 
     def lists(self) -> Columns:
         """The same, as lists of columns."""

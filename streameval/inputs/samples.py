@@ -41,27 +41,18 @@ class Sample:
     def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, single: bool = False) -> None:
         """Note an example."""
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-        self._add(labels, [value for value in plain if type(value) in (int, float) and value == value])
-        self.examples += 1
-        self.single &= single
-
-    def add_rows(self, labels: Iterable[Any], rows: np.ndarray[Any, Any]) -> None:
-        """Note the rows of a matrix."""
-        if type(rows) is not np.ndarray or rows.dtype.kind not in "iuf" or not len(rows):
-            for row in rows.tolist():
-                self.add(labels, row)
-            return
-        width = rows.shape[1]
-        permuted = self.permuted and bool((np.sort(rows) == np.arange(width)).all())
-        self._add(labels, rows[rows == rows].tolist())
-        self.permuted, self.single, self.examples = permuted and width > 2, False, self.examples + len(rows)
-
-    def _add(self, labels: Iterable[Any], numbers: list[Any]) -> None:
+        numbers = [value for value in plain if type(value) in (int, float) and value == value]
         self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
-        self.numbers += len(numbers)
+        self.examples, self.numbers = self.examples + 1, self.numbers + len(numbers)
         self.low, self.high = min([self.low, *numbers]), max([self.high, *numbers])
         self.binary &= {*numbers} <= {0, 1}
         self.permuted = self.permuted and len(numbers) > 2 and sorted(numbers) == [*range(len(numbers))]
+        self.single &= single
+
+    def add_rows(self, labels: list[Any], rows: np.ndarray[Any, Any]) -> None:
+        """Note the rows of a matrix."""
+        for row in rows.tolist():
+            self.add(labels, row)
 
     def add_example(self, example: Any) -> None:
         """Note an example of a common form, and of any other that there was one."""
