@@ -36,29 +36,27 @@ def checked_weight(weight: object) -> float:
 
 def checked_weights(weights: object) -> FloatArray:
     """Example weights as a float64 vector, or `InputError`."""
-    array = None if isinstance(weights, list | tuple) else np.asarray(array_of(weights, "weights"))
-    if array is None or (array.ndim == 1 and array.dtype == object and not np.ma.is_masked(weights)):
-        numbers: Any = weights if array is None else array.tolist()
-        checked = np.zeros(len(numbers))
-        for position, weight in enumerate(numbers):
-            try:
-                checked[position] = checked_weight(weight)
-            except InputError as error:
-                raise InputError(f"weights[{position}]: {error}") from None
-        return checked
-    if array.ndim != 1 or array.dtype.kind not in "iuf" or np.ma.is_masked(weights):
-        shape = f"weights has shape {array.shape} and type {array.dtype}"
-        advice = "; write weights.ravel()" if array.ndim == 2 and 1 in array.shape else ", none of them masked"
-        raise InputError(f"{shape}; give a 1-D array of numbers, one per example (not per cell){advice}")
-    with np.errstate(over="ignore"):
-        exact = array.astype(np.float64)
-    valid = np.isfinite(exact) & (exact >= 0)
-    if not valid.all():
-        worst = int(np.flatnonzero(~valid)[0])
-        raise InputError(f"weights must be finite and not negative, but weights[{worst}] is {array[worst]}")
-    if array.dtype != np.float64 and array.tolist() != exact.tolist():
-        raise InputError("weights holds numbers that no float64 equals; round them first, so that sums stay exact")
-    return exact
+    numbers: Any = weights
+    if not isinstance(weights, list | tuple):
+        array = np.asarray(array_of(weights, "weights"))
+        if array.ndim != 1 or array.dtype.kind not in "iufO" or np.ma.is_masked(weights):
+            shape = f"weights has shape {array.shape} and type {array.dtype}"
+            advice = "; write weights.ravel()" if array.ndim == 2 and 1 in array.shape else ", none of them masked"
+            raise InputError(f"{shape}; give a 1-D array of numbers, one per example (not per cell){advice}")
+        if array.dtype.kind != "O":
+            with np.errstate(over="ignore"):
+                exact = array.astype(np.float64)
+            equal = array.dtype == np.float64 or array.tolist() == exact.tolist()
+            if equal and (np.isfinite(exact) & (exact >= 0)).all():
+                return exact
+        numbers = array.tolist()
+    checked = np.zeros(len(numbers))
+    for position, weight in enumerate(numbers):
+        try:
+            checked[position] = checked_weight(weight)
+        except InputError as error:
+            raise InputError(f"weights[{position}]: {error}") from None
+    return checked
 
 
 def python_value(value: Any) -> Any:
@@ -281,17 +279,13 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
     kind = array.dtype.kind
     if kind == "b" and array.size:
         raise no_scores(array.dtype)
-    if kind == "O":
+    big = kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53))
+    if kind == "O" or big or array.dtype.itemsize > 8:  # which may hold what no float64 equals
         array = np.array(_each(array, argument, places, score_of), np.float64).reshape(array.shape)
-    if kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
-        raise InputError("y_pred holds integers beyond 2**53, which float64 cannot distinguish; give smaller scores")
     narrow = kind == "f" and array.dtype.itemsize <= 4
-    with np.errstate(over="ignore"):
-        # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
-        scores: ScoreArray = np.array(array, np.float32 if narrow else np.float64, order="C")  # type: ignore[assignment]  # one of the two
+    # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
+    scores: ScoreArray = np.array(array, np.float32 if narrow else np.float64, order="C")  # type: ignore[assignment]  # one of the two
     finite = np.isfinite(scores)
-    if array.dtype.itemsize > 8 and ((scores != array) & (array == array)).any():
-        raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
     if finite.all():
         return scores, None
     missing = np.isnan(scores)
