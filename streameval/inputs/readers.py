@@ -81,11 +81,7 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
     elif array.ndim == 3 and array.shape[2] == 2:
         advice = f"for pairs of no and yes give {name}[..., 1]"
     elif array.ndim == 3:
-        advice = (
-            f"give {name}.squeeze({2 if array.shape[2] == 1 else 1})"
-            if 1 in array.shape[1:]
-            else (f"give {name}.reshape(-1, {array.shape[2]})")
-        )
+        advice = f"give {name}.reshape(-1, {array.shape[1] if array.shape[2] == 1 else array.shape[2]})"
     shape = f"{name} has shape {array.shape} and type {kind}"
     return InputError(f"{shape}; update_many takes 2-D arrays, examples x labels: {advice}")
 

@@ -330,12 +330,19 @@ def numbers_of(column: Any, name: str) -> Any:
     """The numbers or booleans that cells hold, none in empty ones."""
     text = pc.utf8_trim_whitespace(_joined(column))
     text = pc.if_else(pc.equal(text, ""), None, text)
+    wrong = list[int]()  # the first cell that is no number, and the first that is no boolean
     for kind in (pa.float64(), pa.bool_()):
         try:
             return pa.chunked_array([text.cast(kind)])
         except pa.ArrowInvalid:
-            pass
-    raise InputError(f"column {name!r} must hold numbers, not {quoted(column[0].as_py())}")
+            wrong.append(next(row for row, cell in enumerate(text) if not _holds(cell, kind)))
+    raise InputError(f"column {name!r} must hold numbers, not {quoted(column[max(wrong)].as_py())}")
+
+
+def _holds(cell: Any, kind: Any) -> bool:
+    with suppress(pa.ArrowInvalid):
+        return cell.cast(kind) is not None
+    return False
 
 
 def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
@@ -369,40 +376,36 @@ def check_cells(table: Any, columns: Columns, sep: str | None, rows: Rows | None
     wide = columns.labels_in(table.column_names)
     for name in names if sep is not None else ():
         if name in table.column_names and is_string(table.column(name).type):
-            _check_column(table.column(name), str(sep), name, wide, rows == "labels", chosen=chosen)
+            title = columns.describe(f"column {name!r}")
+            _check_column(table.column(name), str(sep), title, wide, rows == "labels", chosen=chosen)
 
 
-def _check_column(column: Any, sep: str, name: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
+def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
     # A space is taken for a separator only if nobody chose another.
     cells = [cell for cell in pc.unique(column).to_pylist()[:_LOOKED_AT] if cell and not is_written(cell.strip())]
     if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
+        name = title.split("'")[1]
         like = next((f" such as {name.removesuffix(label) + '*'!r}" for label in wide if name.endswith(label)), "")
-        raise InputError(
-            f"column {name!r} holds only 0 and 1, but the labels have columns of their own: name these on both sides, "
-            f"as by a pattern{like}"
-        )
+        alone = f"{title} holds only 0 and 1, but the labels have columns of their own"
+        raise InputError(f"{alone}: name these on both sides, as by a pattern{like}")
     missing = sorted(_MISSING.intersection(part.strip() for cell in cells for part in cell.split(sep)))
     if missing:
-        warn(f"column {name!r} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")
+        warn(f"{title} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")
     are_alike = len(cells) > 1 and len({*map(len, cells)}) == 1
     if are_alike and not (chosen or labels) and all(map(_DIGITS.fullmatch, cells)):
-        raise InputError(
-            f"column {name!r} holds cells such as {quoted(cells[0])}, which may be rows of indicators; separate "
-            f"these, or if they are labels, give sep={sep!r}"
-        )
+        rows = f"{title} holds cells such as {quoted(cells[0])}, which may be rows of indicators"
+        raise InputError(f"{rows}; separate these, or if they are labels, give sep={sep!r}")
     parts = [cell.lower().split(sep) for cell in cells]
     if cells and not labels and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
         write = "1 for yes and 0 for no, and say rows='indicator'"
         if max(map(len, parts)) > 1:
-            raise InputError(f"column {name!r} holds rows of indicators; write {quoted(cells[0])} with {write}")
+            raise InputError(f"{title} holds rows of indicators; write {quoted(cells[0])} with {write}")
         only = " and ".join(map(quoted, cells[:2]))
-        warn(f"column {name!r} holds only {only}, read as labels; if they say whether one label is true, write {write}")
+        warn(f"{title} holds only {only}, read as labels; if they say whether one label is true, write {write}")
     for other in "" if any(sep in cell for cell in cells) else _SEPARATORS[: -1 if chosen else None]:
         pieces = Counter(piece for cell in cells for part in {*cell.split(other)} if (piece := part.strip()))
         many = next((cell for cell in cells if other in cell), None)
         if many is not None and sum(count > 1 for count in pieces.values()) * 2 > len(pieces):
-            warn(
-                f"no cell of column {name!r} holds the separator {sep!r}, but some hold {other!r}, such as "
-                f"{quoted(many)}; if labels stand between these, give sep={other!r}"
-            )
+            some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
+            warn(f"{some}; if labels stand between these, give sep={other!r}")
             return

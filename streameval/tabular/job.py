@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, TypeAlias, TypedDict, Unpack
 
 from streameval.errors import InputError
@@ -126,7 +125,7 @@ class Job:
 
     def fresh(self) -> State:
         """A state that has counted nothing."""
-        return _empty(self.empty).copy()
+        return _restored(self.empty)
 
     def add(self, state: State, batch: object) -> None:
         """Count the rows of a batch in a state that `fresh` gave: all of them, or none if anything is wrong.
@@ -198,12 +197,6 @@ def _built(metrics: Metrics, **options: Any) -> State:
         raise InputError(f"rows of a table have no order, so a {type(metrics).__name__} cannot count them")
     unknown: Any = options.pop("unknown") or "error"
     return Evaluator(DEFAULT_METRICS if metrics is None else metrics, unknown=unknown, **options)
-
-
-@lru_cache(maxsize=4)
-def _empty(data: bytes) -> State:
-    """The state that these bytes hold; never changed, so that many may be copied from it."""
-    return _restored(data)
 
 
 def _restored(data: bytes) -> State:

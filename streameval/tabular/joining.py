@@ -62,6 +62,10 @@ class Joined(Columns):
         values |= {"actual": _renamed(columns.actual), "mask": columns.mask and _renamed(columns.mask)}
         return cls(**values, truth=truth, key=key, sides=sides)
 
+    def describe(self, message: str) -> str:
+        """The same, where a column of the other table has the name that it has there."""
+        return super(Joined, self).describe(message).replace(f"{_SUFFIX}'", "' of the truths")
+
     def names_for(self, role: str, names: Iterable[Any]) -> list[str]:
         """The names of the columns of one of both tables."""
         return [name for name in map(str, names) if name.endswith(_SUFFIX) == (role in ("actual", "mask"))]

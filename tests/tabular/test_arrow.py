@@ -314,7 +314,7 @@ def test_labels_that_are_not_declared_are_reported_with_their_column():
     [
         (["x"], "column 'w' holds strings; weights are numbers"),
         ([None], "holds null"),
-        ([-1.0], "column 'w' must be finite and not negative"),
+        ([-1.0], r"column 'w' \(row 0 .*must be finite and not negative"),
     ],
 )
 def test_weights_that_are_none_are_refused(weights: list[Any], message: str):

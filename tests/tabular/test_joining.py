@@ -230,3 +230,21 @@ def test_rows_of_an_example_must_agree():
         se.evaluate_table(long([*LONG, ("u", "dog", 0, 10**20, 0.1)]), **columns)
     with pytest.raises(se.InputError, match="column 'id' holds 1 null"):
         se.evaluate_table(long([*LONG, (None, "dog", 0, 0, 0.1)]), **columns)
+
+
+def test_messages_name_the_columns_of_the_truths_as_they_are():
+    truth, guess = pd.DataFrame({"id": [1, 2], "tags": ["a,b", "c"]}), [{"id": 1, "guess": ["a"]}]
+    options: dict[str, Any] = {"actual": "tags", "predicted": "guess", "join": "id"}
+    with pytest.raises(se.InputError, match=r"column 'tags' of the truths .*string"):
+        se.evaluate_table(guess, truth=truth, **options)
+    wide = pd.DataFrame({"id": [1, 2], "true_a": [7, 0], "true_b": [0, 1]})
+    guesses = pd.DataFrame({"id": [1, 2], "pred_a": [1, 0], "pred_b": [0, 1]})
+    with pytest.raises(se.InputError, match=r"column 'true_a' of the truths is 7"):
+        se.evaluate_table(guesses, truth=wide, actual="true_*", predicted="pred_*", join="id")
+
+
+def test_warnings_name_the_columns_of_the_truths_as_they_are(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("id,tags\n1,a;b\n2,b;a\n")
+    (tmp_path / "g.csv").write_text("id,guess\n1,a\n2,b\n")
+    with pytest.warns(se.DataWarning, match=r"no cell of column 'tags' of the truths holds"):
+        se.evaluate_table(tmp_path / "g.csv", truth=tmp_path / "t.csv", actual="tags", predicted="guess", join="id")

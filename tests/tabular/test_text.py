@@ -112,7 +112,7 @@ def test_arrow_streams_are_read_from_files_and_from_what_hugging_face_saves(tmp_
         evaluated(tmp_path / "saved")
     with pa.ipc.new_stream(tmp_path / "w.arrow", table.schema) as writer:
         writer.write_table(pa.Table.from_pylist([{**ROWS[0], "w": -1.0}], table.schema))
-    with pytest.raises(se.InputError, match=r"w.arrow: row 1: column 'w' must be finite"):
+    with pytest.raises(se.InputError, match=r"w.arrow: row 1: column 'w': weight must be finite"):
         evaluated(tmp_path / "w.arrow", weight="w")
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval as se
+from streameval.tabular.job import Job
 
 LABELS = ["a", "b b", "c"]
 TRUE = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]])
@@ -122,3 +123,7 @@ def test_values_that_are_none_are_named(tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_x,t_y,p_x,p_y\n1,0,1,0\n1,no,0,0\n")
     with pytest.raises(se.InputError, match=r"a.csv:3: column 't_y' must hold numbers, not 'no'"):
         se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")
+    for cells, wrong in ((["1", "no", "2"], "no"), (["true", " ", "no"], "no"), (["0.5", "true"], "true")):
+        table = pa.table({"t_x": cells, "p_x": ["1"] * len(cells)})
+        with pytest.raises(se.InputError, match=f"column 't_x' must hold numbers, not '{wrong}'"):
+            Job.of(actual="t_*", predicted="p_*", sep=",").state([table])
