@@ -202,7 +202,7 @@ def test_cells_that_write_a_list_out_are_lists(form: str, tmp_path: Path):
 def test_cells_that_write_no_list_out_are_refused_or_labels(cell: str, tmp_path: Path):
     pa.csv.write_csv(pa.table({"tags": ["b", cell], "guess": ["a", "b"]}), tmp_path / "a.csv")
     if cell[-1] in "]}" or cell[0] in "IdO":
-        with pytest.raises(se.InputError, match=r"a.csv:3: (the cell .* is no list|column 'tags')"):
+        with pytest.raises(se.InputError, match=r"a.csv:3: (the cell .* is not a list|column 'tags')"):
             evaluated(tmp_path / "a.csv")
     else:
         assert cell in evaluated(tmp_path / "a.csv").labels
