@@ -386,8 +386,8 @@ def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: boo
     if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
         name = title.split("'")[1]
         like = next((f" such as {name.removesuffix(label) + '*'!r}" for label in wide if name.endswith(label)), "")
-        alone = f"{title} holds only 0 and 1, but the labels have columns of their own"
-        raise InputError(f"{alone}: name these on both sides, as by a pattern{like}")
+        only = f"{title} holds only 0 and 1, but the labels have columns of their own"
+        raise InputError(f"{only}: name these on both sides, as by a pattern{like}")
     missing = sorted(_MISSING.intersection(part.strip() for cell in cells for part in cell.split(sep)))
     if missing:
         warn(f"{title} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")
