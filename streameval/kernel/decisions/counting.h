@@ -82,11 +82,8 @@ static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells)
     const uint32_t *trues = pairs->true_ + group * pairs->width;
     const uint64_t *preds = pairs->pred + group * pairs->width;
     for (ptrdiff_t column = 0; column < pairs->width; column++) {
-        const int64_t t = trues[column], p = (uint32_t)preds[column];
-        const int64_t b = (int64_t)(preds[column] >> 32);
-        cells[5 * column + 1] += t - b;
-        cells[5 * column + 2] += p - b;
-        cells[5 * column + 3] += b;
+        const int64_t p = (uint32_t)preds[column], b = (int64_t)(preds[column] >> 32);
+        se_add_marginals(cells + 5 * column, 0, trues[column], p, b, 0);
     }
 }
 

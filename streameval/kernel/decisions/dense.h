@@ -269,15 +269,13 @@ typedef struct {
     uint32_t key, rows;
 } se_entry;
 
-/* In front of the histogram stands a table. If there are few packed keys, it has a counter of each, and a second one for
-   rows of odd number: a counter cannot be read right after it was written. Else, if parts of keys are bytes, it has the
-   keys that came last, at places where no two keys of like rows stand: 32 numbers of true labels, 32 of predicted ones
-   and 8 of both have places of their own. */
+/* In front of the histogram stands a table of the packed keys that came last, if these fit into 32 bits, at places where no
+   two keys of like rows stand: those of rows of fewer than 16 columns all have places of their own, and with parts of a
+   byte 32 numbers of true labels, 32 of predicted ones and 8 of both. */
 typedef struct {
     se_sums *h;
     int bits, parts; /* of a packed key */
-    size_t size;     /* places */
-    uint32_t *counters;
+    uint32_t last;   /* place of the table, a power of two less one */
     se_entry *entries;
 } se_tally;
 
@@ -288,14 +286,11 @@ SE_INLINE int se_key_bits(ptrdiff_t columns, int most) {
     return columns < 8 ? 3 : columns < 16 ? 4 : columns < 256 ? 8 : most;
 }
 
+/* A table pays once there are as many rows as entries to clear and to read back. */
 static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts, se_sums *h) {
-    const int all = parts * bits <= 12;
-    *to = (se_tally){h, bits, parts, all ? (size_t)1 << parts * bits : SE_PLACES, NULL, NULL};
-    /* A table pays once there are as many rows as entries to clear and to read back. */
-    if (rows < (ptrdiff_t)to->size * (1 + all) || rows > UINT32_MAX) return 1;
-    if (all) return (to->counters = (uint32_t *)calloc(2 * to->size, sizeof(uint32_t))) != NULL;
-    if (bits != 8 || parts > 3) return 1;
-    return (to->entries = (se_entry *)calloc(to->size, sizeof(se_entry))) != NULL;
+    *to = (se_tally){h, bits, parts, parts * bits > 12 ? SE_PLACES - 1 : (1u << parts * bits) - 1, NULL};
+    if (rows <= (ptrdiff_t)to->last || rows > UINT32_MAX || parts * bits > 32) return 1;
+    return (to->entries = (se_entry *)calloc((size_t)to->last + 1, sizeof(se_entry))) != NULL;
 }
 
 /* Add to the histogram, which has room. */
@@ -314,19 +309,15 @@ SE_APART int se_evict(const se_tally *to, se_entry entry) {
 
 /* 0 if memory ran out. */
 static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
-    const uint64_t fits = to->size - 1; /* a cell that changes while a compiler loads it twice makes a wild key */
-    uint32_t *even = to->counters, *odd = even ? even + to->size : NULL;
     se_entry *entries = to->entries;
-    ptrdiff_t r = 0;
-    if (!even && !entries) {
+    if (!entries) {
         if (!se_sums_reserve(to->h, (size_t)rows)) return 0;
-        for (; r < rows; r++) se_unpack(to, keys[r], 1);
+        for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 1);
+        return 1;
     }
-    for (; even && r + 1 < rows; r += 2) even[keys[r] & fits]++, odd[keys[r + 1] & fits]++;
-    if (even && r < rows) even[keys[r++] & fits]++;
     SE_UNROLL
-    for (; r < rows; r++) {
-        const uint32_t key = (uint32_t)keys[r], at = (key + (key >> 11)) % SE_PLACES;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const uint32_t key = (uint32_t)keys[r], at = (key + (key >> 11)) & to->last;
         if (SE_RARELY(entries[at].key != key)) {
             if (!se_evict(to, entries[at])) return 0;
             entries[at] = (se_entry){key, 0};
@@ -338,16 +329,21 @@ static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows
 
 /* Move the table to the histogram. 0 if memory ran out. */
 static int se_tally_end(const se_tally *to) {
-    const size_t size = to->entries || to->counters ? to->size : 0;
     size_t used = 0;
-    for (size_t at = 0; at < size; at++)
-        used += to->entries ? to->entries[at].rows != 0 : (to->counters[at] | to->counters[size + at]) != 0;
+    for (size_t at = 0; to->entries && at <= to->last; at++) used += to->entries[at].rows != 0;
     if (!se_sums_reserve(to->h, used)) return 0;
-    for (size_t at = 0; at < size; at++) {
-        const se_entry entry = to->entries ? to->entries[at] : (se_entry){(uint32_t)at, to->counters[at] + to->counters[size + at]};
-        if (entry.rows) se_unpack(to, entry.key, entry.rows);
-    }
+    for (size_t at = 0; to->entries && at <= to->last; at++)
+        if (to->entries[at].rows) se_unpack(to, to->entries[at].key, to->entries[at].rows);
     return 1;
+}
+
+/* Add to the five counts of a column how often it was neither, true, predicted, both and masked. */
+SE_INLINE void se_add_marginals(int64_t *cell, int64_t neither, int64_t t, int64_t p, int64_t b, int64_t m) {
+    cell[0] += neither;
+    cell[1] += t - b;
+    cell[2] += p - b;
+    cell[3] += b;
+    cell[4] += m;
 }
 
 /* -- rows of bits ------------------------------------------------------------------------------------------------------ */
@@ -380,15 +376,10 @@ static int se_count_bits(
         const int64_t t = se_bit_sum(sums, bit, of.together, vector);
         const int64_t p = se_bit_sum(sums + wide, bit, of.together, vector);
         const int64_t b = se_bit_sum(sums + 2 * wide, bit, of.together, vector);
-        int64_t *cell = cells + 5 * column;
-        cell[0] += rows - t - p + b;
-        cell[1] += t - b;
-        cell[2] += p - b;
-        cell[3] += b;
+        se_add_marginals(cells + 5 * column, rows - t - p + b, t, p, b, 0);
     }
     free(sums);
     free(tally.entries);
-    free(tally.counters);
     return done;
 }
 
@@ -531,19 +522,13 @@ static int se_dense(
         for (ptrdiff_t j = 0; j < columns && seen >= 0 && seen <= 1; j++) {
             const int64_t t = (int64_t)total[j], p = (int64_t)total[columns + j], b = (int64_t)total[2 * columns + j];
             const int64_t m = (int64_t)total[3 * columns + j];
-            int64_t *cell = cells + 5 * j;
-            if (j >= fixed) cell[0] += in.rows - t - p + b - m;
-            cell[1] += t - b;
-            cell[2] += p - b;
-            cell[3] += b;
-            cell[4] += m;
+            se_add_marginals(cells + 5 * j, j < fixed ? 0 : in.rows - t - p + b - m, t, p, b, m);
         }
     }
     free(memory);
     free(bytes);
     free(bounds);
     free(tally.entries);
-    free(tally.counters);
     return seen;
 }
 
