@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from operator import add
-from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -55,7 +55,6 @@ class SumTable(Table, Generic[K]):
     """
 
     __slots__ = ()
-    _possible: ClassVar[Callable[..., bool]]  # whether examples can have these sums, which are not too large
 
     def _start(self, root: Root, *shape: int) -> None:
         self._cell = root.cell(Counted(0, np.zeros(shape, np.int64), {}))
@@ -102,17 +101,24 @@ class SumTable(Table, Generic[K]):
         if len(columns) and not 0 <= int(columns.min()) <= int(columns.max()) < len(self._cell.value.columns):
             raise IndexError("a column is out of range")
 
-    def _prepared(self, added: Counted[K], sign: int) -> Part | int:
+    def _prepared(self, added: Counted[K], sign: int, fixed: int = 0) -> Part | int:
         new, part = self._cell.tried(lambda old: old.plus(added, sign))
-        fits = 0 <= new.examples <= COUNT_MAX and bool((new.columns >= 0).all()) and (sign > 0 or self._agrees(new))
-        if fits and all(self._possible(*new.sums[key]) for key in added.sums):
+        fits = 0 <= new.examples <= COUNT_MAX and bool((new.columns >= 0).all())
+        fits = fits and all(self._possible(*new.sums[key]) for key in added.sums)
+        if fits and (sign > 0 or self._agrees(new, fixed)):
             return part
         return FULL if sign > 0 else REFUSED
 
-    def _agrees(self, _: Counted[K]) -> bool:
-        """Whether there are enough examples for what is left of each column."""
+    def _agrees(self, left: Counted[K], fixed: int) -> bool:
+        """Whether there are enough examples for what is left of each column, of which the first are declared."""
+        del left, fixed
         return True
 
-    def _placed(self, key: K, place: list[int]) -> K:
+    @staticmethod
+    def _possible(*sums: int) -> bool:
+        """Whether examples can have these sums, which are not too large."""
+        return sums[0] >= 0
+
+    def _placed(self, key: K, _: list[int]) -> K:
         """A key whose columns have moved to these places."""
-        raise NotImplementedError
+        return key

@@ -42,9 +42,12 @@ class Bins(SumTable[_Place]):
     def _placed(self, key: _Place, place: list[int]) -> _Place:
         return place[key[0]], key[1], key[2]
 
-    _possible = staticmethod(possible)
+    @staticmethod
+    def _possible(*sums: int) -> bool:
+        return possible(*sums)
 
-    def _agrees(self, left: Counted[_Place]) -> bool:
+    def _agrees(self, left: Counted[_Place], fixed: int) -> bool:
+        del fixed
         return bool(_mentions(left).max() <= left.examples)
 
     @property

@@ -14,18 +14,18 @@ A change of counts is a new value; see `streameval.kernel.commit.numpy`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Cell, Part, Root, Table
+from streameval.kernel.commit.numpy import Cell, Part, Root
 from streameval.kernel.decisions.rows import dense_rows, limbs, list_cells, list_rows, tally, weigh_dense, weigh_lists
 from streameval.kernel.lists.numpy import grouped, taken
+from streameval.kernel.table import COUNT_MAX, Counted, SumTable
 from streameval.kernel.types import (
     DONE,
-    FULL,
     OTHER,
     REFUSED,
     BitRows,
@@ -39,74 +39,6 @@ from streameval.kernel.types import (
 )  # fmt: skip
 
 __all__ = ["Counts", "count_groups", "limbs", "list_cells", "weigh_dense", "weigh_lists"]
-
-_COUNT_MAX = 2**63 - 1
-_LOGGED = 2**14  # slots, and 16 for each example, that wait to be added up
-
-
-class _Value:
-    """What is counted. It never changes: examples are logged, and added up when somebody reads, or they are many."""
-
-    __slots__ = ("_parts", "examples")
-
-    def __init__(self, examples: int, cells: IntArray, rows: dict[RowKey, int], log: Any = None) -> None:
-        self.examples, self._parts = examples, (cells, rows, log)
-
-    @property
-    def width(self) -> int:
-        """For how many columns there is room."""
-        return len(self._parts[0])
-
-    def check(self, slots: IntArray) -> None:
-        """Raise `IndexError` if there is no such slot."""
-        self._parts[0].reshape(-1).take(slots)
-
-    def read(self) -> tuple[IntArray, dict[RowKey, int]]:
-        """The counts, shape (columns, 5), and how many examples had each row key, of those that any had."""
-        cells, rows, log = self._parts
-        if log is not None:
-            entries = []
-            while log is not None:
-                *entry, _, log = log
-                entries.append(entry)
-            slots, keys, signs = zip(*entries, strict=True)
-            cells, rows = cells.copy(), _joined(rows, zip(keys, signs, strict=True))
-            np.add.at(cells.reshape(-1), np.concatenate(slots), np.repeat(signs, [*map(len, slots)]))
-            self._parts = cells, rows, None  # in one store, and the same counts
-        return cells, rows
-
-    def with_example(self, slots: IntArray, key: RowKey, sign: int) -> _Value:
-        """With one more example, or one less."""
-        cells, rows, log = self._parts
-        size = len(slots) + 16 + (log[3] if log else 0)
-        if size > _LOGGED:
-            (cells, rows), log, size = self.read(), None, 0
-        return _Value(self.examples + sign, cells, rows, (slots, key, sign, size, log))
-
-    def plus(self, examples: int, added: IntArray, keys: Iterable[tuple[RowKey, int]]) -> _Value:
-        """With further counts."""
-        cells, rows = self.read()
-        return _Value(self.examples + examples, cells + added, _joined(rows, keys))
-
-    def possible(self, fixed: int) -> bool:
-        """Whether no label is mentioned by more examples, and no example mentions more labels, than there are."""
-        cells, rows = self.read()
-        if self.examples < 0 or cells.min() < 0 or min(rows.values(), default=0) < 0:
-            return False
-        mentions = np.einsum("ij->i", cells)
-        labels = fixed + int(np.count_nonzero(mentions[fixed:]))
-        largest = max((true + pred - both + masked for true, pred, both, masked in rows), default=0)
-        return int(mentions.max(initial=0)) <= self.examples and largest <= labels
-
-
-def _joined(rows: dict[RowKey, int], keys: Iterable[tuple[RowKey, int]]) -> dict[RowKey, int]:
-    """Row keys with further ones, without those of which no example is left."""
-    total = dict(rows)
-    for key, times in keys:
-        total[key] = total.get(key, 0) + times
-        if not total[key]:
-            del total[key]
-    return total
 
 
 def _binary(side: Any, fixed: int, bound: float | None) -> dict[Any, int] | None:
@@ -123,7 +55,7 @@ def _binary(side: Any, fixed: int, bound: float | None) -> dict[Any, int] | None
     return said if kinds <= {bool} or (bound is None and kinds <= {bool, int} and {*values} <= {0, 1}) else None
 
 
-class Counts(Table):
+class Counts(SumTable[RowKey]):
     """Five counts per column, how many examples had each row key, and how many examples there were.
 
     Methods that can decline return ``OTHER`` (not handled by the fast path), ``REFUSED`` (it would take back what was
@@ -138,27 +70,17 @@ class Counts(Table):
     __slots__ = ("followers", "most", "weights")
 
     def __init__(self, root: Root, width: int) -> None:
-        self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
+        self._start(root, max(8, width), 5)
         self.weights: tuple[Cell, ...] = ()
         self.followers: tuple[object, ...] = ()
-        self.most = _COUNT_MAX
+        self.most = COUNT_MAX
 
-    @property
-    def _value(self) -> _Value:
-        value: _Value = self._cell.value
-        return value
-
-    def _prepared(self, change: Callable[[_Value], _Value], fixed: int, sign: int, known: bool = False) -> Part | int:
-        after, part = self._cell.tried(change)
-        return REFUSED if sign < 0 and not known and not after.possible(fixed) else part
-
-    def reserve(self, width: int) -> None:
-        """Make room for columns; what is counted stays the same."""
-        value = self._value
-        if width > value.width:
-            more = np.zeros((max(width, 2 * value.width) - value.width, 5), np.int64)
-            cells, rows = value.read()
-            self._cell.store(_Value(value.examples, np.concatenate([cells, more]), rows))
+    def _agrees(self, left: Counted[RowKey], fixed: int) -> bool:
+        """Whether no label is mentioned by more examples, and no example mentions more labels, than there are."""
+        mentions = left.columns.sum(axis=1)
+        labels = fixed + int(np.count_nonzero(mentions[fixed:]))
+        largest = max((true + pred - both + masked for (true, pred, both, masked), _ in left.live()), default=0)
+        return int(mentions.max()) <= left.examples and largest <= labels
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
@@ -183,7 +105,7 @@ class Counts(Table):
     def _guarded(self, count: Callable[[], int]) -> int:
         guard = self._cell.root.guard
         weighted = any(cell.value is not None for cell in self.weights)
-        if self.examples >= self.most < _COUNT_MAX or weighted or not guard.begin():
+        if self.examples >= self.most < COUNT_MAX or weighted or not guard.begin():
             return OTHER
         code = REFUSED
         try:
@@ -244,10 +166,12 @@ class Counts(Table):
 
         ``known``: it was surely counted.
         """
-        if sign > 0 and self.examples == _COUNT_MAX:
-            return FULL
-        self._value.check(slots)
-        return self._prepared(lambda value: value.with_example(slots, key, sign), fixed, sign, known)
+        cells = np.zeros_like(self._cell.value.columns)
+        cells.reshape(-1)[slots] = 1  # they are distinct
+        example = Counted(1, cells, {key: (1,)})
+        if known:
+            return self._cell.prepare(lambda old: old.plus(example, sign))
+        return self._prepared(example, sign, fixed)
 
     # -- many examples -------------------------------------------------------------------------------------------------
 
@@ -300,77 +224,65 @@ class Counts(Table):
 
         ``everywhere`` holds columns that every example mentions, without repeats.
         """
-        cells = np.zeros((self._value.width, 5), np.int64)
+        cells = np.zeros_like(self._cell.value.columns)
         keys, _, _ = list_rows(examples, true, pred, mask, named, everywhere, cells)
         self._add(np.arange(len(cells)), fixed, cells, keys)
 
     def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:
         """Add counts of distinct columns, of which declared ones derive their true negatives, and row keys."""
-        total = np.zeros((self._value.width, 5), np.int64)
+        total = np.zeros_like(self._cell.value.columns)
         total[columns] = cells
         total[:fixed, 0] = 0
-        self._cell.store(self._value.plus(len(keys), total, _by_key(*tally(keys)[:2])))
+        self._cell.store(self._cell.value.plus(Counted(len(keys), total, _by_key(*tally(keys)[:2])), 1))
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
-    def prepare_merge(self, other: Counts, columns: IntArray | None, fixed: int, sign: int) -> Part | int:
+    def prepare_merge(  # type: ignore[override]  # the true negatives of declared labels are derived
+        self, other: Counts, columns: IntArray | None, fixed: int, sign: int
+    ) -> Part | int:
         """Prepare to add the other's counts, or to take them away with sign -1; they must not change before the commit.
 
-        ``columns`` has the columns of this table (None: the same). The first ``fixed`` columns here belong to
-        declared labels, whose true negatives are derived.
+        ``columns`` has the columns of this table (None: the same); those that nobody mentions may share a place. The
+        first ``fixed`` columns here belong to declared labels, whose true negatives are derived.
         """
-        its = other._value
-        if sign > 0 and its.examples > _COUNT_MAX - self.examples:
-            return FULL
-        cells, rows = its.read()
-        width = its.width if columns is None else min(its.width, len(columns))
-        places = np.arange(width) if columns is None else columns[:width]
+        added = other._cell.value
+        places = np.arange(len(added.columns)) if columns is None else columns[: len(added.columns)]
         self.reserve(int(places.max(initial=-1)) + 1)
-        added = cells[:width].copy()
-        added[places < fixed, 0] = 0
-
-        def change(value: _Value) -> _Value:
-            total = np.zeros((value.width, 5), np.int64)
-            np.add.at(total, places, sign * added)  # columns that nobody mentions may share a place
-            return value.plus(sign * its.examples, total, [(key, sign * times) for key, times in rows.items()])
-
-        return self._prepared(change, fixed, sign)
+        cells = self._by_column(places, added.columns[: len(places)])
+        cells[:fixed, 0] = 0
+        return self._prepared(added._replace(columns=cells), sign, fixed)
 
     def outcomes(self, columns: IntArray) -> IntArray:
         """The counts of some columns, shape (5, columns)."""
-        return np.ascontiguousarray(self._value.read()[0].take(columns, axis=0).T)
+        return np.ascontiguousarray(self._cell.value.columns.take(columns, axis=0).T)
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
         self.reserve(width)
-        return np.asarray(self._value.read()[0][:width].any(axis=1))
+        return np.asarray(self._cell.value.columns[:width].any(axis=1))
 
     def times(self, key: RowKey) -> int:
         """How many examples had a row key."""
-        return self._value.read()[1].get(key, 0)
+        times: int = self._cell.value.sums.get(key, (0,))[0]
+        return times
 
     def row_keys(self) -> tuple[IntArray, IntArray]:
         """The row keys that occur, in any order, shape (distinct, 4), and how many examples had each."""
-        _, rows = self._value.read()
-        return np.array([*rows], np.int64).reshape(-1, 4), np.array([*rows.values()], np.int64)
+        live = self._cell.value.live()
+        return np.array([key for key, _ in live], np.int64).reshape(-1, 4), np.array([n for _, (n,) in live], np.int64)
 
     def held(self) -> int:
         """How many row keys take room, also those of which no example is left."""
-        return len(self._value.read()[1])
-
-    def compact(self) -> None:
-        """Drop row keys of which no example is left; always done in this twin."""
+        return len(self._cell.value.sums)
 
     def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
         """Fill counts that are still empty."""
         self.reserve(len(cells))
-        total = np.zeros((self._value.width, 5), np.int64)  # in the order of rows, whatever that of the cells is
-        total[: len(cells)] = cells
-        self._cell.store(_Value(examples, total, dict(_by_key(keys, times))))
+        self._cell.store(self._cell.value.plus(Counted(examples, cells, _by_key(keys, times)), 1))
 
 
-def _by_key(keys: IntArray, times: IntArray) -> Iterable[tuple[RowKey, int]]:
-    return zip(map(tuple, keys.tolist()), times.tolist(), strict=True)
+def _by_key(keys: IntArray, times: IntArray) -> dict[RowKey, tuple[int, ...]]:
+    return dict(zip(map(tuple, keys.tolist()), zip(times.tolist(), strict=True), strict=True))
 
 
 def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: int, true: Lists, pred: Lists) -> None:

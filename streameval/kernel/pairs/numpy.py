@@ -32,10 +32,6 @@ class Pairs(SumTable[Pair]):
     def _placed(self, key: Pair, place: list[int]) -> Pair:
         return placed(key, place)
 
-    @staticmethod
-    def _possible(*sums: int) -> bool:
-        return sums[0] >= 0
-
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def prepare_example(self, slots: IntArray, sign: int) -> Part | int:

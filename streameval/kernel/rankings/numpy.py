@@ -84,10 +84,6 @@ class RankCounts(SumTable[_Key]):
     def __init__(self, root: Root, width: int) -> None:
         self._start(root, max(8, width))
 
-    def _placed(self, key: _Key, place: list[int]) -> _Key:
-        del place
-        return key
-
     @staticmethod
     def _possible(*sums: int) -> bool:
         if not 0 <= min(sums) <= max(sums) <= COUNT_MAX or (not sums[0] and any(sums)):
