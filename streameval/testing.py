@@ -57,7 +57,7 @@ def check_mergeable(
     laws: Iterable[str] = tuple(LAWS),
     rounds: int = 20,
 ) -> None:
-    """Put a state through orders x shardings x merge trees x empty shards, and report the first law that it breaks.
+    """Check the laws of a state over orders, shardings, merge trees and empty shards, and report the first one broken.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def scorer(
     ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None,
 ) -> Scorer:
-    """A scorer for ``scoring=`` of scikit-learn, as its ``make_scorer`` gives one.
+    """A scorer for ``scoring=`` of scikit-learn, like one from ``make_scorer``.
 
     Greater is better: losses are negated. One metric gives a number; several give a dict, for which every example is
     predicted and counted once, and in which negated ones are called ``neg_...``.
@@ -92,7 +92,7 @@ def scorer(
 
 
 class Scorer:
-    """What `scorer` gives: called with an estimator, data and the truth."""
+    """A scorer, as `scorer` constructs it: called with an estimator, data and the truth."""
 
     def __init__(self, counts: Evaluator, methods: tuple[str, ...], single: bool) -> None:
         self._counts, self._methods, self._single = counts, methods, single
@@ -111,12 +111,12 @@ class Scorer:
         return next(iter(results.values())) if self._single else results
 
     def set_score_request(self, *, sample_weight: bool | str | None = None) -> Self:
-        """Whether ``sample_weight`` is wanted, or under which name, where scikit-learn routes metadata."""
+        """Request ``sample_weight``, or the name that it has, from scikit-learn's metadata routing."""
         self._weight = sample_weight
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What is wanted, as scikit-learn asks for it."""
+        """The metadata that this scorer requests from scikit-learn."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="sample_weight", alias=self._weight)
         return request

@@ -52,7 +52,7 @@ def digest(state: bytes) -> bytes:
 
 @public
 class Ledger(Mergeable, Generic[StateT]):
-    """Merges the states of shards, of which each may arrive late, repeatedly or out of order.
+    """Merges the states of shards that may arrive late, repeatedly or out of order.
 
     Each shard sends its whole state so far with a sequence number, and the ledger stores the newest. Putting or merging
     the same again changes nothing, and neither does the order. To retract a shard, put an empty state.
@@ -93,7 +93,7 @@ class Ledger(Mergeable, Generic[StateT]):
             check_empty(evaluator, "Ledger", "empty", ", and put this one as a shard")
 
     def put(self, shard: Label, sequence: int, evaluator: StateT | bytes, *, epoch: int = 0) -> None:
-        """Store the state of a shard, with all its counts of this epoch; older than the stored one, it is ignored.
+        """Store the state of a shard, with all its counts of this epoch; a state older than the stored one is ignored.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
     @reads
     def total(self) -> StateT:
-        """The sum of all shards, as a new object; `InputError` if nothing says what they are built like."""
+        """The sum of all shards, as a new object; `InputError` if the ledger has no configuration yet."""
         return cast("StateT", self._read().copy())
 
     @overload

@@ -359,7 +359,7 @@ class Accumulator(Details, Mergeable):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether numbers in ``y_pred`` are scores: for rankings, curves, or a threshold that makes them decisions."""
+        """Whether numbers in ``y_pred`` are read as scores: for rankings, curves or a threshold."""
         return self._config.threshold is not None or self._config.scored
 
     def _tables(self) -> Tables:

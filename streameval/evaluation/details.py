@@ -149,7 +149,7 @@ class Details:
 
     @reads
     def best_thresholds(self, metric: str | Objective = "f1") -> dict[Label, Choice]:
-        """The best threshold of each label (SCut), for a metric of the label: together they are best for its mean.
+        """The best threshold of each label (SCut) for a metric; together they maximise its mean over labels.
 
         ``metric`` is ``"f1"``, ``"fbeta(beta=2)"``, ``"precision_at_recall(recall=0.9)"``,
         ``"recall_at_precision(precision=0.9)"``, or an objective of `streameval.metrics.thresholds`, such as
@@ -172,7 +172,7 @@ class Details:
 
     @reads
     def best_threshold(self, metric: str | Objective = "f1_micro") -> Choice:
-        """The best single threshold for all labels: of the pooled cells (micro), or on the mean over labels (macro).
+        """The best single threshold for all labels: for the pooled cells (micro), or for the mean over labels (macro).
 
         ``metric`` is as for `best_thresholds`, with its average, such as ``"fbeta_macro(beta=2)"``; an objective is of
         the pooled cells.
@@ -193,7 +193,7 @@ class Details:
 
     @reads
     def decisions_at(self, thresholds: Thresholds) -> DecisionsAt:
-        """The outcomes of each label if scores at or above a threshold had been predictions.
+        """The outcomes of each label when scores at or above a threshold are predicted.
 
         ``thresholds`` is one number, one per label in their order, or a mapping such as `best_thresholds` returns.
         """

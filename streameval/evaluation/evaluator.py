@@ -143,7 +143,7 @@ class Evaluator(Accumulator):
         return self._views().certified(_spec_of(metric))
 
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
-        """A table of every label and the averages, then the chosen metrics; of scores without a threshold only these.
+        """A table of every label and the averages, then the chosen metrics; only these for scores without threshold.
 
         Values have so many ``digits`` after the point. Of more than ``max_labels`` labels, those with the largest
         support have a line.
@@ -156,7 +156,7 @@ class Evaluator(Accumulator):
 
     @reads
     def to_dict(self) -> dict[str, object]:
-        """The report as plain Python: what was evaluated, chosen metrics; of binary predictions averages and labels.
+        """The report as plain Python: examples, chosen metrics and, for binary predictions, averages and labels.
 
         ``"examples"``, ``"weight"``, ``"metrics"`` (what `get` returns, but values per label as records such as
         ``{"label": 7, "value": 0.5}``, since keys of JSON are strings), ``"averages"`` (precision, recall and F1 by
@@ -175,7 +175,7 @@ class Evaluator(Accumulator):
         return report_of(self).to_dict()
 
     def to_pandas(self, metrics: Iterable[MetricLike] = ("precision", "recall", "f1")) -> PandasFrame:
-        """One row per label: its counts, and metrics such as ``"f1"`` or ``"roc_auc"``, whose average does not matter.
+        """One row per label: its counts, and the values of metrics such as ``"f1"`` or ``"roc_auc"``.
 
         Raises
         ------

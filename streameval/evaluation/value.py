@@ -53,7 +53,7 @@ class Saveable:
     def _decoded(cls, data: bytes) -> Self: ...
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
+        """Write the bytes to a file, atomically; `streameval.load` reads it."""
         from streameval.wire.files import write_file  # only when asked, as importing should be quick
 
         with held(self):
@@ -91,7 +91,7 @@ class Mergeable(Saveable):
 
     @property
     def input_summary(self) -> InputSummary:
-        """How the arguments were read: of each the form, where labels come from, how many, and the first examples.
+        """How the arguments were read: for each, its form, the number and origin of its labels, and the first examples.
 
         It is in no bytes, and empty where nothing was counted from arguments, as after `load`. Of labels that no column
         or ``labels=`` names, those of the first examples are counted, also of a call that was refused later.
@@ -100,7 +100,7 @@ class Mergeable(Saveable):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The texts of the warnings that were issued about the input of this object, or of one it was copied from."""
+        """Messages of the warnings issued about the input of this object, or of one that it was copied from."""
         return tuple(record_of(self._guard).warnings.values())
 
     def _look(self) -> None:

@@ -42,7 +42,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A threshold, what it reaches on the examples counted, and a bound of what any threshold could reach.
+    """A threshold, its value on the counted examples, and an upper bound on the value of any threshold.
 
     Attributes
     ----------

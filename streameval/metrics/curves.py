@@ -48,7 +48,7 @@ class RocCurve:
     mixed: Flags
 
     def band(self) -> Band:
-        """False positive rates (each twice where the curve is open), and the least and the most true positive rate."""
+        """False positive rates (each twice where the curve is not exact), and bounds of the true positive rate."""
         return _staircase(self.fpr, self.tpr, self.mixed, self.tpr[:-1], self.tpr[1:])
 
 
@@ -76,7 +76,7 @@ class PrecisionRecallCurve:
     most: FloatArray
 
     def band(self) -> Band:
-        """Recalls from 1 down to 0 (each twice where the curve is open), and the least and the most precision."""
+        """Recalls from 1 down to 0 (each twice where the curve is not exact), and bounds of the precision."""
         return _staircase(self.recall, self.precision, self.mixed, self.least, self.most)
 
 

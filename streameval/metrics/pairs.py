@@ -61,7 +61,7 @@ class Matrix:
         return sums
 
     def values(self, normalize: Normalize = None) -> FloatArray:
-        """The entries as floats, each rounded once: as they are, or as shares.
+        """The entries as floats, each rounded once, optionally normalised.
 
         "true" divides by row, so that a row says what became of a true label; "pred" by column; "all" by the sum.
         """
@@ -147,7 +147,7 @@ def _mlcm(score: Score, formula: str) -> Callable[[Formula], Formula]:
 def confusion_score(
     matrix: Matrix, score: Score, *, average: Average = "macro", zero_division: float = 0.0
 ) -> Value | dict[Label | None, Value]:
-    """Precision, recall or F1 read off a confusion matrix, as Heydarian, Doyle & Samavi 2022 do.
+    """Precision, recall or F1 of a confusion matrix (Heydarian, Doyle & Samavi 2022).
 
     "No label" is a class like any other if an example without true labels was counted; otherwise it is left out of
     macro averages, and what was missed by predicting nothing counts against recall only. Micro precision, recall and

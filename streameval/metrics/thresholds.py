@@ -81,7 +81,7 @@ class RecallAt:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The least cost, where each false positive and each false negative costs so much; its value is minus the cost."""
+    """Minus the total cost of false positives and false negatives, each at its own price."""
 
     false_positive: float = 1.0
     false_negative: float = 1.0
@@ -240,7 +240,7 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
 
 
 def apply_thresholds(scores: ArrayLike, thresholds: Thresholds, *, labels: Sequence[Label] | None = None) -> UInt8Array:
-    """Scores as 0/1 decisions: 1 where a score is at or above its threshold.
+    """Binary predictions from scores: 1 where a score is at or above its threshold.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def plot_labels(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw a metric of each label as bars, the worst value first; of equal ones the label that is most often true.
+    """Draw a metric of each label as bars, the worst value first; ties in the order of support.
 
     Parameters
     ----------

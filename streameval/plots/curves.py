@@ -56,7 +56,7 @@ def plot_precision_recall_curve(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw precision over recall, as steps: between two points precision is that of the higher recall.
+    """Draw precision over recall in steps: between two points, the precision of the higher recall.
 
     Of a single curve a dotted line is the fraction of positives, which guessing has as its precision.
 
@@ -81,7 +81,7 @@ def plot_calibration_curve(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw a reliability diagram: how often labels were true over their score, and below it how many scores there were.
+    """Draw a reliability diagram: fraction of true labels over the score, and below it the number of scores.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def plot_thresholds(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw precision, recall and F of one label over the threshold, at or above which a score is a prediction.
+    """Draw precision, recall and F of one label over the threshold.
 
     The best threshold of an evaluator is marked.
 

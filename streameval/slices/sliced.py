@@ -333,7 +333,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether numbers in ``y_pred`` are scores."""
+        """Whether numbers in ``y_pred`` are read as scores."""
         return self._template.reads_scores
 
     @property

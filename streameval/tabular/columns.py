@@ -112,7 +112,7 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns that are read, each once, and patterns as they are: what an engine needs to scan."""
+        """All columns to scan, each once; patterns are not expanded."""
         return tuple(dict.fromkeys(name for name, _ in self.roles))
 
     @property
@@ -158,13 +158,13 @@ class Columns:
         return {label for side in _wide(self, tuple(names)).values() for label in side.values()}
 
     def missing(self, name: str, role: str, names: Iterable[object]) -> InputError:
-        """What to raise where there is no such column."""
+        """The error for a column that a table does not have."""
         known, none = list(map(str, names)), "no column matches" if "*" in name else "there is no column"
         hint = suggestion(name, known).replace("?", "? The columns are") or "; the columns are"
         return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}")
 
     def describe(self, message: str) -> str:
-        """A message about an argument of ``update_many``, as one about the column that it came from."""
+        """Turn a message about an argument of ``update_many`` into one about its column."""
 
         def column(match: re.Match[str]) -> str:
             role = _ROLES[match[1]]
@@ -175,7 +175,7 @@ class Columns:
         return _CELL.sub(r"column '\1\5\2'\3 is \4", message)
 
     def pair(self, labels: Any, scores: Any) -> dict[Any, Any] | None:
-        """The labels of a row with the scores that another column has of them."""
+        """The labels of a row, paired with their scores from another column."""
         if labels is None and scores is None:
             return None
         names = f"columns {self.predicted!r} and {self.scores!r}"

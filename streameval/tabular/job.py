@@ -128,7 +128,7 @@ class Job:
         return _restored(self.empty)
 
     def add(self, state: State, batch: object) -> None:
-        """Count the rows of a batch in a state that `fresh` gave: all of them, or none if anything is wrong.
+        """Count the rows of a batch in a state from `fresh`: all of them, or none if anything is wrong.
 
         A batch is a record batch or table of Arrow, a data frame of pandas or polars, or a list of rows: mappings, or
         objects that have the columns as attributes. It may have other columns too.
@@ -171,7 +171,7 @@ class Job:
         return state.to_bytes()
 
     def merged(self, states: Iterable[bytes]) -> State:
-        """All states merged into one; `MergeError` or `FormatError` if one is of another job, or no state."""
+        """All states merged into one; `MergeError` or `FormatError` if one is from another job or is not a state."""
         total = self.fresh()
         for state in states:
             total.merge(_restored(state))  # type: ignore[arg-type]  # merge refuses what is of another class

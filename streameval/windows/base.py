@@ -148,7 +148,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether numbers in ``y_pred`` are scores, which a threshold turns into decisions."""
+        """Whether numbers in ``y_pred`` are read as scores."""
         return self._template.reads_scores
 
     @abstractmethod
