@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from streameval.errors import MetricError, public
@@ -10,7 +11,8 @@ from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.guarding import reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
-from streameval.metrics.spec import UNSET, MetricSpec, choice_text, number_text
+from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
+from streameval.schema.config import Nan, Rows, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
@@ -30,7 +32,14 @@ class Metric(Accumulator):
     _single = True
     _entry: ClassVar[MetricInfo]
 
-    def __init__(self, *positional: Any, average: str | None = UNSET, **arguments: Any) -> None:
+    def __init__(
+        self,
+        *positional: Any,
+        average: str | None = UNSET,
+        zero_division: float | None = None,
+        empty: str = "zero_division",
+        **arguments: Any,
+    ) -> None:
         if getattr(type(self), "_entry", None) is None:
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
         entry = self._entry
@@ -39,7 +48,9 @@ class Metric(Accumulator):
                 called = f"{type(self).__name__}({', '.join(map(quoted, positional))})"
                 raise MetricError(f"{called}: only the average, such as {entry.default!r}, is positional")
             average = positional[0]
-        spec, choices = _read(entry.name, entry.default if average == UNSET else average, arguments)
+        average = entry.default if average == UNSET else average
+        choices = {name: arguments.pop(name) for name in _CHOICES if name in arguments}
+        spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=arguments)
         self._start((spec,), **choices)
 
     @property
@@ -80,15 +91,31 @@ class Metric(Accumulator):
         return self._described()
 
 
-def metric(name: str, *, average: str | None = UNSET, **arguments: Any) -> Metric:
+def metric(
+    name: str,
+    *,
+    average: str | None = "default",
+    zero_division: float | None = None,
+    empty: str = "zero_division",
+    labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error",
+    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    nan: Nan = "error",
+    ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None,
+    label_limit: int | None = None,
+    rows: Rows | None = None,
+    **parameters: Choice,
+) -> Metric:
     """Construct a metric of the catalogue by name.
 
     Parameters
     ----------
     name
         A name or alias of the catalogue, read as in `Evaluator`: ``"fbeta"``, ``"f1 macro"``, ``"precision@5"``.
-    average, **arguments
-        As for the metric's class, such as ``beta=``, ``zero_division=``, ``labels=`` and ``threshold=``.
+    average, zero_division, empty, labels, unknown, threshold, nan, ties, inverse_propensities, label_limit, rows
+    **parameters
+        As for the metric's class.
 
     Raises
     ------
@@ -100,21 +127,17 @@ def metric(name: str, *, average: str | None = UNSET, **arguments: Any) -> Metri
     >>> metric("fbeta", average="micro", beta=2).spec.key
     'fbeta_micro(beta=2)'
     """
-    spec, choices = _read(name, average, arguments)
-    return metric_of(spec, **choices)
+    spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
+    return metric_of(
+        spec, labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
+        inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
+    )  # fmt: skip
 
 
 def metric_of(spec: MetricSpec, **choices: Any) -> Metric:
     """A fresh metric of the class that a spec names."""
     kind = class_of(entry_of(spec.name))
     return kind.__new__(kind)._start((spec,), **choices)
-
-
-def _read(name: str, average: str | None, arguments: dict[str, Any]) -> tuple[MetricSpec, dict[str, Any]]:
-    """The metric that arguments name, and those of them that say how it reads examples."""
-    choices = {name: arguments.pop(name) for name in _CHOICES if name in arguments}
-    undefined = {name: arguments.pop(name) for name in ("zero_division", "empty") if name in arguments}
-    return build_spec(name, average=average, parameters=arguments, **undefined), choices
 
 
 _CLASSES: dict[str, type[Metric]] = {}

@@ -92,11 +92,24 @@ def to_html(
     )
 
 
-def save_html(evaluators: object, path: str | os.PathLike[str], **options: Any) -> None:
-    """Write the page of `to_html`, which has the same options, to a file, atomically."""
+def save_html(
+    evaluators: object,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    meta: Mapping[str, object] | None = None,
+    trace: HasLines | None = None,
+    slices: object = None,
+    windows: Mapping[str, object] | None = None,
+    max_labels: int = 10_000,
+) -> None:
+    """Write the page of `to_html` to a file, atomically."""
+    page = to_html(
+        evaluators, title=title, meta=meta, trace=trace, slices=slices, windows=windows, max_labels=max_labels
+    )
     from streameval.wire.files import write_file
 
-    write_file(path, to_html(evaluators, **options).encode())
+    write_file(path, page.encode())
 
 
 def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:
