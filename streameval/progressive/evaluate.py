@@ -6,13 +6,13 @@ import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-from streameval.errors import InputError, public
+from streameval.errors import public
 from streameval.evaluation.guarding import Turns
 from streameval.progressive.loop import Field, Loop, NoPrediction, Predict, Question, WeightFor
 from streameval.progressive.target import Values, values_of
-from streameval.schema.text import check_number, quoted
+from streameval.schema.text import check_number
 
 EvaluatorT = TypeVar("EvaluatorT")
 Stream: TypeAlias = Iterable[tuple[object, ...]]
@@ -116,9 +116,7 @@ def progressive_evaluate(
     >>> progressive_evaluate(stream, Last(), se.Evaluator(["f1_micro", "subset_accuracy"])).get()
     {'f1_micro': 0.8571428571428571, 'subset_accuracy': 0.5}
     """
-    options = predict, no_prediction, weight, weight_for, time, delay, learn
-    loop, examples = _checked(dataset, model, metric, *options)
-    loop.run(examples)
+    Loop(dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn).run()
     return metric
 
 
@@ -162,8 +160,7 @@ def iter_progressive_evaluate(
     3 {'subset_accuracy': 0.6666666666666666}
     """
     check_number("step", step, 1)
-    options = predict, no_prediction, weight, weight_for, time, delay, learn
-    loop, examples = _checked(dataset, model, metric, *options)
+    loop = Loop(dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn)
 
     def snapshots() -> Iterator[Snapshot]:
         start, answered, question = perf_counter(), 0, None
@@ -173,22 +170,10 @@ def iter_progressive_evaluate(
             counted = copy.copy(last.y_pred) if prediction else None
             return Snapshot(answered, values_of(metric), None if time is None else last.due, taken, counted)
 
-        for answered, question in enumerate(loop.answers(examples), 1):
+        for answered, question in enumerate(loop.answers(), 1):
             if answered % step == 0:
                 yield snapshot(question)
         if question is not None and answered % step:
             yield snapshot(question)
 
     return Turns(snapshots(), metric)
-
-
-def _checked(stream: Stream, model: object, metric: object, *options: Any) -> tuple[Loop, Iterator[object]]:
-    """The loop, and the examples of a stream."""
-    for place, argument in {"first": stream, "third": metric}.items():
-        if hasattr(argument, "predict_one") and not hasattr(model, "predict_one"):
-            raise InputError(f"the {place} argument is a model; the order is River's: dataset, model, metric")
-    loop = Loop(model, metric, *options)
-    try:
-        return loop, iter(stream)
-    except TypeError:
-        raise InputError(f"dataset must be an iterable of (x, y), not {quoted(stream)}") from None

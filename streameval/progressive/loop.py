@@ -124,6 +124,7 @@ class Loop:
 
     def __init__(
         self,
+        dataset: Iterable[object],
         model: object,
         evaluator: object,
         predict: Predict,
@@ -134,6 +135,9 @@ class Loop:
         delay: object,
         learn: bool,
     ) -> None:
+        for place, argument in {"first": dataset, "third": evaluator}.items():
+            if hasattr(argument, "predict_one") and not hasattr(model, "predict_one"):
+                raise InputError(f"the {place} argument is a model; the order is River's: dataset, model, metric")
         check_choice("predict", predict, get_args(Predict))
         check_choice("no_prediction", no_prediction, get_args(NoPrediction))
         check_choice("weight_for", weight_for, get_args(WeightFor))
@@ -155,14 +159,18 @@ class Loop:
             self._target.refuse_weight()
         if time is None:
             self._target.refuse_no_t()
+        try:
+            self._stream = iter(dataset)
+        except TypeError:
+            raise InputError(f"dataset must be an iterable of (x, y), not {quoted(dataset)}") from None
 
-    def run(self, stream: Iterator[object]) -> None:
+    def run(self) -> None:
         """Go through the whole stream."""
         if not (self._weight is self._time is self._delay is None) or self._target.needs_t:
-            deque(self.answers(stream), 0)
+            deque(self.answers(), 0)
             return
         predict, update, learn, skips = self._predict, self._target.update, self._learn, self._skips
-        for place, item in enumerate(stream):
+        for place, item in enumerate(self._stream):
             if type(item) is not tuple or len(item) != 2:
                 question, _ = self._question(place, item, None)
                 question.y_pred = predict(question.x, question.extra)
@@ -180,11 +188,11 @@ class Loop:
                 learn(x, y)
         self._end()
 
-    def answers(self, stream: Iterator[object]) -> Iterator[Question]:
+    def answers(self) -> Iterator[Question]:
         """Go through the stream, and yield each example after it was counted and learnt from."""
         waiting: list[tuple[Any, int, Question]] = []  # ordered by when they are due, then by place
         now = None
-        for place, item in enumerate(stream):
+        for place, item in enumerate(self._stream):
             question, now = self._question(place, item, now)
             while waiting and waiting[0][0] <= now:
                 yield self._answered(heapq.heappop(waiting)[2])
