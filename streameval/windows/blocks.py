@@ -69,16 +69,15 @@ class Blocks(Window[A]):
         """Forget every example, and the time."""
         replaced = getattr(self, "_cell", None)
         self._cell = commit.Root().cell(WindowState(None if self.timed else 0, {}))
-        self._own({}, {} if replaced is None else replaced.value.blocks)
+        self._retire({} if replaced is None else replaced.value.blocks, {})
         forget(self._guard)
 
-    def _own(self, blocks: dict[int, A], replaced: Mapping[int, A]) -> None:
-        """Make blocks parts of this window, and let nothing be counted in those that are no part any more."""
+    @staticmethod
+    def _retire(replaced: Mapping[int, A], blocks: Mapping[int, A]) -> None:
+        """Let nothing be counted in blocks that are no part any more."""
         for index, block in replaced.items():
             if blocks.get(index) is not block:
                 core_of(block).states.retire()
-        for block in blocks.values():
-            self._owned(block)
 
     def _owned(self, block: A) -> A:
         core_of(block).table.most = COUNT_MAX if self.timed else self._clock.period
@@ -120,8 +119,10 @@ class Blocks(Window[A]):
 
     def _become(self, state: WindowState[A], forms: Iterable[Part] = ()) -> None:
         state, replaced = self._pruned(state), self._cell.value.blocks
+        for block in state.blocks.values():
+            self._owned(block)
         commit.Root.commit([self._cell.prepare_store(state), *forms])
-        self._own(state.blocks, replaced)
+        self._retire(replaced, state.blocks)
 
     def _pruned(self, state: WindowState[A]) -> WindowState[A]:
         oldest = (state.newest or 0) - self._history
@@ -328,7 +329,8 @@ class Blocks(Window[A]):
         started = newest != ALWAYS
         state = WindowState(newest if started else None, blocks, aware, latest)
         self._cell = commit.Root().cell(state)
-        self._own(blocks, {})
+        for block in blocks.values():
+            self._owned(block)
         fits = all(newest - self._history <= index <= newest and block.examples for index, block in blocks.items())
         fits = fits and self._seen(ALWAYS, latest) == latest
         fits = fits and (aware is None) == (kind != 0 or not started)

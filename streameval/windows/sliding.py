@@ -34,21 +34,30 @@ _ALL = 2**62
 class _Recent(Window[A]):
     """A window that stores its examples."""
 
-    __slots__ = ("_aware", "_now", "_size")
-    _now: tuple[History, A, Core]  # replaced as a whole
+    __slots__ = ("_aware", "_cell", "_size")
+    _cell: commit.Cell  # of its examples, and of what counts them
     _size: int
     _aware: bool | None  # whether times have a time zone; means nothing before the first time
+
+    @property
+    def _now(self) -> tuple[History, A, Core]:
+        now: tuple[History, A, Core] = self._cell.value
+        return now
 
     def _limit(self, latest: int) -> int:
         """The latest time that is over."""
         return self._clock.before(latest) if self.timed and latest != ALWAYS else ALWAYS
 
-    def _adopt(self, recording: Recording, clock: int = ALWAYS) -> None:
+    def _adopt(self, recording: Recording, clock: int = ALWAYS, forms: Iterable[Part] = ()) -> None:
         history = History(recording, core_of(self._template).states, timed=self.timed, clock=clock)
         inner = self._template._over(history.states)._belong(self._guard)
-        if hasattr(self, "_now"):
-            self._now[0].states.retire()
-        self._now = history, inner, core_of(inner)
+        now, replaced = (history, inner, core_of(inner)), getattr(self, "_cell", None)
+        if replaced is None:
+            self._cell = commit.Root().cell(now)
+        else:
+            states = replaced.value[0].states
+            commit.Root.commit([replaced.prepare_store(now), *forms])
+            states.retire()
 
     def _history(self) -> tuple[History, Core]:
         """What is in the window, without labels that have left once they are most; the guard is held."""
@@ -62,7 +71,7 @@ class _Recent(Window[A]):
         return history.recording(self._size, self._limit(history.latest))
 
     def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:
-        history, _, core = self._now
+        history, _, core = self._cell.value
         if core.scored or not core.fast_path:
             return False
         stamp, limit = 0, ALWAYS
@@ -132,8 +141,7 @@ class _Recent(Window[A]):
         forms = gathered.reader.confirm()
         history, _ = self._history()
         if recent.examples > recent.size or (recent.examples == recent.size and stamps is None):  # no old one stays
-            self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
-            commit.Root.commit(forms)
+            self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value, forms)
             return
         history.extend(gathered.states, recent, stamps, self._size, limit, *forms)
 
@@ -171,7 +179,7 @@ class _Recent(Window[A]):
         """An independent window with the same content."""
         twin, history = self._like(), self._now[0].copy()
         inner = self._template._over(history.states)._belong(twin._guard)
-        twin._now = history, inner, core_of(inner)
+        twin._cell = commit.Root().cell((history, inner, core_of(inner)))
         return twin
 
     def _put(self, sink: Sink) -> None:

@@ -7,6 +7,7 @@ forgets or counts while another one reads.
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -22,6 +23,7 @@ from streameval.adapters import river
 from tests.laws.asked import FULL, keywords, many
 from tests.support.effort import cases
 from tests.support.exploring import in_another_thread, outcome, points, short
+from tests.support.interruptions import Interrupted, interrupted
 
 CURVES: dict[str, Any] = {"keep": ["curves", "rankings"], "threshold": 0.5}
 KINDS: dict[str, Callable[..., se.Evaluator]] = {
@@ -142,6 +144,29 @@ def test_what_is_read_while_another_thread_forgets_is_counted_in_the_forms_of_th
     # So few before that they are noted, and so many that they are not.
     faults = [one for name in mine for size in (1, 25) for one in wrong(name, size)]
     assert not faults, f"{len(faults)} are wrong:\n" + "\n".join(faults[:20])
+
+
+@pytest.mark.parametrize("title", ["Rolling", "TimeRolling", "Tumbling", "Fading", "Sliced"])
+def test_an_interrupted_call_counts_rows_and_remembers_that_they_had_no_names_or_neither(title: str):
+    """So many rows that nothing stays of what a window held before."""
+    (make, how), rows = HOLDERS[title], np.array([ROW] * 60)
+    after, more = keywords(99, **how), many(60, t=how.get("t", False), where=how.get("where", False))
+
+    def act(hit: int) -> Any:
+        held = make(KINDS["decisions"])
+        with suppress(Interrupted):
+            executed.append(interrupted(lambda: held.update_many(rows, rows, **more), hit))
+        return held
+
+    executed = list[int]()
+    act(-1)  # what is made once
+    act(-1)
+    first = bisect_left(range(executed[-1]), True, key=lambda hit: act(hit).examples > 0)
+    assert 0 < first < executed[-1]
+    for hit in range(first - 30, first + 30):
+        held = act(hit)
+        size, strings = held.examples, outcome(lambda held=held: held.update({"x"}, {"x"}, **after))
+        assert (strings is None) == (size == 0), f"at instruction {hit}"
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
