@@ -9,9 +9,8 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Literal
 
-from streameval.kernel.pairs import pairing
 from streameval.metrics.averaging import Value, root_of
-from streameval.metrics.pairs import of_examples, of_pairs
+from streameval.metrics.pairs import cooccurrence, of_examples, of_pairs
 from streameval.metrics.spec import as_float
 from streameval.schema.labels import Label
 from streameval.states.pairs import PairTables
@@ -116,13 +115,11 @@ def label_interactions(pairs: PairTables) -> dict[Label, dict[Label, float]]:
         return {}
     ratios = {label: Fraction(max(own), own[label]) for label in present}
     middle = sum(ratios.values(), Fraction(0)) / len(ratios)
-    rare = [label for label in present if ratios[label] > middle]
-    partners: dict[int, dict[int, int]] = {label: {} for label in rare}
-    keys, weights = pairs.of_kind(pairing.TRUE_TRUE)
-    for (one, two), weight in zip(keys[:, 1:3].tolist(), weights.tolist(), strict=True):
-        for label, other in ((one, two), (two, one)):
-            if label in partners and other not in partners and other in ratios:
-                partners[label][other] = weight
+    partners: dict[int, dict[int, int]] = {label: {} for label in present if ratios[label] > middle}
+    both = cooccurrence(pairs)
+    for label, other, weight in zip(both.row.tolist(), both.column.tolist(), both.num.tolist(), strict=True):
+        if label in partners and other not in partners and other in ratios:
+            partners[label][other] = weight
     return {
         pairs.labels[label]: {
             pairs.labels[other]: as_float(weights_of[other] * pairs.unit)

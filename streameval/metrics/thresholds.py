@@ -123,22 +123,21 @@ def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:
 _OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "f1": FScore, "fbeta": FScore, "precision_at_recall": PrecisionAt, "recall_at_precision": RecallAt,
 }  # fmt: skip
+_F1 = FScore()
 
 
-def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> Choices:
-    """The best threshold of each label (SCut), by default for F1.
+def best_thresholds(tables: CurveTables, goal: Objective = _F1) -> Choices:
+    """The best threshold of each label (SCut).
 
     Sources: Yang 2001; Fan & Lin 2007, A study on threshold selection for multi-label classification.
     """
-    goal = objective or FScore()
     unit = _unit(tables, goal)
     paths = map(tables.steps.of, range(tables.size))
     return Choices((label, _best(path, goal, unit)) for label, path in zip(tables.labels, paths, strict=True))
 
 
-def best_threshold(tables: CurveTables, objective: Objective | None = None, *, average: str = "micro") -> Choice:
+def best_threshold(tables: CurveTables, goal: Objective = _F1, *, average: str = "micro") -> Choice:
     """The best single threshold for all labels: of pooled cells (micro), or, between bins, on the mean (macro)."""
-    goal = objective or FScore()
     check_choice("average", average, ("micro", "macro"), MetricError)
     if average == "micro":
         return _best(path_of(tables, None), goal, _unit(tables, goal))

@@ -43,11 +43,6 @@ class Dense:
         some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in cells}
         return replace(self, true=self.true[rows], **some)
 
-    @property
-    def comparable(self) -> bool:
-        """Whether the kernel can compare the scores with the threshold while it counts."""
-        return self.pred is None and self.threshold is not None and self.ranked is None and self.weights is None
-
     def binary(self) -> UInt8Array:
         """1 where a label is predicted."""
         if self.pred is not None:

@@ -106,10 +106,6 @@ class Examples(NamedTuple):
         for at in range(0, self.size, BLOCK):
             yield self.taken(np.arange(at, min(at + BLOCK, self.size)))
 
-    def split(self, at: int) -> tuple[Self, Self]:
-        """The examples before a place, and the rest."""
-        return self.taken(np.arange(at)), self.taken(np.arange(at, self.size))
-
     def taken(self, order: IntArray) -> Self:
         """The examples at these places, in this order."""
         weights = None if self.weights is None else self.weights[order]
@@ -220,7 +216,7 @@ def whole_stamps(blocks: Iterable[Examples]) -> Iterator[Examples]:
                 yield Examples.joined(waiting)
                 waiting.clear()
             if last != block.stamps[0]:
-                before, block = block.split(int(np.searchsorted(block.stamps, last)))
+                before, block = map(block.taken, np.split(np.arange(block.size), np.searchsorted(block.stamps, [last])))
                 yield Examples.joined([*waiting, before])
                 waiting.clear()
             waiting.append(block)

@@ -91,7 +91,7 @@ class Decisions(State[Key]):
             return
         if isinstance(batch, Packed):
             seen, finite = self.table.count_bits(batch.columns, fixed, *batch.sides), True
-        elif batch.comparable:
+        elif batch.threshold is not None and all(part is None for part in (batch.pred, batch.ranked, batch.weights)):
             scores = (batch.true, batch.scores, batch.threshold, batch.mask)
             seen, finite = self.table.count_scores(batch.columns, fixed, *scores)
         else:

@@ -127,6 +127,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_quantiles: 1 -> 2 (2)",
         "_quantiles: 1 -> 0 (2)",
     ),
+    ("calibration", "the parameter of a metric is checked before"): ("_buckets: 1 -> 0",),
     ("areas", "of equal weights any do"): ("averaged: 1 -> 2",),
     ("areas", "it moves a bound by some 2**-256, which no float64 shows"): (
         "averaged: side == _HIGH -> side != _HIGH",
