@@ -142,8 +142,6 @@ def _union(*arrays: Integers) -> int:
 
 def _sum(num: Integers, den: Integers, times: Integers | None, root: bool) -> tuple[int, int]:
     """Numerator and denominator of the sum."""
-    if not len(den):
-        return 0, 1
     if not root and len(den) > FEW and (fast := _sum_of_small(num, den, times)) is not None:
         return fast
     terms = num.tolist() if times is None else [n * t for n, t in zip(num.tolist(), times.tolist(), strict=True)]

@@ -265,10 +265,9 @@ def equal_error_rate(path: Path) -> Unrounded | None:
     # fpr + tpr - 1 times both counts, which grows from point to point
     lead = path.fp.astype(object) * pos + path.tp.astype(object) * neg - pos * neg
     after = int(np.searchsorted(lead, 0, "left"))  # the first point at or beyond
-    if lead[after] == 0:
-        return Unrounded.certain(Fraction(int(path.fp[after]), neg))
-    fp0, fp1 = Fraction(int(path.fp[after - 1]), neg), Fraction(int(path.fp[after]), neg)
-    fn0, fn1 = 1 - Fraction(int(path.tp[after - 1]), pos), 1 - Fraction(int(path.tp[after]), pos)
+    (fp0, fn0), (fp1, fn1) = (
+        (Fraction(int(path.fp[at]), neg), 1 - Fraction(int(path.tp[at]), pos)) for at in (after - 1, after)
+    )
     along = Fraction(int(-lead[after - 1]), int(lead[after] - lead[after - 1]))
     value = fp0 + along * (fp1 - fp0)
     if not path.mixed[after - 1]:

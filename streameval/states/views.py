@@ -180,6 +180,6 @@ def _safe(array: Integers, examples: int) -> Integers:
 
 def total(array: Integers) -> int:
     """The exact sum, as a Python integer."""
-    if array.dtype == object or len(array) <= FEW or (len(array) and int(np.abs(array).max()) >= 2**62 // len(array)):
+    if array.dtype == object or len(array) <= FEW or int(np.abs(array).max()) >= 2**62 // len(array):
         return int(sum(array.tolist()))
     return int(array.sum())
