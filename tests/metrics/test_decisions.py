@@ -711,7 +711,7 @@ def test_a_zero_division_other_than_zero_one_and_nan_is_refused(value: object):
 
 @pytest.mark.parametrize("value", ["", "zeros", "none", None, 0, "Drop"])
 def test_an_unknown_convention_for_empty_examples_is_refused(value: object):
-    with pytest.raises(se.MetricError, match="empty must be one of zero_division, zero, one, nan, drop"):
+    with pytest.raises(se.MetricError, match="empty must be one of 'zero_division', 'zero', 'one', 'nan', 'drop'"):
         se.F1(average="samples", empty=value)
 
 
