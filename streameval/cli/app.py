@@ -270,7 +270,7 @@ def list_metrics(words: list[str] | None = None, **options: Any) -> None:
         else:
             rows = ((each.name, each.state, each.summary) for each in entries)
             columns = listed(("metric", "from", ""), ("label", "text", "text"), rows)
-        show_tables([Table("metrics", "", columns)], "", how)
+        show_tables([Table("metrics", "", columns)], "")
 
 
 def _text(entry: MetricInfo) -> str:
@@ -336,7 +336,7 @@ def thresholds(
         if not write_rows("thresholds", THRESHOLDS, choices, how, raw=raw, metric=name):
             rows = [(*row[:3], "" if best[row[0]].exact else f"at most {row[3]:.4f}") for row in choices]
             columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
-            show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline, how)
+            show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline)
     return 130 if stopped else 0
 
 

@@ -83,40 +83,44 @@ def show(document: Document, how: Format, *, top: int = 20, raw: bool = False) -
     if how is Format.json:
         sys.stdout.write(json_bytes(_content(document)).decode())
     elif how is Format.table:
-        show_tables(tables_of(document, top=top), document.headline, how)
+        show_tables(tables_of(document, top=top), document.headline)
     elif how is Format.csv:
         _write_csv(names, _cells_of(_rows(parts), raw=raw), raw)
     else:
         labels = set(_first(parts[0], top))
         rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
-        sys.stdout.write(_markdown([(names, 3, _markdown_rows(rows), _omitted_labels(parts[0], top))]))
+        sys.stdout.write(_markdown(names, 3, _markdown_rows(rows), _omitted_labels(parts[0], top)))
     for metric, reasons in numbers_of(parts[0])["undefined"].items() if how in (Format.csv, Format.markdown) else ():
         note(f"{metric} is undefined{f': {reasons}' if isinstance(reasons, str) else ' for some labels'}")
 
 
-def show_tables(tables: list[Table], headline: str, how: Format) -> None:
+def show_tables(tables: list[Table], headline: str) -> None:
     """Write tables to standard output, for people."""
-    if how is Format.markdown:
-        sys.stdout.write(_markdown(map(_markdown_table, tables)))
-    else:
-        console = console_of(sys.stdout)
-        with console.capture() as lines:
-            console.print(drawn(tables, headline, console))
-        sys.stdout.write(re.sub(" +$", "", lines.get(), flags=re.MULTILINE))
+    console = console_of(sys.stdout)
+    with console.capture() as lines:
+        console.print(drawn(tables, headline, console))
+    sys.stdout.write(re.sub(" +$", "", lines.get(), flags=re.MULTILINE))
 
 
 def write_rows(
     what: str, names: Sequence[str], rows: Iterable[Sequence[object]], how: Format, raw: bool = False, **more: object
 ) -> bool:
-    """Write rows of ``what`` to standard output, if the format is one for programs; whether it is."""
+    """Write rows of ``what``, the first cells being labels, to standard output, unless tables are; whether it did."""
     rows = list(rows)
+    mixed = any(not isinstance(row[0], str) for row in rows)
     if how is Format.json:
         content = {what: [dict(zip(names, row, strict=True)) for row in rows]}
         sys.stdout.write(json_bytes(content | more).decode())
     elif how is Format.csv:
-        mixed = any(not isinstance(row[0], str) for row in rows)
         _write_csv(names, ([csv_cell(cell, raw=raw, typed=mixed) for cell in row] for row in rows), raw)
-    return how in (Format.json, Format.csv)
+    elif how is Format.markdown:
+        numbers = sum(not isinstance(cell, str) for cell in rows[0][1:]) if rows else 0
+        cells = (
+            [label_text(row[0], mixed=mixed), *(cell_text(cell, digits=DIGITS.get()) for cell in row[1:])]
+            for row in rows
+        )
+        sys.stdout.write(_markdown(names, len(names) - numbers, cells))
+    return how is not Format.table
 
 
 def _write_csv(names: Iterable[str], rows: Iterable[Sequence[object]], raw: bool) -> None:
@@ -292,33 +296,23 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
         yield drawing
 
 
-def _cells(column: Column, text_of: Callable[[object], str] = printable) -> list[str]:
-    text = text_of if column.kind == "label" else partial(cell_text, kind=column.kind, digits=DIGITS.get())
+def _cells(column: Column) -> list[str]:
+    text: Callable[[Any], str] = (
+        printable if column.kind == "label" else partial(cell_text, kind=column.kind, digits=DIGITS.get())
+    )
     return [printable(column.name), *map(text, column.values)]
 
 
-def _markdown_table(table: Table) -> tuple[Sequence[str], int, Iterable[Sequence[str]], str]:
-    """The names of the columns, how many stand to the left, the rows, and what is said below."""
-    columns = [
-        _cells(column, partial(label_text, mixed=any(not isinstance(each, str) for each in column.values)))
-        for column in table.columns
-    ]
-    names, *rows = zip(*columns, strict=True)
-    return names, sum(column.kind in _WORDED for column in table.columns), rows, table.caption
-
-
-def _markdown(tables: Iterable[tuple[Sequence[str], int, Iterable[Sequence[str]], str]]) -> str:
-    lines: list[str] = []
-    for names, lefts, rows, caption in tables:
-        columns = []
-        for at, cells in enumerate(zip(names, *rows, strict=True)):
-            name, *entries = map(markdown_cell, cells)
-            width, left = max(3, len(name), *map(len, entries)) if entries else max(3, len(name)), at < lefts
-            rule = "-" * width if left else "-" * (width - 1) + ":"
-            columns.append([entry.ljust(width) if left else entry.rjust(width) for entry in (name, rule, *entries)])
-        lines += ["", *(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))]
-        lines += ["", caption] if caption else []
-    return "\n".join(lines).lstrip("\n") + "\n"
+def _markdown(names: Sequence[str], lefts: int, rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """A table, of which so many columns stand to the left, and what is said below."""
+    columns = []
+    for at, cells in enumerate(zip(names, *rows, strict=True)):
+        name, *entries = map(markdown_cell, cells)
+        width, left = max(map(len, ("---", name, *entries))), at < lefts
+        rule = "-" * width if left else "-" * (width - 1) + ":"
+        columns.append([entry.ljust(width) if left else entry.rjust(width) for entry in (name, rule, *entries)])
+    lines = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
+    return "\n".join(lines + (["", caption] if caption else [])) + "\n"
 
 
 # -- one schema --------------------------------------------------------------------------------------------------------

@@ -85,6 +85,19 @@ def test_thresholds_are_read_from_a_saved_state(run):
     assert rows == [("a", 0.9, 1.0), ("b", 0.3, 1.0)]
 
 
+def test_markdown_has_the_columns_of_csv_for_thresholds_and_metrics_too(run):
+    ev = se.Evaluator(["roc_auc"])
+    ev.update_many([{"a|b"}, {7}], [{"a|b": 0.9, 7: 0.2}, {"a|b": 0.4, 7: 0.3}])
+    ev.save("state")
+    for command in (["thresholds", "state"], ["metrics", "f1"]):
+        tables = [run(*command, "-f", form).out for form in ("csv", "markdown")]
+        header, rule, *rows = ([cell.strip() for cell in line[2:-2].split(" | ")] for line in tables[1].splitlines())
+        assert header == tables[0].splitlines()[0].split(",")
+        assert [cell.strip("-") for cell in rule] == [":" * (name in ("threshold", "value", "bound")) for name in header]
+        assert len(rows) == tables[0].count("\n") - 1
+    assert "| a\\|b  |    0.9000 | 1.0000 | 1.0000 |" in run("thresholds", "state", "-f", "markdown").out
+
+
 def test_the_sample_is_written_with_commands_that_give_one_result_for_each_form(run):
     ran = run("demo", "--write", "a folder")
     commands = [shlex.split(line)[1:] for line in ran.out.splitlines() if line.startswith("  streameval ")]
