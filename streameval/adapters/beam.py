@@ -24,8 +24,9 @@ with require("beam"):
 
     from streameval.tabular.rows import is_table
 
-__all__ = ["Evaluate", "EvaluatePerKey", "EvaluatorFn", "Firing", "Firings", "MergeFn", "Panes", "StateCoder"]
+__all__ = ["Evaluate", "EvaluatePerKey", "EvaluatorFn", "Firing", "Firings", "Panes", "StateCoder"]
 
+_STATES = (Evaluator, Metric, Sliced)
 _DEFAULT = beam.transforms.trigger.DefaultTrigger()
 
 
@@ -52,17 +53,27 @@ class StateCoder(Coder):  # type: ignore[misc]  # Beam has no types
         return Evaluator
 
 
-for _kind in (Evaluator, Metric, Sliced, *map(class_of, catalogue())):
+for _kind in (*_STATES, *map(class_of, catalogue())):
     registry.register_coder(_kind, StateCoder)
 
 
-class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
-    """Merges states of one job, for ``CombineGlobally`` and ``CombinePerKey`` of what other transforms returned.
+class EvaluatorFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
+    """Counts rows, for ``CombineGlobally`` and ``CombinePerKey``.
+
+    An element is one row, a table of many, or a state of the same job, which is merged.
 
     Parameters
     ----------
     job
         What is counted, and how; `InputError` if it is no `Job`.
+
+    Examples
+    --------
+    >>> from streameval.tabular.job import Job
+    >>> count = EvaluatorFn(Job.of(["f1_micro"], actual="tags", predicted="guess"))
+    >>> rows = [{"tags": {"cat"}, "guess": {"cat"}}, {"tags": {"dog"}, "guess": {"cat", "dog"}}]
+    >>> count.apply(rows).get()
+    {'f1_micro': 0.8}
     """
 
     def __init__(self, job: Job) -> None:
@@ -73,7 +84,11 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
         return self._job.fresh()
 
     def add_input(self, accumulator: Any, element: Any) -> Any:
-        accumulator.merge(element)
+        if isinstance(element, _STATES):
+            accumulator.merge(element)
+        else:
+            is_many = type(element) is not dict and is_table(element)
+            self._job.add(accumulator, element if is_many else [element])
         return accumulator
 
     def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
@@ -91,29 +106,6 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
 
     def default_type_hints(self) -> Any:
         return IOTypeHints.empty().with_output_types(type(self._job.fresh()))
-
-
-class EvaluatorFn(MergeFn):
-    """Counts rows, for ``CombineGlobally`` and ``CombinePerKey``. An element is one row, or a table of many.
-
-    Parameters
-    ----------
-    job
-        As for `MergeFn`.
-
-    Examples
-    --------
-    >>> from streameval.tabular.job import Job
-    >>> count = EvaluatorFn(Job.of(["f1_micro"], actual="tags", predicted="guess"))
-    >>> rows = [{"tags": {"cat"}, "guess": {"cat"}}, {"tags": {"dog"}, "guess": {"cat", "dog"}}]
-    >>> count.apply(rows).get()
-    {'f1_micro': 0.8}
-    """
-
-    def add_input(self, accumulator: State, element: Any) -> State:
-        is_many = type(element) is not dict and is_table(element)
-        self._job.add(accumulator, element if is_many else [element])
-        return accumulator
 
 
 class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types

@@ -93,7 +93,9 @@ def test_markdown_has_the_columns_of_csv_for_thresholds_and_metrics_too(run):
         tables = [run(*command, "-f", form).out for form in ("csv", "markdown")]
         header, rule, *rows = ([cell.strip() for cell in line[2:-2].split(" | ")] for line in tables[1].splitlines())
         assert header == tables[0].splitlines()[0].split(",")
-        assert [cell.strip("-") for cell in rule] == [":" * (name in ("threshold", "value", "bound")) for name in header]
+        assert [cell.strip("-") for cell in rule] == [
+            ":" * (name in ("threshold", "value", "bound")) for name in header
+        ]
         assert len(rows) == tables[0].count("\n") - 1
     assert "| a\\|b  |    0.9000 | 1.0000 | 1.0000 |" in run("thresholds", "state", "-f", "markdown").out
 

@@ -28,7 +28,6 @@ from streameval.adapters.beam import (
     EvaluatorFn,
     Firing,
     Firings,
-    MergeFn,
     Panes,
     StateCoder,
 )
@@ -357,12 +356,12 @@ def test_what_panes_gave_is_independent():
 
 
 def test_combining_leaves_unchanged_what_it_was_passed():
-    count, merge = EvaluatorFn(JOB), MergeFn(JOB)
+    count = EvaluatorFn(JOB)
     parts = [count.add_inputs(count.create_accumulator(), FEW[start : start + 100]) for start in range(0, 400, 100)]
     states = [count.extract_output(part) for part in parts]
     before = [state.to_bytes() for state in states]
     whole = count.merge_accumulators(iter(parts))
-    assert merge.apply(states).to_bytes() == whole.to_bytes() == counted(FEW)
+    assert count.apply(states).to_bytes() == whole.to_bytes() == counted(FEW)
     assert [state.to_bytes() for state in states] == before
     assert [count.extract_output(part).to_bytes() for part in parts] == before
     count.extract_output(whole).reset()
@@ -422,9 +421,8 @@ def test_what_cannot_be_read_is_reported_in_our_words(row, says, tmp_path):
 def test_arguments_are_refused_when_the_pipeline_is_built():
     with pytest.raises(se.InputError, match="neither predicted nor scores"):
         Evaluate(actual="actual")
-    for wrong in (EvaluatorFn, MergeFn):
-        with pytest.raises(se.InputError, match="job must be a Job"):
-            wrong("f1")
+    with pytest.raises(se.InputError, match="job must be a Job"):
+        EvaluatorFn("f1")
 
 
 # -- what is shown ----------------------------------------------------------------------------------------------------
