@@ -103,7 +103,7 @@ def show_tables(tables: list[Table], headline: str) -> None:
 
 
 def write_rows(
-    what: str, names: Sequence[str], rows: Iterable[Sequence[object]], how: Format, raw: bool = False, **more: object
+    what: str, names: Sequence[str], rows: Iterable[Sequence[Any]], how: Format, raw: bool = False, **more: object
 ) -> bool:
     """Write rows of ``what``, the first cells being labels, to standard output, unless tables are; whether it did."""
     rows = list(rows)
