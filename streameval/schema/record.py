@@ -98,6 +98,8 @@ class Record:
     def merge(self, other: Record | None) -> None:
         """Take over what another object remembers, or with None that it remembers nothing of what it has counted."""
         mine, theirs = self.forms, Forms(strings=None) if other is None else other.forms
+        if mine == theirs and not mine.unsure:  # as of most
+            return
         widths = {mine.width, theirs.width} - {None}
         strings = mine.strings or (None if theirs.strings is None else theirs.strings or mine.strings)
         unsure = mine.unsure and not strings
