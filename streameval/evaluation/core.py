@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
 from streameval.inputs.batching import read_many, read_one
 from streameval.inputs.columns import Reader
+from streameval.inputs.forms import form_of
 from streameval.inputs.pieces import bit_rows
-from streameval.inputs.readers import PackedRows
-from streameval.inputs.samples import note_examples, undescribed
+from streameval.inputs.readers import PackedRows, lists_in
+from streameval.inputs.samples import check_row_keys, note_examples, undescribed
 from streameval.inputs.values import array_within, checked_weight
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER
@@ -178,9 +179,11 @@ class Core:
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form; False, having counted some of them, if they are anything else."""
-        if self.scored or type(y_true) not in _SEQUENCES or type(y_pred) not in _SEQUENCES:
+        true, pred = (None, None) if self.scored else (_listed(y_true), _listed(y_pred))
+        if true is None or pred is None:
             return False
-        true, pred = cast("list[object]", y_true), cast("list[object]", y_pred)
+        if true is not y_true and pred is not y_pred:
+            check_row_keys(y_true, y_pred, self.reader.record)
         for start in range(0, max(len(true), len(pred)), _AT_ONCE):
             sides = true[start : start + _AT_ONCE], pred[start : start + _AT_ONCE]
             if not self.fast_count_many(*sides):  # to look at the labels of all takes longer than to count them
@@ -191,14 +194,21 @@ class Core:
         if not self.reader.has_strings:  # of which all had columns
             self.reader.note_strings(self.decisions.labels_of(self.decisions.columns()))
         self.reader.note(0)
-        self._note(true, pred)
+        self._note((y_true, y_pred), (true, pred))
         return True
 
-    def _note(self, *sides: list[object] | tuple[object, ...]) -> None:
+    def _note(self, sides: Sequence[Any], lists: Sequence[Sequence[object]]) -> None:
         record, labels = self.reader.record, self.labels
         if record.room:
-            first = zip(*(side[: undescribed(record)] for side in sides), strict=False)
+            first = zip(*(examples[: undescribed(record)] for examples in lists), strict=False)
             place = self.table.place_example
             placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
             slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
-            note_examples(record, self.config, sides, slots, labels.labels, many=True)
+            note_examples(record, self.config, sides, slots, labels.labels, many=True, read=lists)
+
+
+def _listed(side: Any) -> list[Any] | None:
+    """The examples of a list, or of a Series of pandas that holds objects; None for anything else."""
+    if type(side) in _SEQUENCES:
+        return side  # type: ignore[no-any-return]
+    return lists_in(side) if form_of(side) == "series" and str(side.dtype) == "object" else None

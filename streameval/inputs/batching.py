@@ -76,7 +76,7 @@ def read_many(
     check_choice("null", null, NULLS)
     arguments = [Argument(role, reader, frame, many, null) for role, _ in zip(NAMES, values, strict=False)]
     start_samples(arguments, (y_true, y_pred))
-    if "rows" not in reader.record.warnings and {form for _, form in values[:2]} <= {"frame", "series"}:
+    if {form for _, form in values[:2]} <= {"frame", "series"}:
         check_row_keys(y_true, y_pred, reader.record)
     sources = [source_of(value, form, argument) for (value, form), argument in zip(values, arguments, strict=True)]
     names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]

@@ -332,9 +332,17 @@ def _series(series: Any, argument: Argument) -> Source:
         return examples_of(series.to_list(), argument)
     if str(series.dtype).endswith("[pyarrow]"):
         return _arrow(series.array.__arrow_array__(), argument)
-    if hasattr(series, "tolist") and (lists := string_lists(series.tolist(), argument)) is not None:
-        return _lists(lists, argument)
-    return examples_of([value.tolist() if isinstance(value, np.ndarray) else value for value in series], argument)
+    examples = lists_in(series)
+    lists = string_lists(examples, argument)
+    return examples_of(examples, argument) if lists is None else _lists(lists, argument)
+
+
+def lists_in(series: Any) -> list[Any]:
+    """What a Series of pandas holds, with lists in place of the arrays that reading files makes of lists."""
+    values = series.tolist() if hasattr(series, "tolist") else [*series]
+    if np.ndarray not in set(map(type, values)):
+        return values
+    return [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
 
 
 # -- the best labels --------------------------------------------------------------------------------------------------

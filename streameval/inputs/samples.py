@@ -206,7 +206,9 @@ def check_named_alike(frames: Sequence[list[Any]]) -> None:
 
 
 def check_row_keys(y_true: Any, y_pred: Any, record: Record) -> None:
-    """Warn where two data frames have the same row keys in another order."""
+    """Warn where two data frames or Series have the same row keys in another order."""
+    if "rows" in record.warnings:
+        return
     keys: list[Any] = [getattr(value, "index", None) for value in (y_true, y_pred)]
     if not all(hasattr(key, "equals") and hasattr(key, "is_unique") for key in keys) or len(keys[0]) != len(keys[1]):
         return

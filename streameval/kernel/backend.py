@@ -54,7 +54,7 @@ def _chosen() -> Literal["compiled", "numpy"]:
             remedy = (
                 "install streameval again" if built else "leave that folder, or install with pip install --editable"
             )
-            slower = "the kernel in numpy is 10 to 40 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
+            slower = "the kernel in numpy is 10 to 50 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
             warnings.warn(f"{problem}; {remedy}; {slower}", RuntimeWarning, stacklevel=3)
         return "numpy"
     return "compiled"
