@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.settings import WARNINGS, in_options
+from streameval.cli.settings import WARNINGS, forget_output, in_options, until_unread
 from streameval.errors import DataWarning, StreamevalError
 
 __all__ = ["main"]
@@ -49,39 +49,29 @@ def main(args: Sequence[str] | None = None) -> int:
     parts = [word.partition("=") for word in (sys.argv[1:] if args is None else args)]
     words = [_SPELLINGS.get(name, name) + equals + value for name, equals, value in parts]
     words = [*words[1:], "--help"] if words[:1] == ["help"] else words
+    code: object = 0
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warned
             WARNINGS.set([])
             warnings.simplefilter("always", DataWarning)
             run: Any = partial(app, args=words or ["--help"], prog_name="streameval", standalone_mode=False)
-            code = copy_context().run(run)  # settings hold for this run
-        sys.stdout.flush()
-    except (BrokenPipeError, SystemExit) as end:  # the reader of a pipe, such as head, has seen enough
-        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):  # completion of shells
-            return end.code if isinstance(end.code, int) else 0
-        _forget_output()
-        return 0
+            with until_unread():
+                code = copy_context().run(run)  # settings hold for this run
+    except SystemExit as end:  # completion of shells
+        return end.code if isinstance(end.code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except (StreamevalError, DataWarning) as error:  # a warning with --strict
         return _failed(str(error))
     except OSError as error:
-        _forget_output()
+        forget_output()
         return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
     except usage as error:
         return _failed(usage_error(error))
     return code if isinstance(code, int) else 0
-
-
-def _forget_output() -> None:
-    """Let what could not be written not fail once more when Python ends."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(text: str) -> int:

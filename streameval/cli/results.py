@@ -17,7 +17,7 @@ import numpy as np
 from streameval.cli.outputs import check_outputs, format_of, identity, write_output, written_to
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
-from streameval.cli.settings import note
+from streameval.cli.settings import note, until_unread
 from streameval.errors import MetricError, StreamevalError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.metric import Metric
@@ -311,12 +311,13 @@ class Output:
                 page = result.counts.to_html(**pages, title=self.options.get("title"), meta=meta)
                 write_output(self.options["report"], page.encode())
         finally:  # what was counted is not lost with a disk that has become full
-            with written_to(self.options["output"]):
-                form = {name: self.options[name] for name in ("top", "raw") if name in self.options}
+            form = {name: self.options[name] for name in ("top", "raw") if name in self.options}
+            with until_unread(), written_to(self.options["output"]):  # checks are made whether or not it is read
                 show(document, self.format, **form)
         if stopped:
             sys.stderr.write("interrupted: this is what was counted until then\n")
             return 130
         failed = [(check.text, how) for check in self.checks if (how := check.failed(document.parts))]
-        sys.stderr.writelines(f"failed: {text} ({how})\n" for text, how in failed)
+        with until_unread():
+            sys.stderr.writelines(f"failed: {text} ({how})\n" for text, how in failed)
         return 1 if failed else 0

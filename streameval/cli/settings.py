@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
 
@@ -20,6 +23,29 @@ def note(text: str) -> None:
     """Say something on standard error that is neither a warning nor an error."""
     if not QUIET.get():
         sys.stderr.write(f"{text}\n")
+
+
+@contextmanager
+def until_unread() -> Iterator[None]:
+    """Let what is written end early where the reader of a pipe, such as head, has seen enough."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as end:
+        if isinstance(end, SystemExit) and not isinstance(
+            end.__context__, BrokenPipeError
+        ):  # rich makes one of the other
+            raise
+        forget_output()
+
+
+def forget_output() -> None:
+    """Let what could not be written not fail once more when Python ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 _PHRASES = {
