@@ -141,7 +141,7 @@ def _count(
         note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *map(in_options, counting.reasons)]))
     if options["explain"]:
         columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n".replace(" labels=,", " --labels,")
-        text = text.replace("\ny_true:", f"\nactual {columns.actual!r}:")
+        text = text.replace("\ny_true:", columns.describe(f"\nactual {columns.actual!r}:"))
         sys.stderr.write(text.replace("\ny_pred:", f"\npredicted {columns.scores or columns.predicted!r}:")[1:])
     counting.state._look()
     return stopped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +17,8 @@ from streameval.tabular.arrow import is_string, numbers_of, rows_of, table_of
 from streameval.tabular.columns import Columns, Names
 from streameval.tabular.rows import Block, RowError, column_of
 
-_SUFFIX = " (truth)"  # of the columns of the other table, since both may call theirs "labels"
+_SUFFIX = "\0truth"  # of the columns of the other table, since both may call theirs "labels"; no table has such names
+_WRITTEN = re.compile(re.escape(repr(_SUFFIX)[1:-1]) + "(['\"])")  # with the quote that ends a name
 _LIST_ROLES = ("actual", "predicted", "scores", "mask")
 
 
@@ -53,6 +55,8 @@ class Joined(Columns):
             raise InputError(f"join must be the name of a column, not {quoted(key)}")
         options: dict[str, Any] = {"null": columns.null, "sep": columns.sep}
         options |= {"optional": (*columns.by, *filter(None, [columns.weight])), "by": (key,)}
+        if wrong := next((name for name in columns.names if name.endswith(_SUFFIX)), ""):
+            raise InputError(f"the column {wrong!r} cannot be joined; rename it")
         role = "scores" if columns.predicted is None else "predicted"
         sides = (
             Side(getattr(columns, role), columns.predicted, columns.scores, role=role, **options),
@@ -64,7 +68,7 @@ class Joined(Columns):
 
     def describe(self, message: str) -> str:
         """The same, where a column of the other table has the name that it has there."""
-        return super(Joined, self).describe(message).replace(f"{_SUFFIX}'", "' of the truths")
+        return _WRITTEN.sub(r"\1 of the truths", super(Joined, self).describe(message))
 
     def names_for(self, role: str, names: Iterable[Any]) -> list[str]:
         """The names of the columns of one of both tables."""

@@ -122,6 +122,9 @@ def test_the_command_explains_how_rows_were_read(run, rows: str):
     assert [line.split(":")[0] for line in ran.err.splitlines()[::3]] == ["actual 't'", "predicted 'p'"]
     assert json.loads(ran.out)["input"]["y_true"]["examples"] == [{"labels": ["a", "b"]}, {"labels": []}]
     assert "How the first examples were read" in Path("r.html").read_text()
+    Path("truth.csv").write_text("p,t\nb,a|b\na,\n")
+    joined = run("evaluate", "r.csv", "-a", "t", "-p", "p", "--truth", "truth.csv", "--join", "p", "--explain")
+    assert joined.err.startswith("actual 't' of the truths: ")
 
 
 def test_a_warning_speaks_of_options(run, tmp_path):

@@ -232,11 +232,36 @@ def test_rows_of_an_example_must_agree():
         se.evaluate_table(long([*LONG, (None, "dog", 0, 0, 0.1)]), **columns)
 
 
+@pytest.mark.parametrize("truth", [*WRITERS, "frame"])
+@pytest.mark.parametrize("guess", [*WRITERS, "frame"])
+@pytest.mark.parametrize("name", ["tags (truth)", "tags of the truths", "tags", "o'x (truth)"])
+def test_predictions_may_have_columns_of_any_name(name: str, guess: str, truth: str, tmp_path: Path):
+    sides = ([{"id": key, column: [label]} for key in "xy"] for column, label in ((name, "z"), ("tags", "a")))
+    made = (
+        pd.DataFrame(rows) if kind == "frame" else written(rows, kind, tmp_path / f"{number}.{kind}")
+        for number, (rows, kind) in enumerate(zip(sides, (guess, truth), strict=True))
+    )
+    result = se.evaluate_table(next(made), truth=next(made), join="id", actual="tags", predicted=name)
+    ev = se.Evaluator()
+    ev.update_many([["a"], ["a"]], [["z"], ["z"]])
+    assert result == ev
+
+
+def test_columns_with_the_internal_mark_are_refused():
+    rows = [{"id": 1, "tags": ["a"], "tags\0truth": ["b"]}]
+    with pytest.raises(se.InputError, match="cannot be joined; rename it"):
+        se.evaluate_table(rows, truth=rows, join="id", actual="tags", predicted="tags\0truth")
+
+
 def test_messages_name_the_columns_of_the_truths_as_they_are():
     truth, guess = pd.DataFrame({"id": [1, 2], "tags": ["a,b", "c"]}), [{"id": 1, "guess": ["a"]}]
     options: dict[str, Any] = {"actual": "tags", "predicted": "guess", "join": "id"}
     with pytest.raises(se.InputError, match=r"column 'tags' of the truths .*string"):
         se.evaluate_table(guess, truth=truth, **options)
+    for name in ("o'x", 'o"x', "tags (truth)"):
+        with pytest.raises(se.InputError) as error:
+            se.evaluate_table(guess, truth=truth.rename(columns={"tags": name}), **options | {"actual": name})
+        assert f"column {name!r} of the truths " in str(error.value)
     wide = pd.DataFrame({"id": [1, 2], "true_a": [7, 0], "true_b": [0, 1]})
     guesses = pd.DataFrame({"id": [1, 2], "pred_a": [1, 0], "pred_b": [0, 1]})
     with pytest.raises(se.InputError, match=r"column 'true_a' of the truths is 7"):
