@@ -19,7 +19,7 @@ COUNT_MAX = 2**63 - 1
 class Counted(NamedTuple, Generic[K]):
     """All that is counted, or is added to it. Nothing in it is ever changed: a change is another value.
 
-    ``columns`` has numbers of each column; a key with 0 as its first sum has no example.
+    ``columns`` has numbers of each column; a key whose sums are all 0 is left out.
     """
 
     examples: int
@@ -32,11 +32,9 @@ class Counted(NamedTuple, Generic[K]):
         columns[: len(added.columns)] += sign * added.columns
         for key, values in added.sums.items():
             enter(sums, key, values, sign)
+            if not any(sums[key]):
+                del sums[key]
         return Counted(self.examples + sign * added.examples, columns, sums)
-
-    def live(self) -> list[tuple[K, tuple[int, ...]]]:
-        """The keys that have an example, and their sums."""
-        return [(key, sums) for key, sums in self.sums.items() if sums[0]]
 
 
 def enter(sums: dict[K, tuple[int, ...]], key: K, values: Iterable[int], sign: int = 1) -> None:
@@ -61,18 +59,19 @@ class SumTable(Table, Generic[K]):
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
-        old = self._cell.value
-        if width > len(old.columns):
-            room = np.zeros((width - len(old.columns), *old.columns.shape[1:]), np.int64)
-            self._cell.store(old._replace(columns=np.concatenate([old.columns, room])))
+
+        def wide(old: Counted[K]) -> Counted[K]:
+            room = np.zeros((max(0, width - len(old.columns)), *old.columns.shape[1:]), np.int64)
+            return old._replace(columns=np.concatenate([old.columns, room]))
+
+        if width > len(self._cell.value.columns):  # also in a read, by which a handler may interrupt a commit
+            self._cell.recast(wide)
 
     def follower(self, *_: object) -> None:
         """A capsule by which the decisions of the same examples count rows here too. It gains nothing in numpy."""
 
     def compact(self) -> None:
-        """Drop keys of which no example is left."""
-        old = self._cell.value
-        self._cell.store(old._replace(sums=dict(old.live())))
+        """Nothing to do: keys of which no example is left are dropped at once."""
 
     def prepare_merge(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
@@ -86,7 +85,7 @@ class SumTable(Table, Generic[K]):
         used = np.unique(np.nonzero(added.columns)[0])
         sums: dict[K, tuple[int, ...]] = {}
         place = [*columns.tolist(), -1]  # so that -1, which stands for no label, leads to itself
-        for key, values in added.live():
+        for key, values in added.sums.items():
             enter(sums, self._placed(key, place), values)
         return self._prepared(Counted(added.examples, self._by_column(columns[used], added.columns[used]), sums), sign)
 
@@ -104,7 +103,7 @@ class SumTable(Table, Generic[K]):
     def _prepared(self, added: Counted[K], sign: int, fixed: int = 0) -> Part | int:
         new, part = self._cell.tried(lambda old: old.plus(added, sign))
         fits = 0 <= new.examples <= COUNT_MAX and bool((new.columns >= 0).all())
-        fits = fits and all(self._possible(*new.sums[key]) for key in added.sums)
+        fits = fits and all(self._possible(*new.sums[key]) for key in added.sums.keys() & new.sums.keys())
         if fits and (sign > 0 or self._agrees(new, fixed)):
             return part
         return FULL if sign > 0 else REFUSED

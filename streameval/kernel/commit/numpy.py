@@ -266,6 +266,12 @@ class Cell:
         values[self._place] = new
         self.root._versions = tuple(values), (), []
 
+    def recast(self, change: Callable[[Any], Any]) -> None:
+        """The value becomes another that means the same, also that of a commit under way; only in this twin."""
+        at, (before, after, done) = self._place, self.root._versions
+        old, new = ((*all_[:at], *map(change, all_[at : at + 1]), *all_[at + 1 :]) for all_ in (before, after))
+        self.root._versions = old, new, done
+
     def prepare(self, change: Callable[[Any], Any]) -> Part:
         """The value becomes what a function of it returns; only in this twin, whose tables are cells."""
         return self.root, self._place, change

@@ -120,7 +120,7 @@ class Bins(SumTable[_Place]):
         """The position of a column, a bin, and the sums of its negatives and positives there, in order."""
         self._check(columns)
         held: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
-        for (column, bin_, part), sums in sorted(self._cell.value.live()):
+        for (column, bin_, part), sums in sorted(self._cell.value.sums.items()):
             held[column].setdefault(bin_, [_NOTHING, _NOTHING])[part] = sums
         return [(at, bin_, pair) for at, column in enumerate(columns.tolist()) for bin_, pair in held[column].items()]
 

@@ -27,7 +27,6 @@ from streameval.kernel.table import COUNT_MAX, Counted, SumTable
 from streameval.kernel.types import (
     DONE,
     OTHER,
-    REFUSED,
     BitRows,
     Flags,
     FloatArray,
@@ -79,7 +78,7 @@ class Counts(SumTable[RowKey]):
         """Whether no label is mentioned by more examples, and no example mentions more labels, than there are."""
         mentions = left.columns.sum(axis=1)
         labels = fixed + int(np.count_nonzero(mentions[fixed:]))
-        largest = max((true + pred - both + masked for (true, pred, both, masked), _ in left.live()), default=0)
+        largest = max((true + pred - both + masked for true, pred, both, masked in left.sums), default=0)
         return int(mentions.max()) <= left.examples and largest <= labels
 
     # -- one example ---------------------------------------------------------------------------------------------------
@@ -94,7 +93,10 @@ class Counts(SumTable[RowKey]):
         read; the compiled twin reads more forms.
         """
         placed = self.place_example(columns, fixed, y_true, y_pred, threshold)
-        return OTHER if placed is None else self.prepare_example(*placed, fixed, sign)
+        if placed is None:
+            return OTHER
+        self.reserve(int(placed[0].max(initial=-1)) // 5 + 1)
+        return self.prepare_example(*placed, fixed, sign)
 
     def count_example(
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
@@ -103,13 +105,14 @@ class Counts(SumTable[RowKey]):
         return self._guarded(lambda: self._commit(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign)))
 
     def _guarded(self, count: Callable[[], int]) -> int:
-        guard = self._cell.root.guard
-        weighted = any(cell.value is not None for cell in self.weights)
-        if self.examples >= self.most < COUNT_MAX or weighted or not guard.begin():
+        guard, code = self._cell.root.guard, OTHER
+        if not guard.begin():
             return OTHER
-        code = REFUSED
-        try:
-            code = count()
+        try:  # another thread may have changed all that until the guard was taken
+            weighted = any(cell.value is not None for cell in self.weights)
+            full = self.examples >= self.most < COUNT_MAX
+            if guard is self._cell.root.guard and not weighted and not full:
+                code = count()
         finally:
             guard.leave(changed=code == DONE)
         return code
@@ -146,7 +149,6 @@ class Counts(SumTable[RowKey]):
         places = [*outcomes] if rows else [columns.get(label, -1) for label in outcomes]
         if -1 in places:
             return None
-        self.reserve(max(places, default=-1) + 1)
         each = [*outcomes.values()]
         hits = each.count(3)
         slots = [
@@ -268,11 +270,11 @@ class Counts(SumTable[RowKey]):
 
     def row_keys(self) -> tuple[IntArray, IntArray]:
         """The row keys that occur, in any order, shape (distinct, 4), and how many examples had each."""
-        live = self._cell.value.live()
+        live = self._cell.value.sums.items()
         return np.array([key for key, _ in live], np.int64).reshape(-1, 4), np.array([n for _, (n,) in live], np.int64)
 
     def held(self) -> int:
-        """How many row keys take room, also those of which no example is left."""
+        """How many row keys take room; in the compiled twin also those of which no example is left."""
         return len(self._cell.value.sums)
 
     def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:

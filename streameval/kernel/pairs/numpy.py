@@ -97,7 +97,7 @@ class Pairs(SumTable[Pair]):
         return np.array(keys, np.int64).reshape(-1, 5), np.array([sums[pair][0] for pair in spots], np.int64)
 
     def _spots(self) -> Any:
-        return np.fromiter((pair for pair, _ in self._cell.value.live()), object)
+        return np.fromiter(self._cell.value.sums, object)
 
     def restore(self, examples: int, keys: IntArray, times: IntArray, room: int = 0) -> None:
         """Fill counts with pairs that they do not have; there will be ``room`` of them."""

@@ -119,7 +119,7 @@ class RankCounts(SumTable[_Key]):
 
     def entries(self, which: int) -> tuple[IntArray, IntArray]:
         """The keys of one table that have examples, in any order, and their sums."""
-        present = [(key[1:], sums) for key, sums in self._cell.value.live() if key[0] == which]
+        present = [(key[1:], sums) for key, sums in self._cell.value.sums.items() if key[0] == which]
         keys = np.array([key for key, _ in present], np.int64).reshape(-1, 3 if which == 1 else 4)
         return keys, np.array([sums for _, sums in present], np.int64).reshape(-1, SUMS[which])
 
