@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, cast
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
-from streameval.evaluation.core import NUMBERS, Core, Reading
+from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, restored_template, template_of
@@ -16,9 +16,9 @@ from streameval.evaluation.guarding import Declined, changes, combines, copied, 
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
+from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Table, table_of_reports
-from streameval.schema.batch import Batch
 from streameval.schema.config import Null
 from streameval.schema.keywords import explained
 from streameval.schema.text import number_of, printable, quoted, suggestion
@@ -217,26 +217,35 @@ class Sliced(Mergeable, Generic[A]):
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
         forget_gone(self)
         with self._guard.reading:
-            groups = max(len(keys) for _, keys in self._grouped(columns))
-            slices = self._slices[0].slices
+            groupings, slices = self._grouped(columns), self._slices[0].slices
             like = slices[next(filter(None, slices), REST)]  # whose labels have columns already
+        groups = max(len(keys) for _, keys in groupings)
         core = core_of(like).scratch(self._guard)
         core.reader.at_once = read_at_once(groups)
-        core.reader.again |= len(self._slices) > 1
+        core.reader.again |= len(groupings) > 1
         batches = list(core.read_many(y_true, y_pred, weights, mask, null=null))
-        self._extend(batches, columns, core, like)
+        while True:  # again only where slices have gone meanwhile
+            sets = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states)
+            parts, before = [[like._over(states) for states in of_keys] for of_keys in sets], groupings
+            groupings = self._add_counted(parts, before, columns, core.reader)
+            if groupings is before:
+                return
 
     @changes
-    def _extend(self, batches: list[Batch], columns: list[Coded], core: Core, like: A) -> None:
-        """Count what was read in the slices that there are now, which may be others than before it was read."""
+    def _add_counted(
+        self, parts: list[list[A]], before: list[Grouping], columns: list[Coded], reader: Reader
+    ) -> list[Grouping]:
+        """Add what was counted by slices, if these are the present ones, which are returned."""
         groupings = self._grouped(columns)
-        sets = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states)
-        added = []
-        for (_, keys), of_keys in zip(groupings, sets, strict=True):
-            parts = zip(keys, map(like._over, of_keys), strict=True)
-            added.append({key: part for key, part in parts if part.examples})
-        forms = core.reader.confirm()
-        commit.Root.commit(self._prepare_add(added, len(groupings[0][0])) + forms)
+        if any(then != now for (_, then), (_, now) in zip(before, groupings, strict=True)):
+            return groupings
+        added = [
+            {key: part for key, part in zip(keys, of_keys, strict=True) if part.examples}
+            for (_, keys), of_keys in zip(before, parts, strict=True)
+        ]
+        forms = reader.confirm()
+        commit.Root.commit(self._prepare_add(added, len(before[0][0])) + forms)
+        return before
 
     def _grouped(self, columns: list[Coded]) -> list[Grouping]:
         return [group.grouped(columns) for group in self._slices]
