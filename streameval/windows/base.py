@@ -75,7 +75,8 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and self._count_fast(y_true, y_pred, t)):
             change = self._change(y_true, y_pred, weight=weight, mask=mask, t=t)
-            make_read(change, change[1][0][0])
+            _, ((labels, *_), *_), _ = change
+            make_read(change, labels)
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
@@ -120,6 +121,8 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def advance(self, t: Time) -> None:
         """Let time pass without an example, in windows of time; ``t`` must not go back."""
         moment = self._time(t)
+        if moment is None:
+            raise self._wrong_time("t")
         with self._guard:
             self._pass(moment)
 

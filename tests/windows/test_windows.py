@@ -453,7 +453,7 @@ def test_a_time_where_there_is_none_is_refused_and_the_other_way_round(kind: str
     window = made(kind, se.F1())
     for call in (
         lambda: window.update({"a"}, {"a"}, t=3.0), lambda: window.update_many([{"a"}], [{"a"}], times=[3.0]),
-        lambda: window.advance(3.0),
+        lambda: window.advance(3.0), lambda: window.advance(None),
     ):  # fmt: skip
         with pytest.raises(se.InputError, match="no meaning"):
             call()
@@ -467,6 +467,15 @@ def test_a_time_where_there_is_none_is_refused_and_the_other_way_round(kind: str
         for call in refused:
             with pytest.raises(se.InputError, match=match):
                 call()
+
+
+@pytest.mark.parametrize("kind", ["Rolling", "TimeRolling"])
+def test_row_keys_that_leave_a_window_take_no_room(kind: str):
+    drawn, window, names = random.Random(3), made(kind, se.F1()), [str(number) for number in range(60)]
+    for step in range(1500):
+        names_of = (drawn.sample(names, drawn.randrange(60)) for _ in range(2))
+        window.update(*map(set, names_of), **({"t": float(step)} if kind == "TimeRolling" else {}))
+    assert window._now[0].counts.held() <= window.examples + 64 + 2 * len(names)
 
 
 # -- TimeRolling ------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -198,3 +199,34 @@ def test_all_tables_of_scores_count_rows_or_none_does():
     root.commit([ranks.prepare_merge(one, None, -1)])
     assert [count(2), count(1), count(1)] == [OTHER, DONE, OTHER]
     assert (counts.examples, bins.examples, ranks.examples) == (7, 7, 2**60 - 1)
+
+
+@pytest.mark.parametrize("change", ["weights", "full", "retired"])
+def test_what_changes_until_the_guard_is_taken_is_seen_in_numpy(change: str):
+    class Late(commit_numpy.Guard):
+        def begin(self, frame: Any = None) -> bool:
+            if change == "weights":
+                counts.weights[0].store(7)
+            elif change == "full":
+                counts.most = 0
+            else:
+                root.guard = commit_numpy.RETIRED
+            return super().begin(frame or sys._getframe(1))
+
+    root = commit_numpy.Root(Late())
+    counts = twin.Counts(root, WIDTH)
+    counts.weights = (root.cell(None),)
+    assert counts.count_example({"a": 0}, 0, {"a"}, {"a"}, None, 1) == OTHER
+    assert counts.examples == 0
+
+
+def test_room_that_a_read_makes_within_a_commit_loses_nothing_in_numpy():
+    root = commit_numpy.Root()
+    counts, done = twin.Counts(root, WIDTH), list[bool]()
+    before = root.values
+    root.commit([counts.prepare_example(*placed([3, 1]), 0, 1)])
+    root._versions = before, root.values, done  # as a commit leaves it that is not done
+    assert not counts.mentioned(5 * WIDTH).any()
+    done.append(True)
+    assert counts.examples == 1
+    assert counts.mentioned(5 * WIDTH).sum() == 2
