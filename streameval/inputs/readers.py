@@ -78,10 +78,11 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
         kind, advice = "record", f"give pd.DataFrame({name})"
     elif array.ndim == 1:
         advice += f", for one class an example [[c] for c in {name}]" * (name != "mask")
-    elif array.ndim == 3 and array.shape[2] == 2:
-        advice = f"for pairs of no and yes give {name}[..., 1]"
     elif array.ndim == 3:
         advice = f"give {name}.reshape(-1, {array.shape[1] if array.shape[2] == 1 else array.shape[2]})"
+        if name == "y_pred" and array.shape[2] == 2:  # as models predict for each label
+            pairs = f"for pairs of no and yes give {name}[..., 1]"
+            advice = f"{advice}; {pairs}" if array.shape[1] == 1 else pairs
     shape = f"{name} has shape {array.shape} and type {kind}"
     return InputError(f"{shape}; update_many takes 2-D arrays, examples x labels: {advice}")
 

@@ -216,6 +216,17 @@ def test_nothing_where_an_example_is_due_is_refused(bad: Bad):
     bad.check()
 
 
+@pytest.mark.parametrize("side", ["y_true", "y_pred", "mask"])
+@pytest.mark.parametrize("shape", [(3, 1, 2), (3, 4, 2), (3, 4, 1), (3, 1, 1), (3, 1, 5)])
+def test_pairs_of_no_and_yes_are_advised_where_they_may_be_meant(side: str, shape: tuple[int, int, int]):
+    arguments = {"y_true": [set()] * 3, "y_pred": [set()] * 3, "mask": [set()] * 3, side: np.zeros(shape)}
+    with pytest.raises(se.InputError) as error:
+        many_of(arguments)(numbers())
+    are_pairs = side == "y_pred" and shape[2] == 2
+    assert (f"{side}[..., 1]" in str(error.value)) == are_pairs
+    assert (f"{side}.reshape(-1, " in str(error.value)) == (not are_pairs or shape[1] == 1)
+
+
 # -- lengths and shapes -----------------------------------------------------------------------------------------------
 
 LENGTHS: dict[str, Callable[[int], object]] = {
