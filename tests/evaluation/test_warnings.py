@@ -367,6 +367,34 @@ def test_data_frames_with_row_keys_in_another_order_are_warned_of():
         se.score(true["a"].map(lambda one: [one]), true.iloc[::-1]["b"].map(lambda one: [one, 2]), "f1_micro")
 
 
+DAYS = pd.date_range("2020", periods=3)
+ROW_KEYS = {
+    "times with and without a zone": (DAYS, DAYS[::-1].tz_localize("UTC"), False),
+    "times of two zones": (DAYS.tz_localize("UTC"), DAYS.tz_localize("UTC").tz_convert("Europe/Berlin")[::-1], True),
+    "dates and times": ([day.date() for day in DAYS], DAYS[::-1], False),
+    "naive and aware times": ([*DAYS[:2], DAYS[2].tz_localize("UTC")], [*DAYS[:2].tz_localize("UTC"), DAYS[2]], False),
+    "integers and strings": ([7, 8, 9], ["7", "8", "9"], False),
+    "mixed keys": ([1, "a", None], ["a", 1, 2.5], False),
+    "mixed keys in another order": ([1, "a", (2, 3)], [(2, 3), "a", 1], True),
+    "levels": (pd.MultiIndex.from_tuples([(1, "a"), ("b", 2), (3, 4)]), [1, 2, 5], False),
+    "lists": ([[1], [2], [3]], [[2], [1], [3]], False),
+}
+
+
+@pytest.mark.parametrize("kind", ROW_KEYS)
+def test_row_keys_of_any_types_are_compared_without_a_warning_of_pandas(kind: str):
+    *keys, are_same = ROW_KEYS[kind]
+    frames = [
+        pd.DataFrame(
+            {"a": [1, 0, 1], "b": [0, 1, 1]}, index=each if isinstance(each, pd.Index) else pd.Index(each, dtype=object)
+        )
+        for each in keys
+    ]
+    for sides in (frames, frames[::-1]):
+        with pytest.warns(se.DataWarning, match="matched by position") if are_same else nullcontext():
+            se.Evaluator().update_many(*sides)
+
+
 def test_merged_shards_and_a_ledger_of_them_warn_on_reading():
     total, ledger = se.Evaluator(["f1_micro"]), se.Ledger()
     for sequence in range(3):
