@@ -82,5 +82,7 @@ def _failed(text: str) -> int:
 def _warned(message: Warning | str, *_: object, **__: object) -> None:
     text = in_options(str(message))
     if isinstance(message, DataWarning):
+        if text in WARNINGS.get():  # of another reading of the same state
+            return
         WARNINGS.get().append(text)
     sys.stderr.write(f"warning: {text}\n")

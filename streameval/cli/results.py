@@ -18,7 +18,7 @@ from streameval.cli.outputs import check_outputs, format_of, identity, write_out
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
 from streameval.cli.settings import note, until_unread
-from streameval.errors import MetricError, StreamevalError
+from streameval.errors import MetricError, StreamevalError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
@@ -79,7 +79,11 @@ class Result:
     @cached_property
     def report(self) -> Report:
         """Of all rows."""
-        return self.report_of(self.counts)
+        report = self.report_of(self.counts)
+        if isinstance(report, _Judged) and report.corners:
+            most = "tp and fp of labels are the most that they can be, fn and tn the least"
+            warn(f"a threshold lies within a bin of scores: {most}; the bounds of metrics show the range")
+        return report
 
     def report_of(self, counts: Counted) -> Report:
         """Of some rows."""

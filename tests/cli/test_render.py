@@ -338,6 +338,17 @@ def test_show_makes_predictions_of_saved_scores(run, threshold):
     )
 
 
+def test_show_says_if_scores_near_the_threshold_leave_counts_open(run):
+    ev = se.Evaluator(["roc_auc_micro"], labels=["a"])
+    ev.update_many(np.array([[1], [0], [1], [0]]), np.array([[0.50211], [0.50212], [0.50214], [0.50215]]))
+    ev.save("state")
+    ran = run("show", "state", "-t", "0.502135", "-m", "f1_micro", "-f", "json")
+    assert (ran.err.count("warning: "), json.loads(ran.out)["bounds"]) == (1, {"f1_micro": [0.0, 1.0]})
+    assert "a threshold lies within a bin of scores: tp and fp of labels are the most" in ran.err
+    assert [ran.err] == [f"warning: {text}\n" for text in json.loads(ran.out)["warnings"]]
+    assert run("show", "state", "-t", "0.3", "-m", "f1_micro").err == ""
+
+
 LABELLED = b"".join(
     json.dumps({"t": list(true), "p": list(guess)}).encode() + b"\n"
     for true, guess in [("ab", "b"), ("a", "a"), ("b", "b"), ("a", "c"), ("c", "c"), ("d", "")]
