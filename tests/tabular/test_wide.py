@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval as se
+from streameval.tabular.arrow import numbers_of
 from streameval.tabular.job import Job
 
 LABELS = ["a", "b b", "c"]
@@ -114,6 +116,21 @@ def test_labels_of_one_side_are_refused_or_ignored():
 def test_patterns_that_cannot_be_are_refused(columns: dict[str, Any], message: str):
     with pytest.raises(se.InputError, match=message):
         se.evaluate_table(wide(), **columns)
+
+
+@pytest.mark.parametrize("place", [0, 1, 4_999, 8_191, 9_998, 9_999])
+@pytest.mark.parametrize("filler", ["0.5", "true", " "])
+def test_the_first_cell_that_is_no_number_is_named_without_looking_at_all_one_by_one(place: int, filler: str):
+    cells = [filler] * 10_000
+    cells[place:] = ["zz", *["yy"] * (len(cells) - place - 1)]
+    calls = list[str]()
+    sys.setprofile(lambda _frame, event, _arg: calls.append(event))
+    try:
+        with pytest.raises(se.InputError, match="column 'w' must hold numbers, not 'zz'"):
+            numbers_of(pa.chunked_array([cells[:3_000], cells[3_000:]]), "w")
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 2_000
 
 
 def test_values_that_are_none_are_named(tmp_path: Path):
