@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.inputs.columns import Argument
+from streameval.inputs.columns import PRED, Argument
 from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.pieces import bit_rows, booleans
 from streameval.inputs.values import array_of, python_value
@@ -98,10 +98,12 @@ def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
     if not kinds <= _LABELS:
         values = [*map(python_value, example)]
         kinds = set(map(type, values))
-        if argument.scored or argument.compared:
-            pairs = _pairs(values)
-            if pairs is not None:
-                return mapping_of(pairs, argument.at(position))
+        pairs = _pairs(values) if argument.role == PRED else None
+        if pairs is not None and (argument.scored or argument.compared):
+            return mapping_of(pairs, argument.at(position))
+        if pairs is not None and float in {type(score) for _, score in pairs}:  # as pipelines of Hugging Face predict
+            advice = "for scores give threshold=0.5, and to tables scores= in place of predicted="
+            raise LabelError(f"{argument.at(position)}: {quoted(values[0])} is a label with its score; {advice}")
         if kinds <= _VALUES and not kinds.isdisjoint((bool, float)):
             return _row(values, kinds, argument, position)
         if not kinds <= _LABELS:

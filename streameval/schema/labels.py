@@ -43,12 +43,6 @@ def normalise(label: object) -> Label:
         raise LabelError(f"a label must be a str or an int, not the float {quoted(label)}; {advice}")
     if label is None:
         raise LabelError("a label must be a str or an int, not None; leave it out")
-    pair = tuple(label.values()) if isinstance(label, dict) and label.keys() == {"label", "score"} else label
-    if (
-        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], float)
-    ):  # as pipelines of Hugging Face predict
-        advice = "for scores give threshold=0.5, and to tables scores= in place of predicted="
-        raise LabelError(f"{quoted(label)} is a label with its score; {advice}")
     raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); convert it")
 
 

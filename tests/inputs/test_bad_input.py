@@ -556,12 +556,34 @@ def test_an_error_about_a_label_names_the_argument_that_holds_it(kind: str):
 def test_labels_with_their_scores_are_refused_with_what_reads_scores(pair):
     message = ("is a label with its score", "threshold=0.5", "scores=")
     for call in (
-        lambda ev: ev.update([pair, pair], ["cat"]),
         lambda ev: ev.update(["cat"], [pair]),
         lambda ev: ev.update_many([["cat"]], [[pair]]),
+        lambda ev: ev.update_many([["cat"]] * 2, [["cat"], (pair, pair)]),
         lambda ev: ev.merge(se.evaluate_table([{"a": ["cat"], "p": [pair]}], actual="a", predicted="p")),
     ):
         Bad("", words, call, message, se.LabelError).check()
+
+
+@pytest.mark.parametrize("pair", [{"label": "cat", "score": 0.9}, ("cat", 0.9)])
+@pytest.mark.parametrize("threshold", [None, 0.5])
+def test_what_reads_scores_is_advised_only_where_scores_may_be(pair, threshold):
+    def scored() -> se.Evaluator:
+        return se.Evaluator(threshold=threshold)
+
+    calls = [
+        lambda ev: ev.update([pair, pair], ["cat"]),
+        lambda ev: ev.update_many([["cat"], [pair]], [["cat"]] * 2),
+        lambda ev: ev.update(["cat"], ["cat"], mask=[pair]),
+        lambda ev: ev.update_many([["cat"]], [["cat"]], mask=[[pair]]),
+        lambda ev: ev.update(["cat"], ["cat", pair]),
+        lambda _: se.Evaluator(labels=["cat", pair]),
+    ]
+    if isinstance(pair, tuple):
+        calls += [lambda ev: ev.update(["cat"], {pair}), lambda ev: ev.update_many([["cat"]], [{pair}])]
+    for call in calls:
+        with pytest.raises(se.LabelError, match=r"a label must be a str or an int, not (tuple|dict)") as error:
+            call(scored())
+        assert "threshold" not in str(error.value)
 
 
 COLUMN_LABELS = {
