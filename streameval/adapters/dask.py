@@ -123,7 +123,7 @@ def evaluate_arrays(
     where
         For each name to slice by, a 1-D array of Dask with the value of each example; the result is a `Sliced`.
     metrics, threshold
-        As for `streameval.Job.of`; labels are numbered unless ``metrics`` is an object that declares them.
+        As for `streameval.tabular.job.Job.of`; labels are numbered unless ``metrics`` is an object that declares them.
     scheduler, progress
         As for `evaluate`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -93,6 +94,16 @@ def test_every_public_name_is_in_the_reference(website):
     public = {path.rpartition(".")[2] for path in website.public_objects()}
     assert set(se.__all__) <= public
     assert sorted(public - described) == []
+
+
+def test_every_full_name_in_docstrings_and_pages_is_of_something():
+    sources = [path for kind in ("*.py", "*.pyx", "*.pxd") for path in (ROOT / "streameval").rglob(kind)]
+    text = "".join(path.read_text(encoding="utf-8") for path in [*DOCUMENTS, *sources])
+    # Adapters are of libraries that need not be installed.
+    names = {name.rstrip(".") for name in re.findall(r"(?<=`)streameval\.(?!adapters)[\w.]+", text)}
+    assert len(names) > 30
+    for name in sorted(names):
+        assert pkgutil.resolve_name(name) is not None, name
 
 
 def test_a_module_on_no_page_of_the_reference_is_an_error(website, monkeypatch):
