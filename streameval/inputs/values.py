@@ -146,7 +146,9 @@ def bit_of(value: object, label: object, argument: Argument) -> int:
 def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     """An array of booleans, of numbers, or of objects; masked values have become NaN."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        return np.where(np.ma.getmaskarray(values), math.nan, np.ma.getdata(values).astype(np.float64))
+        present, data = values.compressed(), np.ma.getdata(values)
+        holds = data.dtype.kind in "biuf" and data.dtype.itemsize <= 8 and not _is_big(present)
+        return np.where(np.ma.getmaskarray(values), math.nan, data.astype(np.float64 if holds else object))
     array = np.asarray(values)
     if array.dtype.kind in "biuf":
         return array
@@ -164,6 +166,12 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
         return array.astype(np.float32)
     advice = "write .astype(str)" if array.dtype.kind == "S" else "give booleans or numbers"
     raise InputError(f"{name} has type {array.dtype}; {advice}")
+
+
+def _is_big(array: np.ndarray[Any, Any]) -> bool:
+    """Whether it holds integers that float64 may not hold."""
+    kind, size = array.dtype.kind, array.size
+    return kind in "iu" and size > 0 and (int(array.max()) > 2**53 or int(array.min()) < -(2**53))
 
 
 Places: TypeAlias = Callable[[int], tuple[int, int]]
@@ -279,8 +287,7 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
     kind = array.dtype.kind
     if kind == "b" and array.size:
         raise no_scores(array.dtype)
-    big = kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53))
-    if kind == "O" or big or array.dtype.itemsize > 8:  # which may hold what no float64 equals
+    if kind == "O" or _is_big(array) or array.dtype.itemsize > 8:  # which may hold what no float64 equals
         array = np.array(_each(array, argument, places, score_of), np.float64).reshape(array.shape)
     narrow = kind == "f" and array.dtype.itemsize <= 4
     # A copy, as several states read it one after the other, and another thread may change the array meanwhile.

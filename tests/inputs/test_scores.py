@@ -546,3 +546,18 @@ def test_mappings_are_compared_all_at_once_whatever_the_form_of_the_truth(monkey
             patch.setattr("streameval.inputs.examples.cells_in", None)
             many.update_many(truth, scores)
         assert one == many
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([[2**53 + 1, 0], [2**53, 5]], "9007199254740993 for label 0; no float64 equals it"),
+        ([["x", "0.1"], ["0.2", "0.3"]], "'x' for label 0; scores are numbers"),
+    ],
+)
+def test_masked_arrays_are_checked_as_other_arrays_are(cells: list[list[object]], message: str):
+    ev = se.Evaluator(["roc_auc_micro"], nan="missing")
+    masked = np.ma.array(np.array(cells), mask=[[0, 1], [0, 0]])
+    with pytest.raises(se.InputError, match=message):
+        ev.update_many(np.array([[1, 0], [0, 0]]), masked)
+    assert ev.examples == 0
