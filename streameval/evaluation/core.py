@@ -182,7 +182,7 @@ class Core:
         true, pred = (None, None) if self.scored else (_listed(y_true), _listed(y_pred))
         if true is None or pred is None:
             return False
-        if true is not y_true and pred is not y_pred:
+        if true is not y_true and pred is not y_pred:  # both are Series, which have row keys
             check_row_keys(y_true, y_pred, self.reader.record)
         for start in range(0, max(len(true), len(pred)), _AT_ONCE):
             sides = true[start : start + _AT_ONCE], pred[start : start + _AT_ONCE]
