@@ -216,7 +216,8 @@ def whole_stamps(blocks: Iterable[Examples]) -> Iterator[Examples]:
                 yield Examples.joined(waiting)
                 waiting.clear()
             if last != block.stamps[0]:
-                before, block = map(block.taken, np.split(np.arange(block.size), np.searchsorted(block.stamps, [last])))
+                first, rest = np.split(np.arange(block.size), [np.searchsorted(block.stamps, last)])
+                before, block = block.taken(first), block.taken(rest)
                 yield Examples.joined([*waiting, before])
                 waiting.clear()
             waiting.append(block)
