@@ -165,20 +165,19 @@ cdef class Placing:
             return False
         return se_reaching(pred, rows * width, self.bound if self.scored else INFINITY, predicted) <= 1
 
-    def read_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+    cdef tuple row_of_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+        """Truths, predictions and scores of one row of all labels, or None."""
         cdef se_cells true, pred
         cdef cnp.npy_intp shape[2]
-        cdef int dimensions
-        if not cnp.PyArray_CheckExact(y_true) or not 0 < cnp.PyArray_NDIM(y_true) < 3:
+        if not cnp.PyArray_CheckExact(y_true) or cnp.PyArray_NDIM(y_true) != 1:
             return None
-        dimensions = cnp.PyArray_NDIM(y_true)
-        if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, dimensions, &true, &pred):
+        if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, 1, &true, &pred):
             return None
-        shape[0], shape[1] = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
+        shape[0], shape[1] = 1, cnp.PyArray_DIM(y_true, 0)
         bits, predicted = cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0), cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0)
         scores = cnp.PyArray_EMPTY(2, shape, cnp.PyArray_TYPE(y_pred), 0)
         if not self.read_cells(
-            &true, &pred, shape[0], shape[1], <uint8_t*>cnp.PyArray_DATA(bits), <uint8_t*>cnp.PyArray_DATA(predicted),
+            &true, &pred, 1, shape[1], <uint8_t*>cnp.PyArray_DATA(bits), <uint8_t*>cnp.PyArray_DATA(predicted),
             cnp.PyArray_DATA(scores),
         ):
             return None
@@ -192,8 +191,8 @@ cdef class Placing:
         cdef int64_t turn
         cdef double score
         if not PyDict_CheckExact(y_pred):
-            rows = self.read_scores(columns, fixed, y_true, y_pred, threshold)
-            if rows is None or cnp.PyArray_NDIM(y_pred) != 1:
+            rows = self.row_of_scores(columns, fixed, y_true, y_pred, threshold)
+            if rows is None:
                 return None
             self.begin(columns, threshold)  # again, since a finaliser may have made labels
             slots = se_slots(
