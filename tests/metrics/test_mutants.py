@@ -8,12 +8,18 @@ import pytest
 
 import streameval as se
 from tests.support.each import with_each
-from tests.support.mutants import is_equivalent, is_killed, is_shared, mutants_of
+from tests.support.equivalents import EQUIVALENT
+from tests.support.mutants import is_equivalent, is_killed, is_shared, mutants_of, place_of
 
 
 @with_each("entry", se.catalogue())
 def test_every_entry_has_five_wrong_formulas(entry: se.MetricInfo):
     assert len([mutant for mutant in mutants_of(entry) if not is_equivalent(mutant)]) >= 5
+
+
+def test_changes_listed_as_equivalent_are_changes_of_the_formulas_as_they_are():
+    changes = {(place_of(mutant), mutant.change) for entry in se.catalogue() for mutant in mutants_of(entry)}
+    assert set(EQUIVALENT) - changes == set()
 
 
 @pytest.mark.parametrize("entry", se.catalogue()[::2], ids=lambda entry: entry.name)

@@ -153,7 +153,7 @@ def _homes() -> dict[str, str]:
     return {entry.name: home for home, entries in homes.items() for entry in entries}
 
 
-def _place_of(mutant: Mutant) -> str:
+def place_of(mutant: Mutant) -> str:
     """The module of what is changed."""
     home = home_of(mutant.entry)
     helper = HELPERS.get(home)
@@ -392,7 +392,7 @@ def _stop(*_: object) -> None:
 
 def is_equivalent(mutant: Mutant) -> bool:
     """Whether a mutant is among those that compute the same."""
-    return (_place_of(mutant), mutant.change) in EQUIVALENT
+    return (place_of(mutant), mutant.change) in EQUIVALENT
 
 
 def is_shared(mutant: Mutant) -> bool:
@@ -420,18 +420,18 @@ def main() -> int:
         row["entries"] += 1
         for mutant in mutants_of(entry):
             row["mutants"] += 1
-            if (_place_of(mutant), mutant.change) in killed:
+            if (place_of(mutant), mutant.change) in killed:
                 row["killed by an entry that shares it"] += 1
             elif is_killed(mutant):
                 row["killed"] += 1
-                killed.add((_place_of(mutant), mutant.change))
+                killed.add((place_of(mutant), mutant.change))
             else:
                 alive.append(mutant)
         _cases.cache_clear()
         _views_of.cache_clear()
     lost = []
     for mutant in alive:
-        place, row = _place_of(mutant), families[home_of(mutant.entry)]
+        place, row = place_of(mutant), families[home_of(mutant.entry)]
         if (place, mutant.change) in killed:
             row["killed by an entry that shares it"] += 1
         elif is_equivalent(mutant):
@@ -445,7 +445,7 @@ def main() -> int:
     print(f"| family | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")  # noqa: T201
     for family, row in families.items():
         print(f"| {family} | {' | '.join(str(row[column]) for column in columns)} |")  # noqa: T201
-    stale = [] if only else sorted(set(EQUIVALENT) - {(_place_of(mutant), mutant.change) for mutant in alive})
+    stale = [] if only else sorted(set(EQUIVALENT) - {(place_of(mutant), mutant.change) for mutant in alive})
     for place, change in stale:
         print(f"killed by now: {place} {change}")  # noqa: T201
     return bool(lost or stale)
