@@ -21,7 +21,6 @@ _CORNERS = (7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F
 
 
 def table_of_structs(array: Any) -> Any:
-    """Structs as a table of their fields."""
     import pyarrow as pa
 
     return pa.table(array.flatten(), [field.name for field in array.type])

@@ -82,7 +82,6 @@ class Reader:
         raise LabelError(f'{missing} declare it, or construct with unknown="ignore" or unknown="add"')
 
     def columns(self, labels: Iterable[object]) -> list[int]:
-        """The columns of many labels."""
         flat: list[Any] = list(labels)
         if not self._all_plain(flat):
             return [self.column(label) for label in flat]

@@ -116,7 +116,6 @@ _CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
 
 
 def examples_of(column: Iterable[object], argument: Argument) -> Source:
-    """A source of single examples."""
     examples, read = iter(column), _ranked if argument.scored else _labelled
     size = argument.reader.at_once
     if size > EXAMPLES:  # fewer of wide rows

@@ -78,7 +78,6 @@ class Scores:
 
     @property
     def examples(self) -> int:
-        """How many rows there are."""
         return len(self.scores)
 
     def lists(self) -> Columns:

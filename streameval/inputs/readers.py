@@ -39,7 +39,6 @@ __all__ = ["PackedRows", "TopK"]
 
 
 def source_of(value: object, form: Form, argument: Argument) -> Source:
-    """A source of the examples in an argument."""
     return _SOURCES.get(form, _refuse)(value, argument)
 
 

@@ -39,7 +39,6 @@ class Sample:
         self.binary = self.permuted = self.single = True
 
     def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, single: bool = False) -> None:
-        """Note an example."""
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
         numbers = [value for value in plain if type(value) in (int, float) and value == value]
         self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
@@ -50,7 +49,6 @@ class Sample:
         self.single &= single
 
     def add_rows(self, labels: list[Any], rows: np.ndarray[Any, Any]) -> None:
-        """Note the rows of a matrix."""
         for row in rows.tolist():
             self.add(labels, row)
 
@@ -86,7 +84,6 @@ class Sample:
             self.ignored = self.labels.difference(config.labels)
 
     def summary(self) -> dict[str, Any]:
-        """How the argument was read."""
         own = self.labels.union(*(example["labels"] for example in self.first if "labels" in example))
         content = {"form": self.form, "labels": self.width or len(own - self.ignored)}
         content |= {"labels_from": self.source, "examples": deepcopy(self.first)}

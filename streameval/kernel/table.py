@@ -90,7 +90,6 @@ class SumTable(Table, Generic[K]):
         return self._prepared(Counted(added.examples, self._by_column(columns[used], added.columns[used]), sums), sign)
 
     def _by_column(self, columns: IntArray, values: IntArray) -> IntArray:
-        """Values summed by column."""
         self._check(columns)
         sums: IntArray = np.zeros_like(self._cell.value.columns)
         np.add.at(sums, columns, values)

@@ -52,7 +52,6 @@ class BitRows(NamedTuple):
     """Whether a byte begins with its highest bit; rows are whole bytes then."""
 
     def part(self, rows: slice) -> BitRows:
-        """Some rows, one behind the other."""
         start, stop, _ = rows.indices(self.examples)
         return self._replace(first=self.first + start * self.stride, examples=max(0, stop - start))
 

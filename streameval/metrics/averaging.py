@@ -32,7 +32,6 @@ class Ratios:
     root: bool = False
 
     def __getitem__(self, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> Ratios:
-        """Some of the ratios."""
         return Ratios(self.num[chosen], self.den[chosen], self.root)
 
     def replaced(self, where: np.ndarray[Any, np.dtype[np.bool_]], value: int) -> Ratios:

@@ -34,7 +34,6 @@ class Dense:
 
     @property
     def examples(self) -> int:
-        """How many rows there are."""
         return len(self.true)
 
     def take(self, rows: slice | IntArray) -> Dense:
@@ -66,17 +65,14 @@ class Packed(Dense):
 
     @property
     def examples(self) -> int:
-        """How many rows there are."""
         return self.sides[0].examples
 
     @property
     def true(self) -> UInt8Array:  # type: ignore[override]  # which is not to be set
-        """1 where the label is true."""
         return self._bytes(0)
 
     @property
     def pred(self) -> UInt8Array:  # type: ignore[override]
-        """1 where it is predicted."""
         return self._bytes(1)
 
     def _bytes(self, side: int) -> UInt8Array:
@@ -86,7 +82,6 @@ class Packed(Dense):
         return cells
 
     def take(self, rows: slice | IntArray) -> Dense:
-        """These rows, in this order."""
         if isinstance(rows, slice):
             true, pred = (side.part(rows) for side in self.sides)
             return Packed(self.columns, (true, pred), self.refusal)
@@ -120,7 +115,6 @@ class Ragged:
         return self.true, self.pred, self.mask, self.mentioned
 
     def take(self, rows: slice | IntArray) -> Ragged:
-        """These examples, in this order."""
         true, pred, mask, mentioned = (None if side is None else _taken(side, rows)[0] for side in self.sides)
         weights = None if self.weights is None else self.weights[rows]
         ranked, scores = (None, None) if self.ranked is None else _taken(self.ranked, rows, self.scores)
@@ -147,18 +141,15 @@ class Example(NamedTuple):
         return cls.at(slots.astype(np.int64), weight, None if batch.scores is None else batch)
 
     def moved(self, columns: IntArray) -> Example:
-        """The same example where columns are others."""
         slots = 5 * columns[self.slots // 5] + self.slots % 5
         return self._replace(slots=slots, scored=self.scored and _moved(self.scored, columns))
 
     def weighing(self, weight: float) -> Example:
-        """The same example with another weight."""
         weights = None if weight == 1.0 else np.array([weight])
         return self._replace(weight=weight, scored=self.scored and replace(self.scored, weights=weights))
 
     @classmethod
     def at(cls, slots: IntArray, weight: float, scored: Batch | None = None) -> Example:
-        """The example of these slots."""
         _, fn, fp, tp, masked = np.bincount(slots % 5, minlength=5).tolist()
         return cls(slots, (tp + fn, tp + fp, tp, masked), weight, scored)
 

@@ -69,7 +69,6 @@ def key_of(label: Label) -> Key:
 
 
 def keys_of(labels: Sequence[Any]) -> Iterable[Key]:
-    """The keys of labels, in their order."""
     kinds, most = set(map(type, labels)), sys.hash_info.modulus
     if int not in kinds or (len(kinds) == 1 and -most < min(labels) and max(labels) < most):
         return labels
@@ -77,7 +76,6 @@ def keys_of(labels: Sequence[Any]) -> Iterable[Key]:
 
 
 def distinct(labels: Sequence[Label]) -> list[Label]:
-    """Labels without repeats."""
     return [*dict(zip(keys_of(labels), labels, strict=True)).values()]
 
 
@@ -173,7 +171,6 @@ class LabelIndex:
         self.bound(other.limit, other.look)
 
     def copy(self) -> LabelIndex:
-        """An independent index with the same columns."""
         # Columns first, so that each has its label if another thread registers some meanwhile.
         columns = self.columns.copy() if type(self) is LabelIndex else None
         twin = LabelIndex(self.labels, self.fixed)

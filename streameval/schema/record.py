@@ -54,7 +54,6 @@ class Record:
 
     @property
     def forms(self) -> Forms:
-        """In which forms labels came."""
         forms: Forms = self.cell.value
         return forms
 

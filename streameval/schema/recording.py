@@ -93,7 +93,6 @@ class Examples(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many examples there are."""
         return len(self.lengths)
 
     @property
@@ -107,7 +106,6 @@ class Examples(NamedTuple):
             yield self.taken(np.arange(at, min(at + BLOCK, self.size)))
 
     def taken(self, order: IntArray) -> Self:
-        """The examples at these places, in this order."""
         weights = None if self.weights is None else self.weights[order]
         stamps = None if self.stamps is None else self.stamps[order]
         slots, scores = self.slots[_entries(self.lengths, order)], self.scores and self.scores.taken(order)
@@ -145,7 +143,6 @@ class Examples(NamedTuple):
         return order
 
     def batch(self) -> Ragged:
-        """The same examples as a batch."""
         column, outcome = (part.astype(np.int64) for part in np.divmod(self.slots, 5))
         row, scores = rows_of(self.lengths), self.scores
 
@@ -175,7 +172,6 @@ class Recording(NamedTuple):
 
     @classmethod
     def empty(cls, declared: tuple[Label, ...]) -> Self:
-        """Nothing."""
         return cls(declared, len(declared), 0, lambda: iter(()))
 
     @classmethod

@@ -184,7 +184,6 @@ class State(ABC, Generic[K]):
 
     @property
     def examples(self) -> int:
-        """Number of examples counted."""
         counted: Any = self.decisions if self.table is None else self.table
         return int(counted.examples)
 
@@ -364,7 +363,6 @@ class State(ABC, Generic[K]):
         return order if mentioned.all() else order[mentioned[order]]
 
     def labels_of(self, columns: IntArray) -> tuple[Label, ...]:
-        """The labels of columns."""
         names = self.labels.labels
         if len(columns) == len(names) and (columns[1:] > columns[:-1]).all():  # all in their order
             return tuple(names)

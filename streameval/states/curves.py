@@ -93,7 +93,6 @@ class Curves(State[Place]):
         return backend.curves.Bins(self.root, len(self.labels))
 
     def follower(self) -> Any:
-        """As in `State`."""
         return self.table.follower()
 
     def _count(self, batch: Batch) -> None:
@@ -209,7 +208,6 @@ class Curves(State[Place]):
                 first, low = first + int(np.searchsorted(offsets, BLOCK)) - 1, int(bins[-1]) + 1
 
     def content(self) -> CurveContent:
-        """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
         weight, sides = (None, None) if scale is None else self.side_weights(columns, scale)
         held = *self._head(columns, scale), self.bins.sides(columns), weight, sides
@@ -366,7 +364,6 @@ class CurveTables(View[Curves]):
 
     @cached_property
     def steps(self) -> Steps:
-        """The steps of each label."""
         offsets, bins, _, common, _ = self.read
         weights = self._plain.astype(object) if self.examples >= _SMALL else self._plain
         return _steps(offsets, bins, weights, common, *self._bare(offsets, weights))

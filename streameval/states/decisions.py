@@ -147,7 +147,6 @@ class Decisions(State[Key]):
         return np.asarray(self.by_label(np.arange(len(self.labels)), None).sum(axis=0))
 
     def content(self) -> DecisionContent:
-        """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
         if len(columns) <= BLOCK:
             cells = self.by_label(columns, None)

@@ -226,7 +226,6 @@ class History:
             raise CounterOverflowError(f"a window cannot hold {_COLUMNS} labels or more")
 
     def copy(self) -> History:
-        """An independent copy."""
         twin = History.__new__(History)
         states = self.states.copy()
         twin._start(states, self.clock.value, self.tape.copy(states.root))

@@ -92,7 +92,6 @@ class RankingOptions(StateOptions):
         return cls(ties, label_ranks, cutoffs, propensities, gain_ranks)
 
     def arguments(self) -> dict[str, Any]:
-        """The rule of ties and the propensities."""
         return {"ties": self.ties, "inverse_propensities": dict(self.propensities)}
 
 
@@ -126,15 +125,12 @@ class PairOptions(StateOptions):
         return cls(tuple(part for part in PARTS if part in parts))
 
     def keep(self) -> tuple[str, ...]:
-        """The parts by name."""
         return self.parts
 
     @classmethod
     def required(cls, needs: Mapping[str, Any]) -> str:
-        """The part that a metric is read from."""
         return str(needs["part"])
 
     def differences(self, other: PairOptions) -> list[str]:
-        """The parts of both, in words."""
         mine, theirs = ", ".join(self.parts), ", ".join(other.parts)
         return [] if self == other else [f"parts of pairs differ ({mine} and {theirs})"]

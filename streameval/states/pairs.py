@@ -87,7 +87,6 @@ class Pairs(State[Key]):
 
     @property
     def parts(self) -> tuple[CountedPart, ...]:
-        """What is counted."""
         return self.options.parts  # type: ignore[no-any-return]
 
     def _reserve(self) -> None:
@@ -198,7 +197,6 @@ class Pairs(State[Key]):
         return self.examples if scale is None else sum(self._weights_at(0).each([_ALL], scale))
 
     def content(self) -> PairContent:
-        """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
         weight, sums = (None, None) if scale is None else (self.weight(scale), self._weights_at(scale))
         place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself

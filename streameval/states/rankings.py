@@ -112,7 +112,6 @@ class Rankings(State[Key]):
         return int(wide.max(initial=0)) <= present
 
     def count(self, batch: Batch) -> None:
-        """Count a batch of examples. Only for states that are thrown away if this raises."""
         weighted = batch.weights is not None
         if self.examples and (weighted or self.extra is not None or self.weights.present):
             self.root.commit(self.prepare_merges([(self._of(batch), None, 1)]))
@@ -209,7 +208,6 @@ class Rankings(State[Key]):
             yield from map(list, zip(*[self._weights_at(0).each(names, scale)] * PARTS[which], strict=True))
 
     def content(self) -> RankingContent:
-        """What is held, in canonical order."""
         scale, gain_scale, columns = self.canonical_scale(), self.gain_scale(), self.columns()
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
@@ -324,13 +322,11 @@ class RankingTables(View[Rankings]):
 
     @cached_property
     def groups(self) -> Groups:
-        """All tie groups that hold a true label."""
         table = self._table(0)
         return Groups(*_columns(table.keys), *self._sums(table))
 
     @cached_property
     def first(self) -> First:
-        """The best of them in each example."""
         table = self._table(1)
         return First(*_columns(table.keys), *self._sums(table))
 

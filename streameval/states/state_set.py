@@ -67,7 +67,6 @@ class StateSet:
         return self._derived(self.labels if labels is None else labels, "empty_like")
 
     def copy(self) -> StateSet:
-        """An independent copy."""
         return self._derived(self.labels.copy(), "copy")
 
     def scaled(self, numerator: int, scale: int) -> StateSet:
@@ -79,7 +78,6 @@ class StateSet:
 
     @property
     def examples(self) -> int:
-        """Number of examples counted."""
         return self.decisions.examples
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
@@ -163,7 +161,6 @@ class StateSet:
         self.root.commit(self.prepare_merge(other))
 
     def prepare_merge(self, other: StateSet) -> list[Part]:
-        """Prepare what `merge` does."""
         self._check_options(other)
         return self.prepare_merges([(other, self.columns_of(other), 1)]) if other.decisions.table.examples else []
 
@@ -172,7 +169,6 @@ class StateSet:
         self.root.commit(self.prepare_unmerge(other))
 
     def prepare_unmerge(self, other: StateSet) -> list[Part]:
-        """Prepare what `unmerge` does."""
         self._check_options(other)
         if not other.examples:
             return []
@@ -253,5 +249,4 @@ class StateSet:
         return [part for state in self.states.values() for part in state.drop_weights()]
 
     def content(self) -> dict[str, Any]:
-        """What the states hold, by name."""
         return {name: state.content() for name, state in self.states.items()}

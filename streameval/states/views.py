@@ -52,11 +52,9 @@ class Arrays:
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def __getitem__(self, chosen: Flags | slice) -> Self:
-        """Some of the rows."""
         return type(self)(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     def followed_by(self, *columns: Integers) -> Self:
-        """These rows, and then some more."""
         pairs = zip(self.__dataclass_fields__, columns, strict=True)
         return type(self)(*(np.concatenate([getattr(self, name), more]) for name, more in pairs))
 

@@ -35,7 +35,6 @@ class ExactSums(Generic[K]):
         self.sums[key] = self.sums.get(key, 0) + value
 
     def nonzero(self) -> dict[K, int]:
-        """The sums that are not 0."""
         return {key: value for key, value in self.sums.items() if value}
 
     def times(self, numerator: int, scale: int) -> ExactSums[K]:
@@ -104,7 +103,6 @@ class SumCells(Generic[K]):
 
     @property
     def present(self) -> bool:
-        """Whether there are sums."""
         return self.cell.value is not None
 
     @property

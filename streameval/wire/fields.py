@@ -99,31 +99,25 @@ class Sink(list["bytes | Iterator[bytes]"]):
             return chain.from_iterable((part,) if isinstance(part, bytes) else part for part in self)
 
     def byte(self, value: int) -> None:
-        """A number below 256."""
         self.append(bytes((value,)))
 
     def varint(self, value: int) -> None:
-        """An integer that is not negative."""
         self.append(varint(value))
 
     def string(self, string: str) -> None:
-        """UTF-8 with its length."""
         raw = string.encode()
         self += (varint(len(raw)), raw)
 
     def label(self, label: Label) -> None:
-        """A string or an integer."""
         self.append(_bytes_of_label(label))
 
     def labels(self, labels: Sequence[Label]) -> None:
-        """How many, then each of them."""
         if len(labels) <= 1_000:
             self.append(_bytes_of_few_labels(tuple(labels)))
         else:
             self += (varint(len(labels)), _joined(map(_bytes_of_label, labels)))
 
     def numbers(self, pairs: tuple[tuple[Label, float], ...]) -> None:
-        """A float64 for each of some labels."""
         self.varint(len(pairs))
         for label, value in pairs:
             self += (_bytes_of_label(label), struct.pack("<d", value))
@@ -133,7 +127,6 @@ class Sink(list["bytes | Iterator[bytes]"]):
         self.columns(column[:, np.newaxis], least)
 
     def columns(self, table: IntArray | Int32Array, least: int = 0) -> None:
-        """Each column of a table."""
         if len(table) <= ROWS:
             self.append(packing.pack_columns(np.asarray(table, np.int64), least))
         else:
@@ -144,11 +137,9 @@ class Sink(list["bytes | Iterator[bytes]"]):
         self.append(_pieces_of_blocks(make, count, stored))
 
     def integer(self, value: int) -> None:
-        """An integer of any size that is not negative."""
         self.append(_bytes_of_integer(value))
 
     def integers(self, values: Iterable[int]) -> None:
-        """Each of some integers."""
         self.append(_joined(map(_bytes_of_integer, values)))
 
     def weights(self, scale: int | None, sums: Iterable[int]) -> None:
@@ -209,7 +200,6 @@ class Source:
         return matches
 
     def left(self) -> int:
-        """How many bytes are left."""
         return self._end - self._at
 
     def end(self) -> None:
@@ -314,7 +304,6 @@ class Source:
         return int.from_bytes(raw, "little")
 
     def integers(self, count: int, longest: int = LONGEST) -> list[int]:
-        """So many integers."""
         return [self.integer(longest) for _ in range(count)]
 
     def scale(self, finest: int = FINEST) -> int | None:
@@ -368,7 +357,6 @@ class Cached(Generic[T]):
         self._known: tuple[tuple[bytes, T], ...] = ()  # replaced as a whole, for there may be threads
 
     def take(self, source: Source) -> T:
-        """The next value."""
         for raw, value in self._known:
             if source.skips(raw):
                 return value

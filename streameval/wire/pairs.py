@@ -45,7 +45,6 @@ OPTIONS = (Option(96, "parts", _put_parts, _take_parts),)
 
 
 def put_pairs(sink: Sink, content: PairContent) -> None:
-    """Write a content."""
     kinds = [kind for name in content.parts for kind in _KINDS[name]]
     for kind in kinds:
         sink.blocks(partial(_columns_of, content.pairs[kind](), kind), 3 + _FRACTIONS.get(kind, 0))

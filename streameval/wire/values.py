@@ -67,7 +67,6 @@ def _put(sink: Sink, value: Any, top: int, depth: int) -> None:
 
 
 def take_value(source: Source, top: int, depth: int = _DEEPEST) -> Any:
-    """What `put_value` wrote."""
     kind = source.byte(top)
     if kind < LABEL:
         return (None, False, True)[kind]
@@ -99,12 +98,10 @@ def packed(values: tuple[Any, ...]) -> Packed:
 
 
 def unpacked(values: Packed) -> Iterable[Any]:
-    """What was packed."""
     return map(bool, values) if type(values) is bytes else values
 
 
 def put_values(sink: Sink, values: Packed) -> None:
-    """Write how many values there are, and each of them."""
     values = packed(tuple(map(_plain, values))) if type(values) is tuple else values
     form = (tuple, bytes, array).index(type(values))
     sink += (varint(len(values)), bytes((form,)))
@@ -116,7 +113,6 @@ def put_values(sink: Sink, values: Packed) -> None:
 
 
 def take_values(source: Source) -> Packed:
-    """What `put_values` wrote."""
     size, form = source.count(), source.byte(2)
     if form == 0:
         return tuple([take_value(source, FLOAT) for _ in range(size)])

@@ -146,7 +146,6 @@ class Guard:
             _discard(self._queue, me)
 
     def leave(self, *, changed: bool) -> None:
-        """Let go."""
         self.version += changed
         if self._reads:
             self._reads -= 1
@@ -162,7 +161,6 @@ class Guard:
 
     @property
     def reading(self) -> Guards:
-        """What surrounds reads."""
         return Guards([], [self])
 
 
@@ -283,7 +281,6 @@ class Cell:
         return after, self.prepare(lambda value: after if value is before else change(value))
 
     def prepare_store(self, new: Any) -> Part:
-        """The value becomes another."""
         return self.prepare(lambda _: new)
 
     def prepare_update(self, changes: Mapping[Any, Any]) -> Part:
@@ -308,11 +305,9 @@ class Table:
 
     @property
     def examples(self) -> int:
-        """Number of examples counted."""
         return int(self._cell.value.examples)
 
     def copy(self, root: Root) -> Self:
-        """An independent copy."""
         twin = type(self)(root, 0)
         twin._cell.store(self._cell.value)
         return twin

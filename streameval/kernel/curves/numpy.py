@@ -52,7 +52,6 @@ class Bins(SumTable[_Place]):
 
     @property
     def scores(self) -> int:
-        """How many scores were counted."""
         return sum(times for times, *_ in self._cell.value.sums.values())
 
     # -- examples ------------------------------------------------------------------------------------------------------
@@ -62,7 +61,6 @@ class Bins(SumTable[_Place]):
         return self._prepared(self._counted(scored), sign)
 
     def count(self, scored: Scored) -> int:
-        """Count examples."""
         return self._commit(self.prepare_example(scored, 1))
 
     def _counted(self, scored: Scored) -> Counted[_Place]:

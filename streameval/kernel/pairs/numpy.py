@@ -107,7 +107,6 @@ class Pairs(SumTable[Pair]):
         self._cell.store(old._replace(examples=examples, sums={**old.sums, **sums}))
 
     def copy(self, root: Root) -> Self:
-        """An independent copy."""
         twin = super().copy(root)
         twin._parts = self._parts
         return twin

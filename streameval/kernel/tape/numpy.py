@@ -27,7 +27,6 @@ class _Example(NamedTuple):
     scores: ScoreArray
 
     def moved(self, to: IntArray | None) -> _Example:
-        """The same in other columns."""
         if to is None:
             return self
         slots = (5 * to[self.slots // 5] + self.slots % 5).astype(np.int32)
@@ -41,7 +40,6 @@ class _Value(NamedTuple):
     kind: Any
 
     def plus(self, new: list[_Example], kind: Any) -> _Value:
-        """With more examples."""
         return _Value(self.examples + new, self.kind if kind is np.float32 else kind)
 
 
@@ -70,7 +68,6 @@ class Tape:
 
     @property
     def examples(self) -> int:
-        """How many examples are on the tape."""
         return len(self._examples)
 
     @property
@@ -166,7 +163,6 @@ class Tape:
         return lengths, slots, weights, np.array([one.stamp for one in part], np.int64) if self.timed else None
 
     def copy(self, root: Root) -> Self:
-        """An independent copy."""
         twin = type(self)(root, self.timed)
         twin.earliest = self.earliest
         twin._cell.store(self._cell.value)
