@@ -236,11 +236,7 @@ def _pooled(bins: IntArray, moments: Integers) -> Read:
     distinct, which = np.unique(bins, return_inverse=True)
     sums: Integers = np.zeros((len(distinct), 2, 3), object)
     np.add.at(sums, which, moments)
-    counts, totals, squares = np.moveaxis(sums, 2, 0)
-    equal = np.where(counts * squares == totals * totals, totals // np.maximum(counts, 1), -1)
-    common = np.where(counts > 0, equal, -2).astype(np.int64)
-    words = np.stack([sums[..., 1:] & (2**64 - 1), sums[..., 1:] >> 64], axis=-1).reshape(-1, 2, 4)
-    return np.array([0, len(distinct)]), distinct, counts, common, words
+    return np.array([0, len(distinct)]), distinct, *binning.read_of(sums)
 
 
 def moments_of(counts: IntArray, words: WordArray) -> Integers:

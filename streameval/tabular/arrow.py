@@ -330,26 +330,15 @@ def numbers_of(column: Any, name: str) -> Any:
     """The numbers or booleans that cells hold, none in empty ones."""
     text = pc.utf8_trim_whitespace(_joined(column))
     text = pc.if_else(pc.equal(text, ""), None, text)
-    wrong = list[int]()  # the first cell that is no number, and the first that is no boolean
+    wrong = 0  # the first cell that is no number, or the first that is no boolean: that which is later
     for kind in (pa.float64(), pa.bool_()):
-        try:
+        with suppress(pa.ArrowInvalid):
             return pa.chunked_array([text.cast(kind)])
-        except pa.ArrowInvalid:
-            wrong.append(_first_unlike(text, kind))
-    raise InputError(f"column {name!r} must hold numbers, not {quoted(column[max(wrong)].as_py())}")
-
-
-def _first_unlike(cells: Any, kind: Any) -> int:
-    """The first of some cells that cannot be cast, of which there is one; in halves, as Arrow casts many at once."""
-    first, stop = 0, len(cells)
-    while stop - first > 1:
-        middle = (first + stop) // 2
-        try:
-            cells[first:middle].cast(kind)
-            first = middle
-        except pa.ArrowInvalid:
-            stop = middle
-    return first
+        with suppress(pa.ArrowInvalid):
+            for at, cell in enumerate(text):
+                wrong = max(wrong, at)
+                cell.cast(kind)
+    raise InputError(f"column {name!r} must hold numbers, not {quoted(column[wrong].as_py())}")
 
 
 def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:

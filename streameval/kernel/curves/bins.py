@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernel.types import Flags, FloatArray, IntArray, ScoreArray
+from streameval.kernel.types import Flags, FloatArray, IntArray, Integers, ScoreArray, WordArray
 
 DROPPED = 41
 SCORE_MAX = 2**43 - 1
@@ -73,13 +73,19 @@ def flipped_bins(bins: IntArray) -> Flags:
     return np.asarray((bins < _FINITE) | ((bins >= _FINITE + _TO_HALF) & (bins <= _FINITE + 2 * _TO_HALF)))
 
 
+def read_of(moments: Integers) -> tuple[Integers, IntArray, WordArray]:
+    """What `Bins.read` tells of the number of scores, and the sums of residuals and squares, shape (bins, 2, 3)."""
+    counts, totals, squares = np.moveaxis(moments, 2, 0)
+    equal = np.where(counts * squares == totals * totals, totals // np.maximum(counts, 1), -1)
+    words = np.stack([moments[..., 1:] & (2**64 - 1), moments[..., 1:] >> 64], axis=-1).reshape(-1, 2, 4)
+    return counts, np.where(counts > 0, equal, -2).astype(np.int64), words.astype(np.uint64)
+
+
 def possible(n: int, total: int, squares: int) -> bool:
     """Whether there may be ``n`` residuals with these sums; all that later reading relies on is certain."""
     if n <= 0:
         return n == total == squares == 0
-    if (
-        n > SCORE_MAX or total < 0 or total > n * _LOWER or (total ^ squares) & 1
-    ):  # a number is odd exactly when its square is
+    if not (n <= SCORE_MAX and 0 <= total <= n * _LOWER and total % 2 == squares % 2):  # odd if its square is
         return False
     mean, rest = divmod(total, n)
     least = mean * total + rest * (mean + 1)

@@ -16,12 +16,11 @@ from collections import defaultdict
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.curves.bins import bins_of, flipped_bins, possible
+from streameval.kernel.curves.bins import bins_of, flipped_bins, possible, read_of
 from streameval.kernel.scores import examples_of
 from streameval.kernel.table import Counted, SumTable, enter
-from streameval.kernel.types import Flags, IntArray, Scored, WordArray
+from streameval.kernel.types import Flags, IntArray, Integers, Scored, WordArray
 
-_WORD = 2**64 - 1
 _Part = tuple[int, ...]
 _Place = tuple[int, int, int]  # column, bin, class
 _NOTHING: _Part = (0, 0, 0)
@@ -103,24 +102,16 @@ class Bins(SumTable[_Place]):
         it is the same for all, -1 if it is not, -2 if there are none, and the sums of the residuals and of their
         squares, low word first: shape (bins, 2, 4). At most the first ``limit`` bins.
         """
-        rows = [row for row in self._rows(columns) if row[0] or row[1] >= low][:limit]
-        offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
-        bins = np.array([bin_ for _, bin_, _ in rows], np.int64)
-        counts = np.array([[part[0] for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)
-        common = np.array([[_common(*part) for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)
-        words = [
-            [(total & _WORD, total >> 64, squares & _WORD, squares >> 64) for _, total, squares in pair]
-            for *_, pair in rows
-        ]
-        return offsets, bins, counts, common, np.array(words, np.uint64).reshape(-1, 2, 4)
-
-    def _rows(self, columns: IntArray) -> list[tuple[int, int, list[_Part]]]:
-        """The position of a column, a bin, and the sums of its negatives and positives there, in order."""
         self._check(columns)
         held: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
         for (column, bin_, part), sums in sorted(self._cell.value.sums.items()):
             held[column].setdefault(bin_, [_NOTHING, _NOTHING])[part] = sums
-        return [(at, bin_, pair) for at, column in enumerate(columns.tolist()) for bin_, pair in held[column].items()]
+        rows = [(at, *entry) for at, column in enumerate(columns.tolist()) for entry in held[column].items()]
+        rows = [row for row in rows if row[0] or row[1] >= low][:limit]
+        offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
+        moments = np.array([pair for *_, pair in rows], object).reshape(-1, 2, 3)
+        counts, common, words = read_of(moments)
+        return offsets, np.array([bin_ for _, bin_, _ in rows], np.int64), counts.astype(np.int64), common, words
 
     def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
         """How many negatives and positives columns have, shape (columns, 2), and their pairs in order.
@@ -129,19 +120,18 @@ class Bins(SumTable[_Place]):
         half a pair, as 64-bit words, low word first: at least, with every undecided bin as one tie, and at most. Shape
         (columns, 3, 2). A bin is undecided where scores of one class differ.
         """
-        rows = self._rows(columns)
-        flips = flipped_bins(np.array([bin_ for _, bin_, _ in rows], np.int64)).tolist()
-        counts, sums = [[0, 0] for _ in columns], [[0, 0, 0] for _ in columns]
-        for (at, _, (negative, positive)), flips_order in zip(rows, flips, strict=True):
-            (negatives, *_), (positives, *_) = negative, positive
-            y, x, below = _common(*negative), _common(*positive), counts[at][0]
-            more = [negatives if x == y else 2 * negatives * ((x > y) != flips_order)] * 3
-            if x == -1 or y == -1:
-                more = [0, negatives, 2 * negatives]
-            sums[at] = [total + positives * (2 * below + part) for total, part in zip(sums[at], more, strict=True)]
-            counts[at] = [below + negatives, counts[at][1] + positives]
-        words = [[(total & _WORD, total >> 64) for total in totals] for totals in sums]
-        return np.array(counts, np.int64).reshape(-1, 2), np.array(words, np.uint64).reshape(-1, 3, 2)
+        offsets, bins, counts, common, _ = self.read(columns)
+        upto = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(counts, axis=0)])
+        owners = np.repeat(np.arange(len(columns)), np.diff(offsets))
+        below = upto[:-1, 0] - upto[offsets[owners], 0]
+        (negatives, positives), (y, x) = counts.T.astype(object), common.T
+        decided = np.where(x == y, 1, 2 * ((x > y) != flipped_bins(bins)))
+        totals: Integers = np.zeros((len(columns), 3), object)
+        for which in range(3):
+            times = np.where((x == -1) | (y == -1), which, decided)
+            np.add.at(totals[:, which], owners, positives * (2 * below + times * negatives))
+        words = np.stack([totals & (2**64 - 1), totals >> 64], axis=-1)
+        return upto[offsets[1:]] - upto[offsets[:-1]], words.astype(np.uint64)
 
     def restore(self, examples: int, sides: IntArray) -> None:
         """Fill what is still empty, from `sides`; what there are of bins is still to come."""
@@ -165,9 +155,3 @@ def _mentions(counted: Counted[_Place]) -> IntArray:
     for (column, *_), (times, *_) in counted.sums.items():
         mentions[column] += times
     return np.asarray(mentions)
-
-
-def _common(n: int, total: int, squares: int) -> int:
-    if not n:
-        return -2
-    return total // n if n * squares == total * total else -1
