@@ -83,8 +83,9 @@ class Accumulator(Details, Mergeable):
 
     def _replace(self, core: Core) -> None:
         core.states.belong(self._guard)
-        replaced, self._core = self._core, core
-        replaced.states.retire()
+        replaced = self._core.states.root
+        # In one line, in which no handler runs and no other thread: see `prepare_retire`.
+        replaced.guard, self._core = commit.RETIRED, core
 
     # -- changing -----------------------------------------------------------------------------------------------------
 

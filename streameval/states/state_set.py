@@ -219,10 +219,6 @@ class StateSet:
         """Be the states of the object that a guard belongs to."""
         self.root.guard = self.labels.guard = guard
 
-    def retire(self) -> None:
-        """Count nothing any more without its guard, since the object has replaced these states."""
-        self.root.guard = commit.RETIRED
-
     def taken(self, example: Example, labels: LabelIndex) -> Example:
         """An example as it was read in the columns of other labels, with those that it mentions registered here."""
         if labels is self.labels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
 from typing import ClassVar, Generic, NamedTuple, Self, TypeAlias
@@ -67,17 +67,12 @@ class Blocks(Window[A]):
     @changes
     def reset(self) -> None:
         """Forget every example, and the time."""
-        replaced = getattr(self, "_cell", None)
-        self._cell = commit.Root().cell(WindowState(None if self.timed else 0, {}))
-        self._retire({} if replaced is None else replaced.value.blocks, {})
+        empty: WindowState[A] = WindowState(None if self.timed else 0, {})
+        if hasattr(self, "_cell"):
+            self._become(empty)
+        else:
+            self._cell = commit.Root().cell(empty)
         forget(self._guard)
-
-    @staticmethod
-    def _retire(replaced: Mapping[int, A], blocks: Mapping[int, A]) -> None:
-        """Let nothing be counted in blocks that are no part any more."""
-        for index, block in replaced.items():
-            if blocks.get(index) is not block:
-                core_of(block).states.retire()
 
     def _owned(self, block: A) -> A:
         core_of(block).table.most = COUNT_MAX if self.timed else self._clock.period
@@ -121,8 +116,9 @@ class Blocks(Window[A]):
         state, replaced = self._pruned(state), self._cell.value.blocks
         for block in state.blocks.values():
             self._owned(block)
-        commit.Root.commit([self._cell.prepare_store(state), *forms])
-        self._retire(replaced, state.blocks)
+        gone = [block for index, block in replaced.items() if state.blocks.get(index) is not block]
+        retired = [core_of(block).states.root.prepare_retire() for block in gone]
+        commit.Root.commit([self._cell.prepare_store(state), *retired, *forms])
 
     def _pruned(self, state: WindowState[A]) -> WindowState[A]:
         oldest = (state.newest or 0) - self._history

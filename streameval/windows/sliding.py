@@ -55,9 +55,8 @@ class _Recent(Window[A]):
         if replaced is None:
             self._cell = commit.Root().cell(now)
         else:
-            states = replaced.value[0].states
-            commit.Root.commit([replaced.prepare_store(now), *forms])
-            states.retire()
+            retired = replaced.value[0].states.root.prepare_retire()
+            commit.Root.commit([replaced.prepare_store(now), retired, *forms])
 
     def _history(self) -> tuple[History, Core]:
         """What is in the window, without labels that have left once they are most; the guard is held."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 
 import streameval as se
 from tests.support.effort import cases
+from tests.support.exploring import points, standing
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
 from tests.support.kinds import EACH, KEEP, NAMES, SCORED, TRIALS
 
@@ -386,6 +388,84 @@ def test_the_evaluators_of_an_interrupted_trace_stay_together(many: int, fails: 
             assert state(trace) == after
         trace.update({"a"}, {"a"})
         assert trace.examples == sum(result[:1]) + 1 + (many or 1) * (result == before and not fails)
+
+
+def after_labels_left(window: Any) -> Any:
+    """A window most of whose labels have left it, so that the next example is followed by a rebuild without them."""
+    for number in range(63):
+        window.update({f"gone-{number}"}, {"a"}, **({"t": number} if window.timed else {}))
+    return window
+
+
+def with_a(ev: Any) -> Any:
+    ev.update({"a"}, {"a"}, **({"t": 1} if getattr(ev, "timed", False) else {}))
+    return ev
+
+
+def before_renewal() -> se.Evaluator:
+    """An evaluator most of whose labels have left, so that the next revert is followed by a rebuild without them."""
+    ev, gone = se.Evaluator(), {f"gone-{number}" for number in range(65)}
+    ev.update_many([{"a"}] * 40 + [gone], [{"a"}] * 41)
+    ev.revert(gone, {"a"})
+    ev._until_compaction = 0
+    return ev
+
+
+REPLACING: dict[str, tuple[Callable[[], Any], Callable[[Any], object], int]] = {
+    "Evaluator": (before_renewal, lambda one: one.revert({"a"}, {"a"}), 0),
+    "Rolling": (lambda: after_labels_left(se.Rolling(se.F1(), 30)), lambda one: one.update({"a"}, {"new"}), 0),
+    "TimeRolling": (
+        lambda: after_labels_left(se.TimeRolling(se.F1(), 30)), lambda one: one.update({"a"}, {"new"}, t=70), 70,
+    ),
+    "Tumbling": (lambda: with_a(se.Tumbling(se.F1(), size=9)), lambda one: one.update_many([{"a"}], [set()]), 0),
+    "Tumbling in time": (
+        lambda: with_a(se.Tumbling(se.F1(), period=9)), lambda one: one.update_many([{"a"}], [set()], times=[2]), 2
+    ),
+}  # fmt: skip
+"""What replaces states: an object, a call that replaces its states, and the time of what comes then."""
+
+
+@pytest.mark.parametrize("title", REPLACING)
+def test_an_example_of_another_thread_is_not_lost_where_states_were_replaced_and_the_call_interrupted(title: str):
+    """The other call has looked up the states when they are replaced, and counts once the first was interrupted."""
+    make, replace, t = REPLACING[title]
+
+    def count(one: Any) -> None:
+        one.update({"a"}, {"a"}, **({"t": t} if t else {}))
+
+    def cores(one: Any) -> list[Any]:
+        return [part._core for part in one._counters()]
+
+    def replaced_before(hit: int) -> bool:
+        one = make()
+        before = cores(one)
+        with pytest.raises(Interrupted):
+            interrupted(lambda: replace(one), hit)
+        return cores(one) != before
+
+    replace(make())
+    made, other = make(), make()
+    executed = interrupted(lambda: replace(other), -1)
+    first = 1 + bisect_left(range(1, executed), True, key=replaced_before)
+    assert 1 < first < executed
+    places = [point._replace(visits=1) for point in points(lambda: count(made))][:80]  # of the fast path
+    sequences = [[count], [count, replace], [replace, count]]
+    right = {bytes_after(make(), calls) for calls in sequences}
+    for hit in range(first, min(first + 3, executed)):
+        for place in places:
+            one = make()
+            with standing(lambda one=one: count(one), place):
+                if one._guard.begin():  # else it has come so far that the first would wait for it
+                    one._guard.__exit__(None, None, None)
+                    with pytest.raises(Interrupted):
+                        interrupted(lambda one=one: replace(one), hit)
+            assert one.to_bytes() in right, f"lost at instruction {hit}, while the other call stood at {place}"
+
+
+def bytes_after(one: Any, calls: list[Callable[[Any], object]]) -> bytes:
+    for call in calls:
+        call(one)
+    return one.to_bytes()
 
 
 # -- real signals, and what users' objects raise ----------------------------------------------------------------------

@@ -162,6 +162,11 @@ cdef class Root:
     def cell(self, value):
         return Cell(value)
 
+    def prepare_retire(self):
+        cdef Retired data = Retired.__new__(Retired)
+        data.root, data.guard = self, RETIRED
+        return part_of(commit_retire, data)
+
     @staticmethod
     def commit(list parts):
         cdef Py_ssize_t at
@@ -211,6 +216,11 @@ cdef class Stored:
     cdef object value  # the old one, once it was committed
 
 
+cdef class Retired:
+    cdef Root root
+    cdef Guard guard  # the old one, once it was committed
+
+
 cdef class Updated:
     cdef dict value
     cdef list entries  # keys, new values, and old ones, so that replacing these releases nothing
@@ -219,6 +229,11 @@ cdef class Updated:
 cdef void commit_store(void* data) noexcept:
     cdef Stored part = <Stored>data
     part.value, part.cell.value = part.cell.value, part.value
+
+
+cdef void commit_retire(void* data) noexcept:
+    cdef Retired part = <Retired>data
+    part.guard, part.root.guard = part.root.guard, part.guard
 
 
 cdef void commit_update(void* data) noexcept:

@@ -210,12 +210,29 @@ RETIRED.begin()
 class Root:
     """Holds the values of all tables of one set of states; ``guard`` is that of the object that they belong to."""
 
-    __slots__ = ("_versions", "guard")
+    __slots__ = ("_versions",)
 
     def __init__(self, guard: Guard | None = None) -> None:
-        # Before and after a commit that is under way as long as the list is empty.
-        self._versions: tuple[tuple[Any, ...], tuple[Any, ...], list[bool]] = (), (), []
-        self.guard = Guard() if guard is None else guard
+        # Before and after a commit that is under way as long as the list is empty. The guard is the first value.
+        values = (Guard() if guard is None else guard,)
+        self._versions: tuple[tuple[Any, ...], tuple[Any, ...], list[bool]] = values, (), []
+
+    @property
+    def guard(self) -> Guard:
+        """That of the object."""
+        guard: Guard = self.values[0]
+        return guard
+
+    @guard.setter
+    def guard(self, guard: Guard) -> None:
+        self._versions = (guard, *self.values[1:]), (), []
+
+    def prepare_retire(self) -> Part:
+        """Nothing is counted any more: with that the object replaces these states.
+
+        If that were two steps, an interruption between them would lose what another thread counts in them afterwards.
+        """
+        return Cell(self, 0).prepare_store(RETIRED)
 
     @property
     def values(self) -> tuple[Any, ...]:

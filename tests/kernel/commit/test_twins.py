@@ -69,6 +69,17 @@ def test_one_commit_changes_cells_of_several_roots(commit: Any):
 
 
 @both_twins
+def test_states_are_retired_by_the_commit_that_replaces_them(commit: Any):
+    root, guard = commit.Root(), commit.Guard()
+    root.guard, cell, now = guard, root.cell("old"), commit.Root().cell(root)
+    parts = [now.prepare_store("new"), root.prepare_retire()]
+    assert root.guard is guard
+    root.commit(parts)
+    assert (root.guard, now.value, cell.value) == (commit.RETIRED, "new", "old")
+    assert not root.guard.begin()
+
+
+@both_twins
 def test_parts_that_are_never_committed_change_nothing(commit: Any):
     root = commit.Root()
     old, new = Value(), Value()
