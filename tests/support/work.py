@@ -32,6 +32,7 @@ def steps(act: Callable[[], object]) -> int:
         act()
     finally:
         sys.settrace(before)
+    assert count, "no instruction of the package was traced"
     return count
 
 
