@@ -21,7 +21,7 @@ import pytest
 
 for library in ("OMP", "OPENBLAS"):  # threads of its own would be in the way of the tests, which take all cores
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes, of which tests start a hundred, would compile the package each
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the hundred processes of tests would compile the package
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a script; processes inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

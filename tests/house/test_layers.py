@@ -72,7 +72,9 @@ def statements(block: list[ast.AST]) -> Iterator[ast.AST]:
 @cache
 def imports() -> list[tuple[str, str]]:
     """All (importing module, imported module) pairs of the package and of what it imports."""
-    return [(module, name) for module in MODULES for node in statements(tree_of(module).body) for name in names_of(node)]
+    return [
+        (module, name) for module in MODULES for node in statements(tree_of(module).body) for name in names_of(node)
+    ]
 
 
 def test_every_module_stands_on_a_floor():

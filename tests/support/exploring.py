@@ -29,7 +29,7 @@ from streameval.kernel.backend import commit
 
 PACKAGE = str(Path(se.__file__).parent)
 WAIT = 0.001  # seconds in which a thread that does not wait for another runs, or is ready to
-LONG = 20.0  # seconds after which it is taken to wait for ever
+LONG = 60.0  # seconds after which it is taken to wait for ever
 REENTERED = "by this thread itself"
 
 Call = Callable[[Any], Any]
@@ -248,7 +248,7 @@ def forked(call: Callable[[], object]) -> int:
         child = os.fork()
     if not child:
         try:
-            signal.alarm(5)
+            signal.alarm(int(LONG))
             os._exit(0 if call() else 3)
         finally:
             os._exit(4)
