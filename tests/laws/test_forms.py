@@ -163,7 +163,8 @@ def test_an_interrupted_call_counts_rows_and_remembers_that_they_had_no_names_or
     act(-1)
     first = bisect_left(range(executed[-1]), True, key=lambda hit: act(hit).examples > 0)
     assert 0 < first < executed[-1]
-    for hit in range(first - 30, first + 30):
+    reach = cases(30)
+    for hit in range(first - reach, first + reach):
         held = act(hit)
         size, strings = held.examples, outcome(lambda held=held: held.update({"x"}, {"x"}, **after))
         assert (strings is None) == (size == 0), f"at instruction {hit}"

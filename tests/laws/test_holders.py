@@ -22,8 +22,8 @@ CASES = [
     for name, holder in HOLDERS.items()
     for kind in (KINDS if "zero" in holder.laws else FEW)
     if name != "Metric" or KINDS[kind].metrics
-    if FULL or name == "Evaluator" or not kind.startswith("part: ")  # which "pairs" and "all" have too
-    if FULL or name != "Sliced, overflowing" or kind in (*FEW, "all")  # what overflows is whole evaluators
+    # What holds evaluators has all that they count in "all".
+    if FULL or name in ("Evaluator", "Metric") or kind in (*FEW, "declared labels", "all")
 ]
 WEIGHED = [
     (name, kind, weighted)

@@ -330,7 +330,7 @@ def test_counts_up_to_two_to_the_sixty_third_overflow_nowhere(kinds: list[Exampl
             parameters = {parameter.name: parameter.default for parameter in ENTRIES[name].parameters}
             if name.startswith("fbeta"):
                 parameters["beta"] = beta
-            assert_all_equal(ev, oracle, name, parameters)
+            assert_all_equal(ev, oracle, name, parameters, (1.0,))
 
 
 def test_the_correlation_of_a_large_table_is_not_the_overflowed_one():

@@ -16,7 +16,7 @@ from streameval.kernel import backend
 from streameval.slices.values import OTHER, rank_of
 from tests.support.work import peak, steps
 
-FEW, MANY = 200, 3_200
+FEW, MANY = 100, 1_600
 NEW = count(10**6)
 
 
