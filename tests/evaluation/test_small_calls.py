@@ -106,11 +106,12 @@ def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, t
                 values.flat[rng.integers(values.size)] = rng.choice(np.array(bad, object))
             sides.append(laid(values, str(rng.choice(LAYOUTS))))
         before = [side.tobytes() for side in sides]
+        held = slow.to_bytes()
         for call in ("update", "update", "revert") if one else ("update_many",) * 2:
-            held = slow.to_bytes()
             wanted = outcome(slow, call, *(side.view(Wrapped) for side in sides))
             assert outcome(fast, call, *sides) == wanted, (call, [(side.dtype, side.shape) for side in sides])
             assert wanted[0] is None or wanted[1] == held
+            held = wanted[1]
             taken, refused = taken + (wanted[0] is None), refused + (wanted[0] is not None)
         assert [side.tobytes() for side in sides] == before
     assert taken > 1

@@ -8,6 +8,7 @@ equals, which come from roots and powers, are given with at least 60 correct dig
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -378,7 +379,11 @@ def weighted_sum(terms: Sequence[tuple[Fraction, Fraction | Root]]) -> Fraction:
 
 
 def tree_sum(parts: list[Fraction]) -> Fraction:
-    """The exact sum, in pairs, so that the large denominators of sums meet late."""
+    """The exact sum, first of equal denominators, then in pairs, so that the large denominators of sums meet late."""
+    tops = Counter[int]()
+    for part in parts:
+        tops[part.denominator] += part.numerator
+    parts = [Fraction(top, bottom) for bottom, top in tops.items()]
     while len(parts) > 1:
         parts = [sum(parts[at : at + 2], Fraction(0)) for at in range(0, len(parts), 2)]
     return parts[0] if parts else Fraction(0)
