@@ -13,6 +13,7 @@ import pytest
 
 import streameval as se
 from streameval.testing import LAWS, BrokenLawError, check_mergeable
+from tests.support.each import with_each
 
 SETS = [
     ({"a"}, {"a", "b"}),
@@ -317,7 +318,7 @@ def test_a_sound_state_of_somebody_else_passes():
     check_mergeable(Sound, WORDS, refused=[("good", "bad")])
 
 
-@pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
+@with_each("kind", BROKEN)
 def test_a_broken_law_is_named(kind: type):
     with pytest.raises(BrokenLawError) as caught:
         check_mergeable(kind, WORDS, refused=[("good", "bad")])

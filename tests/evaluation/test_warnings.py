@@ -16,6 +16,7 @@ from scipy import sparse
 import streameval as se
 from streameval.schema import labels
 from streameval.states import state_set
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.exploring import in_another_thread, in_thread, points, waits
 
@@ -130,8 +131,8 @@ def batch(examples: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return tuple(np.stack(side) if isinstance(side[0], np.ndarray) else side for side in sides)  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("many", [False, True], ids=["update", "update_many"])
-@pytest.mark.parametrize("name", SUSPECTED)
+@with_each("many", [False, True])
+@with_each("name", SUSPECTED)
 def test_what_is_surely_wrong_is_warned_of_once(name: str, many: bool):
     options, stream, size, message = SUSPECTED[name]
     ev, examples = evaluator(**options), [*stream(size)]

@@ -216,8 +216,8 @@ def test_nothing_where_an_example_is_due_is_refused(bad: Bad):
     bad.check()
 
 
-@pytest.mark.parametrize("side", ["y_true", "y_pred", "mask"])
-@pytest.mark.parametrize("shape", [(3, 1, 2), (3, 4, 2), (3, 4, 1), (3, 1, 1), (3, 1, 5)])
+@with_each("side", ["y_true", "y_pred", "mask"])
+@with_each("shape", [(3, 1, 2), (3, 4, 2), (3, 4, 1), (3, 1, 1), (3, 1, 5)])
 def test_pairs_of_no_and_yes_are_advised_where_they_may_be_meant(side: str, shape: tuple[int, int, int]):
     arguments = {"y_true": [set()] * 3, "y_pred": [set()] * 3, "mask": [set()] * 3, side: np.zeros(shape)}
     with pytest.raises(se.InputError) as error:
@@ -284,8 +284,8 @@ WIDTHS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", WIDTHS)
-@pytest.mark.parametrize("width", [1, 2, 4])
+@with_each("form", WIDTHS)
+@with_each("width", [1, 2, 4])
 def test_numbers_of_columns_that_differ_from_the_declared_labels_are_refused(form: str, width: int):
     bad = WIDTHS[form]((2, width))
     for side in ("y_true", "y_pred", "mask"):
@@ -301,8 +301,8 @@ def test_numbers_of_columns_that_differ_from_the_declared_labels_are_refused(for
         ).check()
 
 
-@pytest.mark.parametrize("form", WIDTHS)
-@pytest.mark.parametrize("other_form", WIDTHS)
+@with_each("form", WIDTHS)
+@with_each("other_form", WIDTHS)
 def test_nameless_columns_whose_numbers_differ_between_the_sides_are_refused(form: str, other_form: str):
     one, other = WIDTHS[form]((4, 3)), WIDTHS[other_form]((4, 2))
     Bad("", numbers, lambda ev: ev.update_many(one, other), ("y_true", "y_pred", "3", "2")).check()
@@ -537,7 +537,7 @@ def test_labels_that_are_neither_str_nor_int_are_refused_everywhere(kind: str, m
             Bad(name, make, call, (message, "label"), se.LabelError).check()
 
 
-@pytest.mark.parametrize("kind", BAD_LABELS)
+@with_each("kind", BAD_LABELS)
 def test_an_error_about_a_label_names_the_argument_that_holds_it(kind: str):
     label, message = BAD_LABELS[kind]
     for call, argument in (
@@ -604,7 +604,7 @@ COLUMN_LABELS = {
 }
 
 
-@pytest.mark.parametrize("kind", COLUMN_LABELS)
+@with_each("kind", COLUMN_LABELS)
 def test_columns_of_bad_labels_are_refused(kind: str):
     inputs = COLUMN_LABELS[kind]()
     other = [set()] * (1 if isinstance(inputs, list | pd.DataFrame) else 2)
@@ -634,7 +634,7 @@ NULLS = {
 }
 
 
-@pytest.mark.parametrize("kind", NULLS)
+@with_each("kind", NULLS)
 def test_nulls_in_columns_of_lists_are_refused(kind: str):
     inputs = NULLS[kind]()
     error = se.LabelError if kind == "null entry" else None
@@ -675,8 +675,8 @@ UNKNOWN: dict[str, Call] = {
 }
 
 
-@pytest.mark.parametrize("form", UNKNOWN)
-@pytest.mark.parametrize("make", [declared, scored])
+@with_each("form", UNKNOWN)
+@with_each("make", [declared, scored])
 def test_an_unknown_label_is_refused_with_the_nearest_known_one(form: str, make: Callable[[], se.Evaluator]):
     Bad("", make, UNKNOWN[form], ("'cta'", "did you mean 'cat'", "3 declared", 'unknown="'), se.LabelError).check()
 
@@ -742,8 +742,8 @@ WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("kind", WEIGHTS)
-@pytest.mark.parametrize("make", [words, weighed])
+@with_each("kind", WEIGHTS)
+@with_each("make", [words, weighed])
 def test_weights_that_are_no_finite_number_from_0_up_are_refused(kind: str, make: Callable[[], se.Evaluator]):
     weight, message = WEIGHTS[kind]
     message = message if kind != "too large for float64" else ""
@@ -752,7 +752,7 @@ def test_weights_that_are_no_finite_number_from_0_up_are_refused(kind: str, make
     Bad("", make, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=weight), ("weight", message)).check()
 
 
-@pytest.mark.parametrize("kind", WEIGHTS)
+@with_each("kind", WEIGHTS)
 def test_a_bad_weight_among_many_is_refused(kind: str):
     weight, _ = WEIGHTS[kind]
     examples = [{"cat", "new"}, {"dog"}, {"bird"}]
@@ -764,7 +764,7 @@ def test_a_bad_weight_among_many_is_refused(kind: str):
         Bad("", words, lambda ev: ev.update_many(examples, examples, weights=pd.Series(array)), ("weights",)).check()
 
 
-@pytest.mark.parametrize(
+@with_each(
     "weights",
     [
         1.0, "ab", "a", {"cat": 1.0}, {1.0, 2.0}, np.ones((2, 1)), np.ones((1, 2)), np.array(1.0), [[1.0], [2.0]],
@@ -773,9 +773,7 @@ def test_a_bad_weight_among_many_is_refused(kind: str):
         sp.csr_array([[1.0, 2.0]]), object(), np.array([1.0, None]), np.array([1, "2"], object),
         np.array([[1, 2]], object), np.ma.array([1, 2], mask=[False, True], dtype=object),
         np.ma.array([1.0, 2.0], mask=[False, True]),
-    ],
-    ids=lambda weights: " ".join(f"{type(weights).__name__} {case_name(weights)}".split())[:40],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_weights_that_are_no_vector_of_numbers_are_refused(weights: object):
     Bad("", words, lambda ev: ev.update_many([{"cat"}] * 2, [{"dog"}] * 2, weights=weights), ("weights",)).check()
 
@@ -810,7 +808,7 @@ REVERTS: dict[str, tuple[Callable[[], se.Evaluator], Call]] = {
 }
 
 
-@pytest.mark.parametrize("kind", REVERTS)
+@with_each("kind", REVERTS)
 def test_reverting_what_was_never_seen_is_refused(kind: str):
     make, call = REVERTS[kind]
     Bad("", make, call, ("cannot revert", "weight"), se.RevertError).check()
@@ -900,7 +898,7 @@ METRICS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", METRICS)
+@with_each("kind", METRICS)
 def test_metrics_and_parameters_that_do_not_exist_are_refused(kind: str):
     call, message = METRICS[kind]
     with pytest.raises(se.MetricError) as caught:
@@ -942,7 +940,7 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("kind", LABELS)
+@with_each("kind", LABELS)
 def test_labels_that_cannot_be_declared_are_refused(kind: str):
     inputs, message = LABELS[kind]
     for build in (se.Evaluator, se.F1, lambda labels: se.metric("f1", labels=labels)):
@@ -1000,7 +998,7 @@ THRESHOLDS = {
 }
 
 
-@pytest.mark.parametrize("kind", THRESHOLDS)
+@with_each("kind", THRESHOLDS)
 def test_thresholds_that_are_no_numbers_one_per_label_are_refused(kind: str):
     threshold, message = THRESHOLDS[kind]
     with pytest.raises(se.InputError) as caught:
@@ -1089,7 +1087,7 @@ DIFFERENT: dict[str, tuple[Callable[[], object], Callable[[], object], tuple[str
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", DIFFERENT)
+@with_each("kind", DIFFERENT)
 def test_merging_objects_built_differently_is_refused_by_name(kind: str):
     first, second, message = DIFFERENT[kind]
     for one, other in ((first(), second()), (second(), first())):
@@ -1217,7 +1215,7 @@ def spoiled(value: object, kind: Any = int) -> Any:
     return rows
 
 
-@pytest.mark.parametrize("form", SPOILED)
+@with_each("form", SPOILED)
 def test_a_message_says_which_example_and_label(form: str):
     bad, message = SPOILED[form]()
     ev = se.Evaluator()

@@ -188,7 +188,7 @@ def test_the_page_of_forms_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tests.support.forms"
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+@with_each("mistake", MISTAKES)
 def test_a_common_mistake_is_answered_with_what_to_write(mistake: Mistake) -> None:
     message = mistake.message()
     assert all(word in message for word in mistake.words), message

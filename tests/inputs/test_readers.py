@@ -536,7 +536,7 @@ def test_masked_numpy_arrays_are_not_read_as_if_nothing_were_masked():
     assert ev.to_bytes() == reference.to_bytes()
 
 
-@pytest.mark.parametrize(
+@with_each(
     "mask",
     [
         {"b"},
@@ -553,7 +553,6 @@ def test_masked_numpy_arrays_are_not_read_as_if_nothing_were_masked():
         np.array(["b"]),
         pd.Series({"b": True, "c": False}),
     ],
-    ids=repr,
 )
 def test_every_form_of_a_mask_hides_the_same_cells(mask: object):
     expected = se.Evaluator(labels=["a", "b", "c"])
@@ -609,7 +608,7 @@ SINGLE: dict[str, object] = {
 }
 
 
-@pytest.mark.parametrize("form", SINGLE)
+@with_each("form", SINGLE)
 def test_every_form_of_one_example_gives_the_same_bytes(form: str):
     expected = se.Evaluator(labels=["a", "b", "c"])
     expected.update({"a", "c"}, {"a"})
@@ -847,8 +846,8 @@ UNKNOWN_FORMS: dict[str, Callable[[list[str]], object]] = {
 }
 
 
-@pytest.mark.parametrize("form", UNKNOWN_FORMS)
-@pytest.mark.parametrize("threshold", [None, 0.5])
+@with_each("form", UNKNOWN_FORMS)
+@with_each("threshold", [None, 0.5])
 def test_unknown_labels_are_refused_dropped_or_added_in_every_form(form: str, threshold: float | None):
     make = UNKNOWN_FORMS[form]
     refusing = se.Evaluator(labels=["a", "b"], threshold=threshold)
@@ -1005,7 +1004,7 @@ def test_scores_and_thresholds_are_compared_as_real_numbers(form: str, dtype: ty
     check()
 
 
-@pytest.mark.parametrize("form", ["array", "row", "mapping", "arrow", "pandas"])
+@with_each("form", ["array", "row", "mapping", "arrow", "pandas"])
 @pytest.mark.parametrize(
     ("scores", "threshold"),
     [
@@ -1084,7 +1083,7 @@ DECISIONS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.parametrize("form", DECISIONS)
+@with_each("form", DECISIONS)
 def test_collections_and_booleans_are_decisions_also_where_numbers_are_scores(form: str):
     for threshold in (0.5, 2.0, 0.0, -1.0, {"a": 2.0, "b": -1.0}):
         ev = se.Evaluator(labels=["a", "b"], threshold=threshold)
@@ -1133,7 +1132,7 @@ def test_a_threshold_is_retained_exactly_or_refused():
 # -- weights ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@with_each(
     "weights",
     [
         [1, 2, 3],
@@ -1152,7 +1151,6 @@ def test_a_threshold_is_retained_exactly_or_refused():
         np.array([np.float32(1), 2, 3.0], object),
         pd.Series([1, 2, 3.0], dtype=object),
     ],
-    ids=lambda weights: type(weights).__name__,
 )
 def test_weights_may_be_any_vector_of_numbers(weights: object):
     ev, reference = se.Evaluator(), se.Evaluator()
@@ -1445,8 +1443,8 @@ def test_bits_set_behind_the_labels_are_refused_by_slices_and_windows():
         se.Sliced(se.Evaluator(), by=["where"]).update_many(wrong, wrong, where={"where": np.arange(40) % 3})
 
 
-@pytest.mark.parametrize("width", [1, 7, 8, 9, 20, 64])
-@pytest.mark.parametrize("rows", [0, 1, 8, 15, 260])
+@with_each("width", [1, 7, 8, 9, 20, 64])
+@with_each("rows", [0, 1, 8, 15, 260])
 def test_boolean_columns_become_rows_wherever_their_bits_begin(width: int, rows: int):
     cells = np.random.default_rng(width).random((rows, width)) < 0.5
     columns = []

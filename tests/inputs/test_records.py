@@ -61,8 +61,8 @@ def silent() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("make", HOLDERS.values(), ids=list(HOLDERS))
-@pytest.mark.parametrize("read", READS)
+@with_each("make", HOLDERS.values())
+@with_each("read", READS)
 def test_between_calls_wider_rows_add_labels_and_narrower_ones_are_warned_of_once(make: Any, read: Any):
     holder = make()
     with silent():
@@ -80,9 +80,9 @@ def test_between_calls_wider_rows_add_labels_and_narrower_ones_are_warned_of_onc
     assert holder.to_bytes() != before
 
 
-@pytest.mark.parametrize("make", HOLDERS.values(), ids=list(HOLDERS))
-@pytest.mark.parametrize("read", READS)
-@pytest.mark.parametrize("name", [updates, batches])
+@with_each("make", HOLDERS.values())
+@with_each("read", READS)
+@with_each("name", [updates, batches])
 def test_rows_without_names_and_labels_that_are_strings_exclude_each_other(make: Any, read: Any, name: Any):
     for first, second in ((read(ROW), name({"a", 1})), (name({"a", 1}), read(ROW))):
         holder = make()
@@ -203,9 +203,9 @@ class AtOnce(se.TimeRolling):
         super().update_many(y_true, y_pred, times=[0.0] * len(y_true))
 
 
-@pytest.mark.parametrize("fail", FAILING.values(), ids=list(FAILING))
-@pytest.mark.parametrize("counted", [None, {0: True}])
-@pytest.mark.parametrize(
+@with_each("fail", FAILING.values())
+@with_each("counted", [None, {0: True}])
+@with_each(
     "make",
     [
         *HOLDERS.values(),

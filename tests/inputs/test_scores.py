@@ -185,8 +185,8 @@ def test_scores_are_decided_as_a_plain_evaluator_decides_them(form: str, thresho
             assert same(ours._core.decisions.content(), plain._core.decisions.content())
 
 
-@pytest.mark.parametrize("form", ["float64", "rows", "mappings", "csr", "pandas", "polars", "best"])
-@pytest.mark.parametrize("declared", [["a", "b", "c", "d", "e", "z"], LABELS[::-1]])
+@with_each("form", ["float64", "rows", "mappings", "csr", "pandas", "polars", "best"])
+@with_each("declared", [["a", "b", "c", "d", "e", "z"], LABELS[::-1]])
 def test_declared_labels_may_stand_in_another_order(form: str, declared: list[str]):
     data = Data(5)
     if form in ("float64", "rows", "csr", "best"):  # which stand for the declared labels in order
@@ -457,7 +457,7 @@ def started(labels: list[str] | None = LABELS) -> se.Evaluator:
     return ev
 
 
-@pytest.mark.parametrize("what", ONE)
+@with_each("what", ONE)
 def test_one_example_that_cannot_be_understood_changes_nothing(what: str):
     make, message = ONE[what]
     for verb in ("update", "revert"):
@@ -473,7 +473,7 @@ def test_one_example_that_cannot_be_understood_changes_nothing(what: str):
         assert ev.labels == ("a", "b")
 
 
-@pytest.mark.parametrize("what", MANY)
+@with_each("what", MANY)
 def test_many_examples_that_cannot_be_understood_change_nothing(what: str):
     make, message = MANY[what]
     ev = started()

@@ -9,6 +9,7 @@ import pytest
 
 import streameval as se
 from streameval.inputs.values import array_of
+from tests.support.each import with_each
 
 VALUES = np.array([[0.25, 0.75], [0.5, 0.0]], np.float32)
 TRUTHS = np.array([[0, 1], [1, 1]])
@@ -53,9 +54,9 @@ def counted(y_true, y_pred, metrics=("f1_micro",), **more):
     return ev.to_bytes()
 
 
-@pytest.mark.parametrize("dtype", ["torch.float32", "torch.bfloat16", "torch.float8_e5m2"])
-@pytest.mark.parametrize("metrics", [["f1_micro"], ["ranking_loss", "roc_auc_macro"]], ids=["decisions", "scores"])
-@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+@with_each("dtype", ["torch.float32", "torch.bfloat16", "torch.float8_e5m2"])
+@with_each("metrics", [["f1_micro"], ["ranking_loss", "roc_auc_macro"]])
+@with_each("device", ["cpu", "cuda:0"])
 def test_a_tensor_counts_as_its_values_in_every_place(dtype, metrics, device):
     expected = counted(TRUTHS, VALUES, metrics, weights=[0.25, 0.5])
     tensor = Tensor(VALUES, dtype, device, grad=True)

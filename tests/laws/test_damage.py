@@ -15,6 +15,7 @@ from streameval.delivery.ledger import digest
 from streameval.wire.fields import varint
 from tests.golden import write
 from tests.soak import damage
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.wire.test_decisions import sealed
 
@@ -114,7 +115,7 @@ CONTRADICTIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", CONTRADICTIONS)
+@with_each("kind", CONTRADICTIONS)
 def test_what_nothing_can_have_written_is_refused(kind: str):
     with pytest.raises(se.FormatError):
         decoded(CONTRADICTIONS[kind])

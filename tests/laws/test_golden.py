@@ -10,6 +10,7 @@ import pytest
 
 import streameval as se
 from tests.golden import write
+from tests.support.each import with_each
 from tests.wire.test_decisions import sealed
 
 FILES = sorted(write.FOLDER.glob("*.bin"))
@@ -21,7 +22,7 @@ def test_there_is_a_file_of_every_kind():
     assert {path.name.split(".")[0] for path in FILES} == set(write.MAKE)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@with_each("path", FILES)
 def test_golden_bytes_are_read_and_written_again_as_they_were(path: Path):
     data = path.read_bytes()
     result: Any = se.load(path)
@@ -30,7 +31,7 @@ def test_golden_bytes_are_read_and_written_again_as_they_were(path: Path):
     assert json.loads(json.dumps(write.readings(result))) == VALUES[path.name]
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if ".v2." in path.name], ids=lambda path: path.stem)
+@with_each("path", [path for path in FILES if ".v2." in path.name])
 def test_this_version_writes_the_same_bytes_for_the_same_examples(path: Path):
     assert write.MAKE[path.name.split(".")[0]]().to_bytes() == path.read_bytes()
 

@@ -13,6 +13,7 @@ import streameval as se
 from streameval.schema import labels as schema
 from streameval.states import state_set
 from tests.laws.holders import HOLDERS, Holder, Kind, Row
+from tests.support.each import with_each
 
 KIND = Kind(options=(("label_limit", 2),))
 SCORED = Kind(("roc_auc_macro", "ndcg", "scumble", "f1_micro"), (("threshold", 0.5), ("label_limit", 2)), True)
@@ -82,8 +83,8 @@ MORE = {
 }
 
 
-@pytest.mark.parametrize("rows", ["labels", "indicator"])
-@pytest.mark.parametrize("name", [*HOLDERS, *MORE])
+@with_each("rows", ["labels", "indicator"])
+@with_each("name", [*HOLDERS, *MORE])
 def test_a_limit_and_how_lists_are_read_are_no_part_of_equality(name: str, rows: str):
     holder = (HOLDERS | MORE)[name]
     limited, reading, plain = (holder.make(kind) for kind in (KIND, Kind(options=(("rows", rows),)), Kind()))

@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.entries import decided_entries
 from tests.support.streams import (
@@ -414,8 +415,8 @@ def listed(bits: np.ndarray) -> list[list[str]]:
     return [[label for label, bit in zip(LETTERS, row, strict=True) if bit] for row in bits]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("form", BATCHES)
+@with_each("weighted", [False, True])
+@with_each("form", BATCHES)
 def test_update_many_equals_updating_one_by_one(form: str, weighted: bool):
     drawn = np.random.default_rng(3)
     true, pred = drawn.integers(0, 2, (2, 33, 5))

@@ -19,6 +19,7 @@ from river import metrics
 import streameval as se
 from streameval.adapters.river import MicroF1
 from streameval.kernel.backend import commit
+from tests.support.each import with_each
 from tests.support.naming import case_name
 
 START = dt.datetime(2024, 2, 28, 23)
@@ -262,7 +263,7 @@ CONTRADICTIONS = {
 }
 
 
-@pytest.mark.parametrize("what", CONTRADICTIONS)
+@with_each("what", CONTRADICTIONS)
 def test_what_no_stream_can_leave_is_refused(what: str):
     kind: Any = se.Trace if "trace" in CONTRADICTIONS[what].__code__.co_names[0] else se.Pending
     kind.from_bytes(traced(lambda _: None) if kind is se.Trace else waiting(lambda _: None))

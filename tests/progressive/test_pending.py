@@ -20,6 +20,7 @@ from river import datasets, linear_model, multioutput, preprocessing
 
 import streameval as se
 from streameval.progressive.predictions import compact_copy, from_compact
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.naming import case_name
 
@@ -212,7 +213,7 @@ HOLDERS: list[Callable[[se.Evaluator], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("holder", HOLDERS)
+@with_each("holder", HOLDERS)
 @pytest.mark.parametrize(("match", "wrong", "right", "options"), [
     ("binary predictions are 0 or 1", {"a": 0.7}, {"a": True}, {}),
     ("rankings and curves need scores", {"a"}, {"a": 0.7}, {"keep": ["curves"], "threshold": 0.5}),

@@ -13,6 +13,7 @@ import pytest
 
 import streameval as se
 from streameval.report.model import cell_text
+from tests.support.each import with_each
 
 RNG = np.random.default_rng(2)
 SCORES = RNG.random((60, 3))
@@ -96,7 +97,7 @@ def counted_scores() -> se.Evaluator:
     return ev
 
 
-@pytest.mark.parametrize("name", CELLS)
+@with_each("name", CELLS)
 def test_whatever_ends_a_cell_is_displayed_as_tables_without_markup_of_labels_or_private_names(name: str):
     value = CELLS[name]()
     before = value.to_bytes() if hasattr(value, "to_bytes") else None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import streameval as se
+from tests.support.each import with_each
 
 Y = np.array([[1, 0], [0, 1]])
 
@@ -101,7 +102,7 @@ def test_what_is_no_state_cannot_be_merged(other: object, message: str):
     assert str(raised.value) == message
 
 
-@pytest.mark.parametrize(
+@with_each(
     "call",
     [
         lambda **named: se.score(Y, Y, **named),
@@ -110,7 +111,7 @@ def test_what_is_no_state_cannot_be_merged(other: object, message: str):
         lambda **named: se.Evaluator().update_many(Y, Y, **named),
     ],
 )
-@pytest.mark.parametrize("weights", [[1, -1], [1, "x"], [1], np.ones((2, 1)), [1, np.inf], 3])
+@with_each("weights", [[1, -1], [1, "x"], [1], np.ones((2, 1)), [1, np.inf], 3])
 def test_errors_of_weights_name_what_was_written(call: Callable[..., object], weights: object):
     messages = []
     for name in ("weights", "sample_weight"):

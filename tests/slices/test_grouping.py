@@ -193,8 +193,8 @@ def test_an_odd_example_among_many_is_refused_wherever_it_stands(place: int):
     assert ev == se.Evaluator()
 
 
-@pytest.mark.parametrize("odd", [True, 1.0, np.int64(1), "\ud800", None, (), [1]], ids=repr)
-@pytest.mark.parametrize("setup", [{}, {"labels": [1, "a"]}, {"labels": [1, "a"], "unknown": "ignore"}])
+@with_each("odd", [True, 1.0, np.int64(1), "\ud800", None, (), [1]])
+@with_each("setup", [{}, {"labels": [1, "a"]}, {"labels": [1, "a"], "unknown": "ignore"}])
 def test_a_list_means_what_a_generator_means_whatever_stands_in_it(setup: dict[str, object], odd: object):
     rows = [[1, "a"], [1, odd], ["a"]]
     result = []

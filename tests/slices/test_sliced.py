@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.slices import OTHER
 from streameval.slices.values import key_of, rank_of
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
 from tests.support.kinds import KEEP
@@ -420,7 +421,7 @@ FORMS: dict[str, Callable[[list[Any]], object]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@with_each("form", FORMS)
 def test_values_may_stand_in_any_column(form: str):
     true, pred = [{"a"}, {"b"}, set(), {"a"}, {"a", "b"}, {"c"}], [{"a"}, {"a"}, {"c"}, {"a"}, {"b"}, set()]
     expected = se.Sliced(se.Evaluator(METRICS), by="region")

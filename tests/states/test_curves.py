@@ -23,6 +23,7 @@ from streameval.schema.labels import LabelIndex
 from streameval.states.curves import Curves, CurveTables
 from tests.support import curve_oracle as oracle
 from tests.support.curve_oracle import counted, lists_of, nasty_scores, rows_of, state_of
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.entries import reading
 from tests.support.states import Counted, only_curves
@@ -351,7 +352,7 @@ def test_the_interval_holds_the_area_of_scikit_learn_in_cases_built_to_defeat_it
                     close(measure(tables, average="micro"), pooled, kind)
 
 
-@pytest.mark.parametrize("seed", range(cases(150)))
+@with_each("seed", range(cases(150)))
 def test_areas_are_correctly_rounded_where_they_are_exact_and_held_where_not(seed: int):
     _, true, scores, weights = random_case(10**6 + seed)
     true, scores = true[:40], scores[:40].astype(np.float64)
@@ -370,7 +371,7 @@ def test_areas_are_correctly_rounded_where_they_are_exact_and_held_where_not(see
                 assert got.value == float(exact)
 
 
-@pytest.mark.parametrize("seed", range(cases(60)))
+@with_each("seed", range(cases(60)))
 def test_averages_are_those_of_scikit_learn(seed: int):
     kind, true, scores, weights = random_case(10**7 + seed)
     true[0], true[-1] = 1, 0
@@ -386,7 +387,7 @@ def test_averages_are_those_of_scikit_learn(seed: int):
             close(measure(tables, average=average), reference(true, wide, average=average, sample_weight=weights), kind)
 
 
-@pytest.mark.parametrize("seed", range(cases(200)))
+@with_each("seed", range(cases(200)))
 def test_partial_areas_are_those_of_scikit_learn(seed: int):
     kind, true, scores, weights = random_case(10**8 + seed)
     true[0], true[-1] = 1, 0
@@ -465,7 +466,7 @@ def test_counts_beyond_2_to_the_30_stay_exact():
 # -- curves -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(cases(150)))
+@with_each("seed", range(cases(150)))
 def test_curves_are_those_of_scikit_learn_where_bins_are_pure(seed: int):
     rng = np.random.default_rng([13, seed])
     scores = np.round(rng.normal(size=60), 1) if seed % 2 else rng.random(60).astype(np.float16).astype(float)
@@ -541,7 +542,7 @@ def test_points_of_curves_are_held_by_their_interval(measure: str, seed: int):
             assert result.value == float(exact)
 
 
-@pytest.mark.parametrize("seed", range(cases(100)))
+@with_each("seed", range(cases(100)))
 def test_the_equal_error_rate_lies_on_the_curve(seed: int):
     _, true, scores, weights = random_case(10**10 + seed)
     true[0], true[-1] = 1, 0
@@ -576,7 +577,7 @@ def probabilities(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None,
     raise AssertionError("no probabilities among the cases")
 
 
-@pytest.mark.parametrize("seed", range(cases(150)))
+@with_each("seed", range(cases(150)))
 def test_the_brier_score_is_exact(seed: int):
     true, scores, weights, _ = probabilities(seed)
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
@@ -593,7 +594,7 @@ def test_the_brier_score_is_exact(seed: int):
         assert reading("brier_score")(tables, average=average).value == mean
 
 
-@pytest.mark.parametrize("seed", range(cases(150)))
+@with_each("seed", range(cases(150)))
 def test_the_log_loss_lies_in_its_interval(seed: int):
     true, scores, weights, kind = probabilities(seed)
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
@@ -642,8 +643,8 @@ def test_scores_that_are_no_probabilities_are_refused_by_name():
         calibration.calibration_curve(counted(width=1), buckets=0)
 
 
-@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
-@pytest.mark.parametrize("seed", range(cases(80)))
+@with_each("strategy", ["uniform", "quantile"])
+@with_each("seed", range(cases(80)))
 def test_reliability_sums_are_exact(seed: int, strategy: str):
     true, scores, weights, _ = probabilities(seed)
     true, scores = true[:, :1], scores[:, :1].astype(np.float64)

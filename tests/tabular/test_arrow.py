@@ -173,7 +173,7 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         assert ev == job().fresh()
 
 
-@pytest.mark.parametrize(
+@with_each(
     "cells",
     [
         [[0, 1], [0.0, 1.0]],  # of which Arrow makes one type
@@ -195,7 +195,7 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         [{"label": 1}, None],
     ],
 )
-@pytest.mark.parametrize("scores", [False, True])
+@with_each("scores", [False, True])
 def test_frames_of_objects_of_several_types_are_read_as_the_objects_are(cells: list[Any], scores: bool):
     truths, name = [{3}, {7}], "scores" if scores else "predicted"
     frame = pd.DataFrame({"actual": truths, "cells": pd.Series(cells, dtype=object)})
@@ -259,8 +259,8 @@ SCORED: dict[str, dict[str, pa.Array]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("keep", [[], ["rankings", "curves"]])
-@pytest.mark.parametrize("form", SCORED)
+@with_each("keep", [[], ["rankings", "curves"]])
+@with_each("form", SCORED)
 def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
     true = [["a"], ["b", "c"], ["c"]]
     own = se.Evaluator(METRICS, labels=["a", "b", "c"], threshold=0.5, keep=keep)

@@ -16,6 +16,7 @@ import pytest
 import streameval as se
 from streameval.tabular.arrow import numbers_of
 from streameval.tabular.job import Job
+from tests.support.each import with_each
 
 LABELS = ["a", "b b", "c"]
 TRUE = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]])
@@ -118,8 +119,8 @@ def test_patterns_that_cannot_be_are_refused(columns: dict[str, Any], message: s
         se.evaluate_table(wide(), **columns)
 
 
-@pytest.mark.parametrize("place", [0, 1, 4_999, 8_191, 9_998, 9_999])
-@pytest.mark.parametrize("filler", ["0.5", "true", " "])
+@with_each("place", [0, 1, 4_999, 8_191, 9_998, 9_999])
+@with_each("filler", ["0.5", "true", " "])
 def test_the_first_cell_that_is_no_number_is_named_without_looking_at_all_one_by_one(place: int, filler: str):
     cells = [filler] * 10_000
     cells[place:] = ["zz", *["yy"] * (len(cells) - place - 1)]

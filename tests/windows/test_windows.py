@@ -365,7 +365,7 @@ def test_the_passed_evaluator_is_neither_changed_nor_retained(kind: str):
     assert window.to_bytes() == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@with_each("kind", KINDS)
 @pytest.mark.parametrize(
     ("evaluator", "message"),
     [
@@ -396,7 +396,7 @@ def test_a_size_that_is_no_number_of_examples_is_refused(size: object):
         se.Tumbling(se.F1(), size=size)
 
 
-@pytest.mark.parametrize(
+@with_each(
     "period",
     [0, -1.0, math.nan, math.inf, "1h", None, True, timedelta(0), timedelta(-1), np.timedelta64(1, "h"),
      timedelta.max, 2**60 + 1, pd.Timedelta(1, "ns"), pd.NaT],

@@ -373,7 +373,7 @@ CONTRADICTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", CONTRADICTIONS)
+@with_each("kind", CONTRADICTIONS)
 def test_contents_that_no_stream_can_leave_are_refused(kind: str):
     with pytest.raises(se.FormatError):
         se.Evaluator.from_bytes(CONTRADICTIONS[kind])

@@ -20,6 +20,7 @@ from streameval.wire.envelope import HOLDERS
 from streameval.wire.fields import Option, Sink, Source
 from tests.golden import write
 from tests.support import reader
+from tests.support.each import with_each
 from tests.support.kinds import TRIALS, integers
 from tests.wire.test_decisions import sealed, varint
 
@@ -57,7 +58,7 @@ def test_every_kind_of_state_has_a_golden_file():
     assert {reader.read(path.read_bytes())["holder"] for path in FILES} == set(HOLDERS)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@with_each("path", FILES)
 def test_the_reader_reads_all_of_every_golden_file_and_finds_the_counts_of_the_package(path: Path):
     read, target = reader.read(path.read_bytes()), se.load(path)
     compare(read, target)

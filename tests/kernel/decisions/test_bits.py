@@ -106,9 +106,9 @@ def test_columns_in_every_row_are_not_lost():
             assert counted("compiled", 70, full, full) == wanted
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("order", ["big", "little"])
-@pytest.mark.parametrize("width", [1, 3, 9, 63, 65, 100])
+@with_each("backend", BACKENDS)
+@with_each("order", ["big", "little"])
+@with_each("width", [1, 3, 9, 63, 65, 100])
 def test_a_bit_behind_the_columns_is_seen_in_any_row_of_either_side(width: int, order: str, backend: str):
     decisions = import_module(f"streameval.kernel.decisions.{backend}")
     root = import_module(f"streameval.kernel.commit.{backend}").Root

@@ -26,6 +26,7 @@ from streameval.kernel.lists import numpy as _lists_numpy
 from streameval.kernel.strings import numpy as _codes_numpy
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything, needs_compiled
+from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.twins import merge
 
@@ -104,8 +105,8 @@ def test_no_strings_at_all_have_no_codes(kind: pa.DataType):
     assert encoded(bare, "y_true")[1] == []
 
 
-@pytest.mark.parametrize("kind", [np.int32, np.int64])
-@pytest.mark.parametrize("offsets", [[-1, 2], [0, 3, 2], [0, 4], [4], [-1], [0, 2**31 - 1], [2, 1, 3], []], ids=str)
+@with_each("kind", [np.int32, np.int64])
+@with_each("offsets", [[-1, 2], [0, 3, 2], [0, 4], [4], [-1], [0, 2**31 - 1], [2, 1, 3], []])
 def test_offsets_that_do_not_bound_strings_are_reported(offsets: list[int], kind: type):
     for twin in TWINS:
         assert twin.string_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
@@ -202,11 +203,11 @@ class Text(str):
     __hash__ = str.__hash__
 
 
-@pytest.mark.parametrize("other", [
+@with_each("other", [
     None, "a", ("a",), {"a"}, 7, [7], [None], [b"a"], [["a"]], [np.str_("a")], [Text("a")], np.array(["a"]),
     np.zeros(0), np.array([7], object), np.empty(3, object), np.array([["a"]], object), np.array("a", object),
     np.array([(0, "a")], [("packed", "i1"), ("strings", "O")])["strings"],
-], ids=repr)  # fmt: skip
+])  # fmt: skip
 def test_what_is_not_lists_of_strings_has_no_codes(other: object):
     for twin in TWINS:
         assert twin.listed_codes([other]) is None
