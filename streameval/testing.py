@@ -171,7 +171,6 @@ class _Laws(Generic[S]):
             getattr(state, name)()
 
     def differ(self, one: Any, other: Any) -> str | None:
-        """How two states that should be the same differ."""
         if self.key is not None:
             return _differ(self.key(one), self.key(other))
         compared = type(one).__eq__ is not object.__eq__  # type: ignore[comparison-overlap]  # of any class

@@ -183,7 +183,6 @@ class Command(TyperCommand):
     """A command whose help page has groups of options, and examples."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help page."""
         words = [str(each.metavar) for each in self.params if each.param_type_name == "argument"]
         panels: dict[str, list[tuple[str, str]]] = {"Input": [], "Columns": [], "Metrics": [], "Output": []}
         for each in self.get_params(ctx):
@@ -195,7 +194,6 @@ class Group(TyperGroup):
     """The whole command line, whose help page lists the commands."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help page."""
         commands = [(name, each.help or "") for name, each in self.commands.items()]
         sections = {"Commands": commands, "Options": [*map(_described, self.get_params(ctx))]}
         _write_help(self, ctx, formatter, "COMMAND [OPTIONS]", sections)
@@ -249,7 +247,6 @@ def _parameters(function: Any) -> Iterator[inspect.Parameter]:
 
 
 def _option(name: str) -> inspect.Parameter:
-    """An option of a group."""
     kind = _KINDS.get(name, str | None if _DESCRIBED[name][2] else bool)
     default = {bool: False, int: 20}.get(kind)  # of switches, and of --top
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=described(name, kind))
@@ -270,7 +267,6 @@ _SAID = {
 
 
 def usage_error(error: Any) -> str:
-    """What is wrong with a command line."""
     text = str(error.format_message() if hasattr(error, "format_message") else error).rstrip(".")
     command, path = (None, "streameval") if error.ctx is None else (error.ctx.command, error.ctx.command_path)
     if (unknown := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):

@@ -40,11 +40,6 @@ _HEADERS = {
 }
 
 
-def _is_ours(first: bytes) -> bool:
-    line = re.sub(rb" +", b" ", first.partition(b"\n")[0])
-    return line in _HEADERS or _OURS.match(first) is not None
-
-
 def format_of(output: Path | None, how: Format | None) -> Format:
     """The format that a file is written in: that of its suffix, which ``--format`` does not contradict."""
     suffix = "" if output is None else output.suffix.lower()
@@ -92,7 +87,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
         except OSError as error:
             cannot = "" if isinstance(error, FileExistsError) else "cannot be written: "
             raise UserError(f"{option} {path} {cannot}{error.strerror}") from None
-        if not _is_ours(first):
+        if not (_OURS.match(first) or re.sub(rb" +", b" ", first.partition(b"\n")[0]) in _HEADERS):
             raise UserError(f"{option} {path} is a file that streameval did not write; name another, or give --force")
 
 

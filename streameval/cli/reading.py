@@ -168,7 +168,6 @@ class Growing(io.FileIO):
 
 
 def growing(path: str) -> Source:
-    """A file to be followed."""
     files = sources_of([path])[0].files
     if path == STDIN or len(files) != 1 or not Path(files[0]).is_file():
         raise UserError("watch follows one file; for what arrives on standard input use 'streameval evaluate -'")

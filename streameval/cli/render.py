@@ -95,7 +95,6 @@ def show(document: Document, how: Format, *, top: int = 20, raw: bool = False) -
 
 
 def show_tables(tables: list[Table], headline: str) -> None:
-    """Write tables to standard output, for people."""
     console = console_of(sys.stdout)
     with console.capture() as lines:
         console.print(drawn(tables, headline, console))
@@ -109,8 +108,7 @@ def write_rows(
     rows = list(rows)
     mixed = any(not isinstance(row[0], str) for row in rows)
     if how is Format.json:
-        content = {what: [dict(zip(names, row, strict=True)) for row in rows]}
-        sys.stdout.write(json_bytes(content | more).decode())
+        sys.stdout.write(json_bytes({what: [dict(zip(names, row, strict=True)) for row in rows]} | more).decode())
     elif how is Format.csv:
         _write_csv(names, ([csv_cell(cell, raw=raw, typed=mixed) for cell in row] for row in rows), raw)
     elif how is Format.markdown:
@@ -185,8 +183,7 @@ def _slices(axis: Sequence[str], parts: list[Part], names: Sequence[str], *, cho
     for side, name in zip(sides, names or [""], strict=True):
         sizes = [part.sizes["examples"].cells[side] for part in parts]
         heads.append(Column(f"examples {name}".strip(), "count", sizes))
-    values = {metric: [part.metrics[metric][None].value for part in parts] for metric in metrics}
-    table = parts_table(heads, values)
+    table = parts_table(heads, {metric: [part.metrics[metric][None].value for part in parts] for metric in metrics})
     columns = rows_of(table.columns, table.order())
     for at, metric in enumerate(metrics, len(heads)):
         name = f"{metric} change" if len(sides) > 1 else _arrow(metric)
@@ -245,7 +242,6 @@ def _changed(part: Part, top: int, names: Sequence[str]) -> list[Table]:
 
 
 def drawn(tables: Iterable[Table], headline: str, console: Console) -> Group:
-    """All tables below each other."""
     parts: list[RenderableType] = [Text(headline, style="bold")] if headline else []
     for table in tables:
         for drawing in _drawn(table, console):

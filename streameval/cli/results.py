@@ -78,7 +78,6 @@ class Result:
 
     @cached_property
     def report(self) -> Report:
-        """Of all rows."""
         report = self.report_of(self.counts)
         if isinstance(report, _Judged) and report.corners:
             most = "tp and fp of labels are the most that they can be, fn and tn the least"
@@ -86,7 +85,6 @@ class Result:
         return report
 
     def report_of(self, counts: Counted) -> Report:
-        """Of some rows."""
         report = report_of(counts, self.specs)
         return report if self.thresholds is None else judged(report, counts, self.thresholds)
 
@@ -97,9 +95,7 @@ class Result:
         return tuple(item.spec for item in items if item.error is None)
 
     def with_checks(self, checks: Iterable[Check]) -> Result:
-        """The same with the metrics that are checked."""
-        specs = dict.fromkeys((*self.specs, *(check.metric for check in checks)))
-        return replace(self, specs=tuple(specs))
+        return replace(self, specs=tuple(dict.fromkeys((*self.specs, *(check.metric for check in checks)))))
 
     @property
     def parts(self) -> list[Part]:
@@ -121,7 +117,6 @@ class Result:
 
 
 def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequence[str]) -> Document:
-    """How two results differ."""
     stems = [path.stem for path in paths]
     names = stems if len({"metric", "label", "change", *stems}) == 5 else ["a", "b"]
     headlines = dict.fromkeys((first.report.headline, second.report.headline))
@@ -131,7 +126,6 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
 
 
 def load_state(path: Path) -> Any:
-    """What a file holds."""
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
@@ -161,7 +155,6 @@ def load_states(paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
 
 
 def merged(paths: list[Path]) -> Any:
-    """The states of some files as one."""
     states = load_states(paths)
     _, total = next(states)
     for path, part in states:

@@ -274,8 +274,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if self._template is None:
             raise InputError("the ledger is empty and does not know what to count; write Ledger(evaluator)")
         if self._total is None:
-            parts = ((restored(part.state), part) for part in self._each())
-            self._total = _summed(self._template, parts)
+            self._total = _summed(self._template, ((restored(part.state), part) for part in self._each()))
         return self._total  # type: ignore[no-any-return]  # a state
 
     def _each(self) -> list[SavedSum]:

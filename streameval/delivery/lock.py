@@ -23,8 +23,7 @@ class PathLock:
     def __init__(self, path: Path) -> None:
         self.target, self.process, self.forked = Path(os.path.realpath(path)), os.getpid(), False
         name = f"{self.target.name}.lock"
-        short = len(os.fsencode(name)) <= 255
-        self._path = self.target.with_name(name if short else short_name(self.target, "lock"))
+        self._path = self.target.with_name(name if len(os.fsencode(name)) <= 255 else short_name(self.target, "lock"))
         while True:
             file = io.FileIO(os.open(self._path, os.O_RDWR | os.O_CREAT | FLAGS, 0o666), "r+")
             held = hold(file.fileno())

@@ -143,8 +143,7 @@ class Core:
             reader = Reader(self.config, labels)
             return labels, read_one(y_true, y_pred, mask, heavy, reader), reader
         if is_due:
-            sides = y_true, y_pred
-            note_examples(self.reader.record, self.config, sides, [placed[0]], labels.labels, many=False)
+            note_examples(self.reader.record, self.config, (y_true, y_pred), [placed[0]], labels.labels, many=False)
         rows = None
         if not labels.fixed:
             for name, side in (("y_true", y_true), ("y_pred", y_pred)):

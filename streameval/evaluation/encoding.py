@@ -43,12 +43,10 @@ class Saved:
 
     @property
     def single(self) -> bool:
-        """Whether it is a metric."""
         return self.holder == METRIC
 
     @property
     def specs(self) -> tuple[MetricSpec, ...]:
-        """The metrics."""
         return _specs_named(self.metrics)
 
     @property
@@ -95,7 +93,6 @@ def put_empty(sink: Sink, template: Any) -> None:
 
 
 def take_empty(source: Source) -> Saved:
-    """What `put_empty` wrote."""
     holder = source.byte(METRIC)
     require(holder >= EVALUATOR)
     return Saved(holder, *_HEADS.take(source))
@@ -196,8 +193,7 @@ def _take_head(source: Source) -> tuple[Config, tuple[str, ...]]:
         holder, option = known[number]
         values[holder][option.name] = option.take(source)
     metrics = tuple(source.string() for _ in range(source.count()))
-    chosen: tuple[StateOptions, ...] = tuple(kind.options(**values[kind.name]) for kind in kinds)
-    config = Config.checked(**values[""], options=chosen)
+    config = Config.checked(**values[""], options=tuple(kind.options(**values[kind.name]) for kind in kinds))
     sink = Sink()
     _put_head(sink, config, metrics)
     if b"".join(sink.pieces()) != source.since(start):
@@ -225,7 +221,6 @@ def put_states(sink: Sink, config: Config, contents: Mapping[str, Any], least: i
 
 
 def take_states(source: Source, config: Config, least: int = 0) -> dict[str, Any]:
-    """What `put_states` wrote."""
     decisions = take_content(source, config.labels or (), least)
     declared, grown = decisions.labels[: decisions.fixed], decisions.labels[decisions.fixed :]
     contents: dict[str, Any] = {"decisions": decisions}

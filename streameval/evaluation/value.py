@@ -147,8 +147,6 @@ class Mergeable(Saveable):
             mine, theirs = (b"".join(one._compared()._pieces()) for one in (self, other))
             return mine == theirs
 
-    __hash__ = None  # type: ignore[assignment]
-
     def _compared(self) -> Self:
         """The same without what is no part of equality, to be written."""
         template: Any = getattr(self, "_template", None)

@@ -142,7 +142,6 @@ def legend(ax: Axes, where: Any = "best") -> None:
 
 
 def no_values(ax: Axes) -> Axes:
-    """Say that there is nothing to see."""
     ax.text(0.5, 0.5, "no values", transform=ax.transAxes, ha="center", va="center", color=MUTED)
     return ax
 

@@ -165,7 +165,6 @@ class Loop:
             raise InputError(f"dataset must be an iterable of (x, y), not {quoted(dataset)}") from None
 
     def run(self) -> None:
-        """Go through the whole stream."""
         if not (self._weight is self._time is self._delay is None) or self._target.needs_t:
             deque(self.answers(), 0)
             return

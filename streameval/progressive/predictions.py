@@ -77,7 +77,6 @@ class Predictions:
             raise InputError(f"{quoted(row)}, a {type(row).__name__}, cannot be saved; give labels or a 1-D array")
 
     def take(self, source: Source) -> object:
-        """What `put` wrote."""
         form = source.byte(_ARRAY)
         if form == _ARRAY:
             kind = np.dtype(_TYPES[source.byte(len(_TYPES) - 1)])

@@ -172,8 +172,6 @@ class Holder(Saveable):
         except InputError:  # what cannot be saved is equal to itself
             return False
 
-    __hash__ = None  # type: ignore[assignment]
-
     def _compared(self) -> Self:
         targets = {name: Target(target.evaluator._compared(), name) for name, target in self._targets.items()}
         twin = type(self).__new__(type(self))
@@ -181,14 +179,12 @@ class Holder(Saveable):
         return twin
 
     def _display(self) -> tuple[str, Sequence[Table]]:
-        parts = [target.evaluator for target in self._targets.values()]
-        tables = [table for part in parts for table in part._display()[1]]
-        return repr(self), tables
+        return repr(self), [table for target in self._targets.values() for table in target.evaluator._display()[1]]
 
     def _fresh(self) -> Self:
-        """One like it, of copies that have counted nothing."""
-        fresh = {name: target.evaluator._fresh() for name, target in self._targets.items()}
-        return self._over(fresh, self._parameters())
+        return self._over(
+            {name: target.evaluator._fresh() for name, target in self._targets.items()}, self._parameters()
+        )
 
     def _differences(self, other: Self) -> list[str]:
         one, two = (dict(each._parameters(), evaluators=[*each._targets]) for each in (self, other))
@@ -201,8 +197,7 @@ class Holder(Saveable):
         with self._guard:
             for name, target in self._targets.items():
                 target.evaluator._take_over(source._targets[name].evaluator)
-            own = {name: value for name, value in source._contents().items() if name != "_targets"}
-            self.__dict__.update(own)
+            self.__dict__.update({**source._contents(), "_targets": self._targets})
 
     def _moment(self, before: object, t: object) -> object:
         """The time after a call at ``t``."""

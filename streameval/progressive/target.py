@@ -53,7 +53,6 @@ class Target:
             self._t = self.needs_t = evaluator.timed
 
     def refuse_weight(self) -> None:
-        """Raise unless the evaluator takes a weight."""
         if self._weight is None:
             raise InputError(f"{self._name} takes no weight; leave the weight out, or give an evaluator that does")
 

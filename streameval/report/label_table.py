@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -55,8 +55,7 @@ class LabelTable:
                 return units.astype(np.int64)
             return np.array([as_float(value * tables.unit) for value in units.tolist()], np.float64)
 
-        parts = (c.tp, c.fp, c.fn, c.tn, c.tp + c.fn, c.tp + c.fp)
-        return cls(tables.labels, *(column(part) for part in parts))
+        return cls(tables.labels, *map(column, (c.tp, c.fp, c.fn, c.tn, c.tp + c.fn, c.tp + c.fp)))
 
     def stacked(self) -> Column:
         """Shape (labels, 2, 2), ``[[tn, fp], [fn, tp]]`` each."""
@@ -82,8 +81,7 @@ class LabelTable:
 
 def to_pandas(columns: Mapping[str, Sequence[object]]) -> PandasFrame:
     """The columns, of equal length, as a pandas data frame."""
-    frame: PandasFrame = imported("pandas", "to_pandas").DataFrame(dict(columns))
-    return frame
+    return cast("PandasFrame", imported("pandas", "to_pandas").DataFrame(dict(columns)))
 
 
 def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
@@ -92,8 +90,7 @@ def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
     A column of polars has one type: integers with strings, and integers beyond 64 bits, become strings.
     """
     typed = {name: _of_one_type(values) for name, values in columns.items()}
-    frame: PolarsFrame = imported("polars", "to_polars").DataFrame(typed, strict=False)
-    return frame
+    return cast("PolarsFrame", imported("polars", "to_polars").DataFrame(typed, strict=False))
 
 
 def _of_one_type(values: Sequence[object]) -> Sequence[object]:

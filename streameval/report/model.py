@@ -44,7 +44,6 @@ class MetricValue:
 
     @property
     def entry(self) -> MetricInfo:
-        """Its entry in the catalogue."""
         return entry_of(self.spec.name)
 
     @property
@@ -101,7 +100,6 @@ class Report:
 
     @property
     def weight(self) -> float:
-        """The weights of all examples together."""
         return as_float(self.tables.weight * self.tables.unit)
 
     @property
@@ -153,19 +151,16 @@ class Report:
         return [item for item in self.values(metrics, strict=strict) if item.number is not None or item.error]
 
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
-        """Precision, recall and F1 by average."""
         read = partial(build_spec, zero_division=zero_division)
         specs = {average: [read(name, average=average) for name in PER_LABEL] for average in AVERAGES}
         return {average: [as_float(self.value(spec).value) for spec in each] for average, each in specs.items()}
 
     @cached_property
     def counts(self) -> LabelTable:
-        """The 2x2 table of each label."""
         return LabelTable.of(self.tables)
 
     @cached_property
     def support(self) -> list[float]:
-        """How often each label is true."""
         return list(self.counts.support.tolist())
 
     @property
@@ -180,7 +175,6 @@ class Report:
         return [values[label] for label in self.labels] if isinstance(values, dict) else []
 
     def label_values(self, zero_division: float | None = None) -> dict[str, list[float]]:
-        """Precision, recall and F1 of each label."""
         return {name: self.per_label(build_spec(name, average=None, zero_division=zero_division)) for name in PER_LABEL}
 
     def columns(self, specs: Iterable[MetricSpec]) -> dict[str, list[object]]:
@@ -270,7 +264,6 @@ class Table:
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
         return len(self.columns[0].values)
 
     def order(self) -> list[int]:
@@ -302,8 +295,7 @@ def table_of_reports(head: str, parts: Sequence[tuple[str, Report]], *, strict: 
         numbers = [number if size and number is not None else math.nan for number, size in pairs]
         if items[0].spec.average is not None and (strict or not all(map(math.isnan, numbers))):
             values[items[0].spec.key] = [*numbers]
-    heads = Column(head, "label", [name for name, _ in parts]), Column("examples", "count", sizes)
-    return parts_table(heads, values)
+    return parts_table([Column(head, "label", [name for name, _ in parts]), Column("examples", "count", sizes)], values)
 
 
 def rows_of(columns: Iterable[Column], rows: Sequence[int]) -> list[Column]:
@@ -312,7 +304,6 @@ def rows_of(columns: Iterable[Column], rows: Sequence[int]) -> list[Column]:
 
 
 def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[Cell]]) -> list[Column]:
-    """Columns from rows."""
     cells = list(zip(*rows, strict=True)) or [()] * len(names)
     return [Column(name, kind, values) for name, kind, values in zip(names, kinds, cells, strict=True)]
 

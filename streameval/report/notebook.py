@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from streameval.metrics.bounds import Choice
-from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of
+from streameval.metrics.catalogue import MetricInfo, build_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.report.label_table import LabelTable
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, listed, rows_of, worst_first
@@ -49,7 +49,8 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
     tables, columns = list[Table](), list[Column]()
     if chosen := [item for item in items if item.number is not None]:
         names = Column("metric", "label", [item.spec.key + arrow(item.spec) for item in chosen])
-        values = Column("value", _kind(item.spec for item in chosen), [item.number for item in chosen])
+        fractions = all(item.entry.low >= 0 and item.entry.high <= 1 for item in chosen)
+        values = Column("value", "bar" if fractions else "fraction", [item.number for item in chosen])
         tables.append(Table("metrics", "Metrics", [names, values]))
     if report.has_decisions:
         tables.append(averages_table(report))
@@ -122,9 +123,3 @@ def outcomes_html(table: LabelTable) -> str:
 
 def _caption(what: str, count: int) -> str:
     return f"{what}, the {_ROWS} worst of {count:,}" if count > _ROWS else f"{what}, the worst first"
-
-
-def _kind(specs: Iterable[MetricSpec]) -> Kind:
-    """Bars where all values are fractions."""
-    entries = [entry_of(spec.name) for spec in specs]
-    return "bar" if all(entry.low >= 0 and entry.high <= 1 for entry in entries) else "fraction"

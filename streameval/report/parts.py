@@ -174,7 +174,6 @@ class Line:
 
     @property
     def span(self) -> float:
-        """How far its ends are apart."""
         return self.ends[1] - self.ends[0]
 
 

@@ -55,7 +55,6 @@ def axes_of(by: str | Iterable[str], cross: Iterable[Iterable[str]], max_slices:
 
 
 def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
-    """One name or several, as a tuple."""
     _check_ordered(value, argument)
     several: object = value
     names = (value,) if isinstance(value, str) else tuple(value) if isinstance(several, Iterable) else ()
@@ -74,7 +73,6 @@ def _check_ordered(several: object, argument: str) -> None:
 
 
 def _combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Combinations of names, or what is wrong with them."""
     if isinstance(cross, str) or not isinstance(cross, Iterable):
         raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {quoted(cross)}")
     _check_ordered(cross, "cross")
@@ -127,7 +125,6 @@ class AxisSlices(Generic[A]):
         return [key for key, part in self.slices.items() if key and part.examples]
 
     def examples(self) -> int:
-        """How many there are in all slices."""
         return sum(part.examples for part in self.slices.values())
 
     def ordered(self) -> list[tuple[Key, A]]:
@@ -136,11 +133,9 @@ class AxisSlices(Generic[A]):
         return [(key, self.slices[key]) for key in keys]
 
     def total(self, empty: A) -> A:
-        """A new object with all examples."""
         return merged((part for part in self.slices.values() if part.examples), unlimited(empty))
 
     def copy(self) -> AxisSlices[A]:
-        """Independent slices with the same examples."""
         return AxisSlices(self.axis, {key: part.copy() for key, part in self.slices.items()})
 
     def belong(self, guard: commit.Guard) -> AxisSlices[A]:

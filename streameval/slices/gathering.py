@@ -27,7 +27,6 @@ class Coded(NamedTuple):
 
 
 def coded(column: object, name: str) -> Coded:
-    """The codes of the values of one column."""
     argument, form, values = f"where[{name!r}]", form_of(column), cast("Any", column)
     if form in ("string", "mapping") or not isinstance(column, Iterable):
         raise InputError(f"{argument} must hold one value for each example, not {quoted(column)}")

@@ -93,12 +93,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @explained
     def __init__(
-        self,
-        evaluator: A,
-        *,
-        by: str | Iterable[str],
-        cross: Iterable[Iterable[str]] = (),
-        max_slices: int = 1000,
+        self, evaluator: A, *, by: str | Iterable[str], cross: Iterable[Iterable[str]] = (), max_slices: int = 1000
     ) -> None:
         self._template = template_of(evaluator, "Sliced")
         self._axes = tuple(axes_of(by, cross, max_slices))
@@ -115,8 +110,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @property
     def _slices(self) -> tuple[AxisSlices[A], ...]:
-        slices: tuple[AxisSlices[A], ...] = self._cell.value
-        return slices
+        return self._cell.value  # type: ignore[no-any-return]  # of a cell
 
     def _become(self, slices: Iterable[AxisSlices[A]]) -> None:
         commit.Root.commit([self._cell.prepare_store(tuple(group.belong(self._guard) for group in slices))])
@@ -130,9 +124,9 @@ class Sliced(Mergeable, Generic[A]):
         ``where`` holds the value of each name that slices are by; other names may be in it too.
         """
         keys = self._keys(where)
-        plain = mask is None and type(weight) in NUMBERS and weight == 1
-        if not (plain and self._count_plain(keys, y_true, y_pred)):
-            self._count(keys, y_true, y_pred, weight, mask, 1)
+        if mask is None and type(weight) in NUMBERS and weight == 1 and self._count_plain(keys, y_true, y_pred):
+            return
+        self._count(keys, y_true, y_pred, weight, mask, 1)
 
     @explained
     def revert(
@@ -427,8 +421,7 @@ class Sliced(Mergeable, Generic[A]):
         for group in self._selected(by):
             where, parts = group.axis.where, group.ordered()
             names = (" x ".join(printable(str(value)) for value in where(key).values()) for key, _ in parts)
-            reports = (report_of(part) for _, part in parts)
-            rows = [*zip(names, reports, strict=True), ("total", total)]
+            rows = [*zip(names, (report_of(part) for _, part in parts), strict=True), ("total", total)]
             tables.append(table_of_reports(group.axis.describe(), rows, strict=True))
         return tables
 

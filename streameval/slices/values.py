@@ -61,7 +61,6 @@ def typed(value: object, name: str) -> Typed:
 
 
 def key_of(values: tuple[object, ...], names: tuple[str, ...]) -> Key:
-    """The key of some values."""
     return tuple(map(typed, values, names))
 
 

@@ -40,7 +40,6 @@ class Axis:
 
 
 def unit_axis(title: str) -> Axis:
-    """An axis from 0 to 1."""
     return Axis(title, 0.0, 1.0, ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1")))
 
 
@@ -174,7 +173,6 @@ class Chart:
         self._path("dots a", drawn, f' data-of="{of}" data-rows="{" ".join(map(str, rows))}"')
 
     def bars(self, left: FloatArray, right: FloatArray, height: FloatArray) -> None:
-        """Bars that stand on the axis."""
         ends = zip(_units(self.x.at(left)), _units(self.x.at(right)), _units(1 - self.y.at(height)), strict=True)
         self._path("bars a", "".join(f"M{a + 2} {_SIZE}V{top}H{b - 2}V{_SIZE}Z" for a, b, top in ends))
 

@@ -97,7 +97,6 @@ def table_html(table: Table) -> str:
 
 
 def table_data(table: Table) -> dict[str, object]:
-    """The whole table for the script."""
     names = [column.name for column in table.columns]
     return {
         "first": table.first,

@@ -155,7 +155,6 @@ def _cards(items: Sequence[MetricValue], wide: int) -> str:
 
 
 def averages_table(report: Report) -> Table:
-    """Precision, recall and F1 in every average."""
     columns = [Column("average", "label", [f"{name}: {meaning}" for name, meaning in AVERAGES.items()])]
     for name, values in zip(PER_LABEL, zip(*report.averages().values(), strict=True), strict=True):
         columns.append(Column("F1" if name == "f1" else name, "bar", values))

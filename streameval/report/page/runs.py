@@ -225,8 +225,7 @@ def _chart(
         lines = sorted(lines, key=lambda line: -line.span)[: len(TONES)]
     for line, tone in zip(lines, TONES, strict=False):
         drawn = line.values[rows]
-        of = line.metric if len(metrics) > 1 else "", names[line.evaluator, line.label]
-        name = ", ".join(filter(None, of))
+        name = ", ".join(filter(None, (line.metric if len(metrics) > 1 else "", names[line.evaluator, line.label])))
         shaded = chart.band(across, np.fmin.reduceat(line.low, rows), np.fmax.reduceat(line.high, rows), tone)
         if shaded and line.is_bounded and "Shaded" not in chart.note:
             chart.note += "Shaded: guaranteed bounds of binned scores."

@@ -154,8 +154,7 @@ def ranking_section(report: Report) -> Section | None:
     last = min(10, len(report.labels))
     ends = range(1, max(last, 2) + 1)
     axis = Axis("k", 1.0, float(ends[-1]), tuple((k, str(k)) for k in ends))
-    description = f"Precision, recall and nDCG of the first 1 to {last} labels."
-    chart = Chart("Top k labels", description, axis, unit_axis(""))
+    chart = Chart("Top k labels", f"Precision, recall and nDCG of the first 1 to {last} labels.", axis, unit_axis(""))
     chart.note = "Precision, recall and nDCG of the k labels with the highest scores."
     for name, word, tone in (("precision_at", "precision", "a"), ("recall_at", "recall", "b"), ("ndcg", "nDCG", "c")):
         items = report.values(f"{name}(k={k})" for k in range(1, last + 1))
