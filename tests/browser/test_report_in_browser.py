@@ -26,7 +26,16 @@ CASES = {
     ),
     "empty": lambda path: se.Evaluator(threshold=0.5, keep=["pairs", "curves", "rankings"]).save_html(path),
     "huge": lambda path: many(10_000, 60).save_html(path),
+    "weighted": lambda path: se.save_html({"old": weighted(0.0), "new": weighted(0.02)}, path),
 }
+
+
+def weighted(wrong: float) -> se.Evaluator:
+    """Of a label a sum of weights at a tie of its decimals, and an F1 that a few wrong ones hardly change."""
+    ev = se.Evaluator()
+    ev.update({"cat"}, {"cat"}, weight=1234.25)
+    ev.update(set(), {"cat"}, weight=wrong)
+    return ev
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +106,7 @@ def test_hostile_names_are_displayed_as_they_are(opened):
     assert watched.page.locator("img, b:has-text('</script>')").count() == 0
 
 
-@pytest.mark.parametrize("name", ["few", "many", "hostile"])
+@pytest.mark.parametrize("name", ["few", "many", "hostile", "weighted"])
 def test_the_script_writes_the_rows_that_stood_there_without_it(opened, name: str):
     plain, alive = opened(name, java_script_enabled=False), opened(name)
     for table in ("labels", "slices", "confusions"):
@@ -105,6 +114,8 @@ def test_the_script_writes_the_rows_that_stood_there_without_it(opened, name: st
         assert rows[0].all_inner_texts() == rows[1].all_inner_texts()
     if name == "few":
         assert "0.0312" in plain.page.locator("[data-table=labels] tbody").inner_text()
+    if name == "weighted":
+        assert plain.page.locator("[data-table=labels] tbody td").all_inner_texts()[2:] == ["+0.0000", "1,234.2"]
     assert plain.page.locator("form:visible, button:visible, select:visible").count() == 0
 
 

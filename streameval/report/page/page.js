@@ -5,26 +5,25 @@
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const make = (tag, fields) => Object.assign(document.createElement(tag), fields);
   const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
-  const grouped = count => count.toLocaleString("en-US");
+  const grouped = value => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
   const isText = kind => kind === "label" || kind === "text";
   const isBar = kind => kind === "bar" || kind === "change";
   const minus = text => text.replace(/^-/, "−");
   const fixed = (value, digits) => {
     const scale = 10 ** digits, scaled = value * scale, below = Math.floor(scaled);
     const tie = scaled - below === 0.5 && Number.isInteger(value * 2 ** (digits + 1));
-    return minus((tie ? (below + Math.abs(below % 2)) / scale : value).toFixed(digits));
+    const text = (tie ? (below + Math.abs(below % 2)) / scale : value).toFixed(digits);
+    return minus(text.replace(/^-(?=[0.]+$)/, ""));
   };
   const short = (value, digits = 4) => minus(String(Number(value.toPrecision(digits))));
   const written = (value, kind) => {
     if (value === null) return "–";
     if (typeof value === "string") return minus(value.replace("inf", "∞"));
     if (kind === "fraction" || kind === "bar") return fixed(value, 4);
-    if (kind === "change") return (value < 0 ? "" : "+") + fixed(value, 4);
-    if (kind === "tenths") return fixed(value, 1).replace(/\B(?=(\d{3})+\.)/g, ",");
-    if (kind === "count" && Math.abs(value) < 1e15 && (Number.isInteger(value) || Math.abs(value) >= 1000)) {
-      const digits = Number.isInteger(value) ? 0 : 1;
-      return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-    }
+    if (kind === "change") return fixed(value, 4).replace(/^(?!−)/, "+");
+    if (kind === "tenths") return grouped(fixed(value, 1));
+    const whole = Number.isInteger(value);
+    if (kind === "count" && Math.abs(value) < 1e15 && (whole || Math.abs(value) >= 1000)) return grouped(fixed(value, whole ? 0 : 1));
     return short(value);
   };
   const number = value => value === null ? NaN : typeof value === "string" ? Number(value.replace("inf", "Infinity")) : value;
