@@ -96,25 +96,19 @@ def counted(batches: list[Batch], groupings: list[tuple[IntArray, int]], empty: 
 
     A grouping has for each example the number of its group, and how many groups there are.
     """
-    examples, start = len(groupings[0][0]), 0
+    examples, values, start = sum(batch.examples for batch in batches), len(groupings[0][0]), 0
+    if examples != values:
+        numbers = f"y_true and y_pred have {examples} and where has {values}"
+        raise InputError(f"numbers of examples differ: {numbers}; give one of each per example")
     sets = [[empty.empty_like() for _ in range(groups)] for _, groups in groupings]
     for batch in batches:
         stop = start + batch.examples
-        if stop > examples:
-            raise _differ(f"at least {stop}", examples)
         for (codes, groups), of_groups in zip(groupings, sets, strict=True):
             if not StateSet.count_groups(of_groups, codes[start:stop], batch):
                 for group, part in _parted(batch, codes[start:stop], groups):
                     of_groups[group].count(part)
         start = stop
-    if start != examples:
-        raise _differ(str(start), examples)
     return sets
-
-
-def _differ(examples: str, values: int) -> InputError:
-    numbers = f"y_true and y_pred have {examples} and where has {values}"
-    return InputError(f"numbers of examples differ: {numbers}; give one of each per example")
 
 
 def _parted(batch: Batch, codes: IntArray, groups: int) -> Iterator[tuple[int, Batch]]:
