@@ -173,9 +173,10 @@ class Mergeable(Saveable):
         getattr(result, verb)(other)
         return result
 
-    def _differences(self, other: Self) -> list[str]:  # noqa: ARG002  # some have no configuration
-        """What differs in how the two, of one class, were constructed, in words."""
-        return []
+    def _differences(self: Any, other: Any) -> list[str]:
+        """What differs in how the two, of one class, were constructed, in words: their arguments, or the templates."""
+        differing = parameter_differences(self._parameters(), other._parameters())
+        return differing or differences(self._template, other._template)
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
         if not issubclass(type(other), Mergeable):  # of which nothing is asked that runs code, as guards are held

@@ -15,7 +15,7 @@ from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, resto
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look
-from streameval.evaluation.value import Mergeable, differences, parameter_differences
+from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Table, table_of_reports
@@ -284,10 +284,6 @@ class Sliced(Mergeable, Generic[A]):
         commit.Root.commit([part for mine, theirs in both for part in mine.prepare_unmerge(theirs)])
         for mine, part in taken:
             mine._spend(1 + len(core_of(part).labels), guarded=True)
-
-    def _differences(self, other: Self) -> list[str]:
-        differing = parameter_differences(self._parameters(), other._parameters())
-        return differing or differences(self._template, other._template)
 
     def _parameters(self) -> dict[str, object]:
         return {"by": self._by, "cross": self.cross, "max_slices": self._axes[0].max_slices}

@@ -15,7 +15,7 @@ from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, re
 from streameval.evaluation.guarding import Change, forget_gone, make_read, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
-from streameval.evaluation.value import Mergeable, differences, parameter_differences
+from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import Table
@@ -248,10 +248,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     @abstractmethod
     def _take(self, source: Source, *numbers: int) -> None:
         """Become what these say; the template is there already."""
-
-    def _differences(self, other: Self) -> list[str]:
-        differing = parameter_differences(self._parameters(), other._parameters())
-        return differing or differences(self._template, other._template)
 
     def _pieces(self) -> Iterator[bytes]:
         sink = Sink()
