@@ -14,11 +14,11 @@ import numpy as np
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import EXAMPLES, IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, form_of
-from streameval.inputs.lists import EITHER, without_rows
+from streameval.inputs.lists import without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
 from streameval.inputs.values import bit_of, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
-from streameval.kernel.types import FloatArray, Lists
+from streameval.kernel.types import EITHER, FloatArray, Lists
 from streameval.schema.batch import offsets_of
 from streameval.schema.record import FEW
 from streameval.schema.text import quoted

@@ -14,11 +14,8 @@ from streameval.inputs.columns import PRED, Argument
 from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.pieces import bit_rows, booleans
 from streameval.inputs.values import array_of, python_value
-from streameval.kernel.types import Places
+from streameval.kernel.types import EITHER, Places
 from streameval.schema.text import quoted
-
-EITHER = frozenset([0, 1, -1, -100, "0", "1", "-1", "-100"])
-"""What labels may be and indicators, masked ones among them, also where a file made strings of them."""
 
 _TURNED = [[1, 0], ["1", "0"]]  # labels come in ascending order, so that these are probably indicators
 _LABELS, _VALUES = {int, str}, {bool, int, float, type(None)}

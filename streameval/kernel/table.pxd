@@ -2,6 +2,8 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
+from streameval.kernel.memory cimport check_memory
+
 cdef extern from "table.h" nogil:
     uint64_t* se_seed
     ctypedef struct se_sums:
@@ -53,8 +55,7 @@ cdef inline int fill(se_sums* table, keys, sums) except -1:
     cdef const int64_t[:, :] sum_ = sums
     cdef Py_ssize_t row, part
     cdef int64_t* place
-    if not se_sums_reserve(table, key.shape[0]):
-        raise MemoryError
+    check_memory(se_sums_reserve(table, key.shape[0]))
     for row in range(key.shape[0]):
         place = se_sums_at(table, outer_of(key, row), inner_of(key, row))
         for part in range(table.sums):

@@ -116,3 +116,6 @@ TapeContents: TypeAlias = tuple[Int32Array, Int32Array, FloatArray | None, IntAr
 
 DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
 """What a method answers that can decline; see `streameval.kernel.decisions.numpy.Counts`."""
+
+EITHER = frozenset([0, 1, -1, -100, "0", "1", "-1", "-100"])
+"""What labels may be and indicators, masked ones among them, also where a file made strings of them."""

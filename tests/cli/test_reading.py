@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.cli.reading import count, deferred_interrupts
-from streameval.inputs.lists import EITHER
+from streameval.kernel.types import EITHER
 from streameval.tabular import text as reading
 from streameval.tabular.evaluate import Counting, count_rows
 from streameval.tabular.job import Job

@@ -3,12 +3,13 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from cpython.pyport cimport PY_SSIZE_T_MAX
-from libc.stdlib cimport abort, calloc, free, malloc, realloc
+from libc.stdlib cimport abort, free, malloc, realloc
 from libc.string cimport memset
 
 import numpy as np
 
 from streameval.kernel.lists.lists cimport check_columns
+from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport commit, part_of, se_follower, se_follower_new, se_part
 from streameval.kernel.scores cimport check_one, read_lists, read_rows, se_score_lists, se_score_rows
 
@@ -75,9 +76,7 @@ cdef class Bins:
 
     def __cinit__(self, root, Py_ssize_t width):
         self.width = max(width, 8)
-        self.labels = <se_label*>calloc(self.width, sizeof(se_label))
-        if self.labels == NULL:
-            raise MemoryError
+        self.labels = <se_label*>cleared(self.width, sizeof(se_label))
 
     def __dealloc__(self):
         cdef Py_ssize_t column
@@ -103,8 +102,7 @@ cdef class Bins:
             return
         wider = max(width, 2 * self.width)
         labels = <se_label*>realloc(self.labels, wider * sizeof(se_label))
-        if labels == NULL:
-            raise MemoryError
+        check_memory(labels != NULL)
         memset(labels + self.width, 0, (wider - self.width) * sizeof(se_label))
         self.labels = labels
         self.width = wider
@@ -133,9 +131,7 @@ cdef class Bins:
         """Point to lists; room for the mentions of any of them."""
         read_lists(lists, self.width, scored)
         if self.mark == NULL:
-            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
-            if self.mark == NULL:
-                raise MemoryError
+            self.mark = <int64_t*>cleared(self.width, sizeof(int64_t))
             self.turn = 0
         return Example(self, lists.longest[0] + lists.longest[1] + lists.longest[2], sign)
 
@@ -167,8 +163,7 @@ cdef class Bins:
                 enough = se_append_rows(self.labels, &rows, True)
         else:
             enough = se_append_rows(self.labels, &rows, True)
-        if not enough:
-            raise MemoryError
+        check_memory(enough)
         self.n += examples
         return DONE
 
@@ -205,8 +200,7 @@ cdef class Bins:
             fits = se_merge_included(&merge.all, self.width, self.n - other.n)
         elif self.n + other.n > SE_MOST:
             fits = se_merge_fits(&merge.all, 1)
-        if fits < 0 or fits and sign > 0 and not se_merge_room(&merge.all):
-            raise MemoryError
+        check_memory(fits >= 0 and (not fits or sign < 0 or se_merge_room(&merge.all)))
         if not fits:
             return REFUSED if sign < 0 else FULL
         return part_of(commit_merge, merge)
@@ -236,8 +230,7 @@ cdef class Bins:
         check_columns(place, self.width)
         with nogil:
             bins = se_settle_columns(self.labels, &place[0], count) if count else 0
-        if bins < 0:
-            raise MemoryError
+        check_memory(bins >= 0)
         return bins
 
     def read(self, columns, uint32_t low=0, Py_ssize_t limit=PY_SSIZE_T_MAX):
@@ -315,8 +308,7 @@ cdef class Bins:
                 for at in range(offset[column], offset[column + 1]):
                     if not times[at, side]:
                         continue
-                    if not se_enlarge(&label.table[side], 1):
-                        raise MemoryError
+                    check_memory(se_enlarge(&label.table[side], 1))
                     part = se_moments_of(&label.table[side], <uint32_t>bin_[at])
                     part.head = <uint64_t>times[at, side] << 20 | limb[at, side, 1]
                     part.sum = limb[at, side, 0]
@@ -339,8 +331,7 @@ cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
     if bins.rows.rows > SE_MOST - bins.n:  # whether a bin is full is not known so soon
         return OTHER_CODE
     bins.reserve(bins.rows.width)
-    if not se_append_rows(bins.labels, &bins.rows, False):
-        raise MemoryError
+    check_memory(se_append_rows(bins.labels, &bins.rows, False))
     part.commit, part.data, part.release = commit_rows, table, NULL
     return 0
 
@@ -366,8 +357,7 @@ cdef class Example:
     def __cinit__(self, Bins bins, Py_ssize_t most, int sign):
         self.bins, self.sign = bins, sign
         self.mentions = <se_mention*>malloc((most + 1) * sizeof(se_mention))
-        if self.mentions == NULL:
-            raise MemoryError
+        check_memory(self.mentions != NULL)
 
     def __dealloc__(self):
         if self.owed:
@@ -382,13 +372,11 @@ cdef class Example:
             counted = se_counted(bins.labels, bins.width, self.mentions, self.count, bins.n - 1)
         elif bins.n >= SE_MOST:
             counted = se_can_count(bins.labels, self.mentions, self.count) if bins.n < COUNT_MAX else 0
-        if counted < 0:
-            raise MemoryError
+        check_memory(counted >= 0)
         if not counted:
             return REFUSED if self.sign < 0 else FULL
         if self.sign > 0:
-            if not se_make_room(bins.labels, self.mentions, self.count):
-                raise MemoryError
+            check_memory(se_make_room(bins.labels, self.mentions, self.count))
             self.owed = True
         return part_of(commit_example, self)
 

@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 from streameval.kernel.commit.compiled cimport Cell, Guard
 from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_slots
 from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
+from streameval.kernel.memory cimport check_memory
 from streameval.kernel.part cimport SE_FOLLOWER_NAME, se_commit, se_follower, se_part, se_part_new, se_release
 from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport (
@@ -122,8 +123,7 @@ cdef class Counts(Placing):
     def __cinit__(self, root, Py_ssize_t width):
         self.root = root if isinstance(root, Root) else Root()  # as for copies, of which nothing is committed
         self.most, self.weights = COUNT_MAX, ()
-        if not se_counts_init(&self.counted, self.width):
-            raise MemoryError
+        check_memory(se_counts_init(&self.counted, self.width))
 
     def __dealloc__(self):
         se_counts_end(&self.counted)
@@ -135,8 +135,7 @@ cdef class Counts(Placing):
 
     cpdef reserve(self, Py_ssize_t width):
         if width > self.width:
-            if not se_counts_widen(&self.counted, max(width, 2 * self.width)):
-                raise MemoryError
+            check_memory(se_counts_widen(&self.counted, max(width, 2 * self.width)))
             Placing.reserve(self, width)
 
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1:
@@ -224,9 +223,8 @@ cdef class Counts(Placing):
                 binary.rows, binary.columns = rows.rows, rows.width
                 binary.true_stride = binary.pred_stride = rows.width
                 count_dense_rows(self, &binary, NULL, fixed, self.counted.cell)
-            elif not se_sums_reserve(&self.counted.rows, 1):
-                raise MemoryError
             else:
+                check_memory(se_sums_reserve(&self.counted.rows, 1))
                 slots = se_slots(binary.true_, binary.pred, rows.width, fixed, self.touched, totals)
                 se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
             for at in range(prepared):
@@ -244,8 +242,7 @@ cdef class Counts(Placing):
         free(self.block)
         self.block_width = self.block_cells = 0
         self.block = <int64_t*>malloc(width * sizeof(int64_t) + cells * (sizeof(double) + 2))
-        if self.block == NULL:
-            raise MemoryError
+        check_memory(self.block != NULL)
         self.block_width, self.block_cells = width, cells
         for column in range(width):
             self.block[column] = column
@@ -263,11 +260,10 @@ cdef class Counts(Placing):
             return OTHER_CODE
         if sign > 0 and self.counted.examples >= self.most:
             return FULL_CODE if self.most == COUNT_MAX else OTHER_CODE
-        if sign > 0 and not se_sums_reserve(&self.counted.rows, 1):
-            raise MemoryError
         if sign < 0:
             done = se_take_back(&self.counted, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2])
             return 0 if done else REFUSED_CODE
+        check_memory(se_sums_reserve(&self.counted.rows, 1))
         se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
         self.landed = slots
         return 0
@@ -285,8 +281,7 @@ cdef class Counts(Placing):
             return OTHER
         keys.places = NULL
         try:
-            if not se_sums_init(&keys, 64, 1):
-                raise MemoryError
+            check_memory(se_sums_init(&keys, 64, 1))
             self.begin(columns, threshold)
             for position in range(examples):
                 true, pred = PySequence_Fast_GET_ITEM(y_true, position), PySequence_Fast_GET_ITEM(y_pred, position)
@@ -298,13 +293,11 @@ cdef class Counts(Placing):
                 for at in range(slots):
                     slot[at] = <int32_t>self.touched[at]
                 used += slots
-                if not se_sums_reserve(&keys, 1):
-                    raise MemoryError
+                check_memory(se_sums_reserve(&keys, 1))
                 se_sums_add(&keys, totals[0] | totals[1] << 32, totals[2], 1)
             if examples > COUNT_MAX - self.counted.examples:
                 return FULL
-            if not se_sums_reserve(&self.counted.rows, keys.used):
-                raise MemoryError
+            check_memory(se_sums_reserve(&self.counted.rows, keys.used))
             slot = <int32_t*>PyByteArray_AS_STRING(held)
             for at in range(used):
                 self.counted.cell[slot[at]] += 1
@@ -405,8 +398,7 @@ cdef class Counts(Placing):
         try:
             code = self.refused(other.counted.examples) if self.root.guard is guard else OTHER
             if not code:
-                if not se_sums_reserve(&self.counted.rows, other.counted.rows.used):
-                    raise MemoryError
+                check_memory(se_sums_reserve(&self.counted.rows, other.counted.rows.used))
                 se_add_counts(&self.counted, &other.counted, NULL, other.width, 0, 1)
                 code = DONE
             return code
@@ -449,8 +441,7 @@ cdef class Counts(Placing):
             raise IndexError("rows of bits differ in order, or are too many")
         with nogil:
             seen = se_count_bits(&sides[0], &sides[1], rows, width, VECTOR, &cells[0], &self.counted.rows)
-        if seen < 0:
-            raise MemoryError
+        check_memory(seen >= 0)
         if seen == 1:
             self.counted.examples += rows
             se_add_cells(&self.counted, &cells[0], &place[0], width, fixed, 1)
@@ -550,8 +541,7 @@ cdef class Counts(Placing):
 
     def copy(self, root):
         cdef Counts twin = Counts(root, self.width)
-        if not se_sums_copy(&twin.counted.rows, &self.counted.rows):
-            raise MemoryError
+        check_memory(se_sums_copy(&twin.counted.rows, &self.counted.rows))
         memcpy(twin.counted.cell, self.counted.cell, 5 * self.width * sizeof(int64_t))
         twin.counted.examples = self.counted.examples
         return twin
@@ -635,16 +625,14 @@ cdef int count_dense_rows(Counts self, se_rows* rows, se_scores* scores, Py_ssiz
     """Count rows into cells, and the rest here; the union of all bytes, or more than 1 if a score is not finite."""
     cdef int seen = 0
     if not rows.rows or not rows.columns:
-        if not se_sums_reserve(&self.counted.rows, 1):
-            raise MemoryError
+        check_memory(se_sums_reserve(&self.counted.rows, 1))
         se_sums_add(&self.counted.rows, 0, 0, rows.rows)
     elif rows.rows * rows.columns >= RELEASE:
         with nogil:
             seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows)
     else:
         seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows)
-    if seen < 0:
-        raise MemoryError
+    check_memory(seen >= 0)
     if seen <= 1:
         self.counted.examples += rows.rows
     return seen
@@ -689,8 +677,7 @@ cdef int borrow_bits(side, Py_ssize_t rows, Py_ssize_t width, se_bit_rows* to) e
 
 cdef int check(int written) except -1:
     """Raise what is wrong where a loop over lists could not go on."""
-    if written == -1:
-        raise MemoryError
+    check_memory(written != -1)
     if written == -2:
         raise IndexError("a list, a column or a code is out of range")
     return 0
@@ -736,16 +723,14 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
     rows.places = NULL
     try:
         memory = se_pairs_init(&pairs, &code[0], groups, width)
-        if memory == NULL or not se_sums_init(&rows, 64, 1):
-            raise MemoryError
+        check_memory(memory != NULL and se_sums_init(&rows, 64, 1))
         with nogil:
             written = se_count_pairs(examples, &sides[0], &sides[1], wide, True, &pairs, &rows)
         check(written)
         for _ in range(<Py_ssize_t>rows.used):
             sums = se_sums_next(&rows, &at, &outer, &inner)
             one = counts[inner >> 32]
-            if not se_sums_reserve(&one.counted.rows, 1):
-                raise MemoryError
+            check_memory(se_sums_reserve(&one.counted.rows, 1))
             se_sums_add(&one.counted.rows, outer, inner & LOW, sums[0])
             one.counted.examples += sums[0]
         for group, one in enumerate(counts):
@@ -775,13 +760,11 @@ def weigh_dense(true, pred, masked, weights):
     cells = of_column = np.zeros((columns + 1, 4, to.limbs), np.int64)
     sums = of_key = np.zeros((distinct + 1, to.limbs), np.int64)
     to.of_column, to.of_key, to.keys = &cells[0, 0, 0], &sums[0, 0], &groups
-    if not se_sums_init(&groups, 64, 1):
-        raise MemoryError
+    check_memory(se_sums_init(&groups, 64, 1))
     try:
         with nogil:
             done = se_weigh_dense(&rows, &to)
-        if not done:
-            raise MemoryError
+        check_memory(done)
         keys, numbers = entries_of(&groups)
     finally:
         free(groups.places)

@@ -11,17 +11,18 @@ from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from streameval.kernel.decisions.cells cimport (
     SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_plain_narrow_cells, se_reaching, se_slots,
 )
+from streameval.kernel.memory cimport cleared
 
 cimport numpy as cnp
 import numpy as np
 
-from streameval.kernel.types import Lists
+from streameval.kernel.types import EITHER, Lists
 
 cnp.import_array()
 
@@ -37,12 +38,11 @@ cdef extern from "Python.h":
         Py_ssize_t mask
         setentry* table
     long PyLong_AsLong(object) except? -1
-    long PyLong_AsLongAndOverflow(object, int*) except? -1
-    Py_ssize_t PyUnicode_GET_LENGTH(object)
     double PyLong_AsDouble(object) except? -1.0
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
+cdef frozenset EITHER_ = EITHER
 cdef object EXACT = 2**53  # integers up to here are float64
 cdef enum:
     KNOWN = 8192  # keys that are remembered at most; a narrow table, of which there may be many, remembers fewer
@@ -77,16 +77,14 @@ cdef class Placing:
     cdef int begin(self, dict columns, object threshold) except -1:
         self.reserve(len(columns))
         if self.mark == NULL:
-            self.mark = <int64_t*>calloc(3 * self.width + 1, sizeof(int64_t))
+            self.mark = <int64_t*>cleared(3 * self.width + 1, sizeof(int64_t))
             self.touched = self.mark + self.width
             self.bytes = <uint8_t*>(self.touched + self.width + 1)  # `note` writes one ahead
         if self.known == NULL:
             self.last = 255
             while self.last < KNOWN - 1 and self.last < <size_t>(8 * self.width):
                 self.last = 2 * self.last + 1
-            self.known = <Known*>calloc(self.last + 1, sizeof(Known))
-        if self.mark == NULL or self.known == NULL:
-            raise MemoryError
+            self.known = <Known*>cleared(self.last + 1, sizeof(Known))
         self.scored = threshold is not None
         if self.scored:
             self.bound = threshold
@@ -365,34 +363,15 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
     return position > 0
 
 
-cdef inline int either(PyObject* member) except -1:
-    """A bit for a member that may be an indicator, 0 for one that is a label; as in `streameval.inputs.lists`."""
-    cdef int overflow = 0
-    cdef long value
-    if PyLong_CheckExact(<object>member):
-        value = PyLong_AsLongAndOverflow(<object>member, &overflow)
-        if overflow or value > 1:
-            return 0
-        return 1 if value == 0 else 2 if value == 1 else 4 if value == -1 else 8 if value == -100 else 0
-    if not PyUnicode_CheckExact(<object>member) or PyUnicode_GET_LENGTH(<object>member) > 4:
-        return 0
-    return 16 if <object>member == "0" else 32 if <object>member == "1" else 64 if <object>member == "-1" else (
-        128 if <object>member == "-100" else 0)
-
-
 cdef bint may_be_row(object members) except -1:
-    """Whether a list is one that `streameval.inputs.lists` looks at: of indicators, with a repeat, or [1, 0]."""
+    """Whether a list is one that `streameval.inputs.lists` looks at: of several members, all of which may be indicators."""
     cdef Py_ssize_t position, size = PySequence_Fast_GET_SIZE(members)
-    cdef int bit, seen = 0, first = 0
-    cdef bint repeats = False
-    for position in range(size if size > 1 else 0):
-        bit = either(PySequence_Fast_GET_ITEM(members, position))
-        if bit == 0:
+    cdef PyObject* member
+    for position in range(size):
+        member = PySequence_Fast_GET_ITEM(members, position)
+        if not (PyLong_CheckExact(<object>member) or PyUnicode_CheckExact(<object>member)) or <object>member not in EITHER_:
             return False
-        repeats |= seen & bit
-        seen |= bit
-        first = first or bit
-    return repeats or size == 2 and (seen == 3 and first == 2 or seen == 48 and first == 32)
+    return size > 1
 
 
 cdef Py_ssize_t row(Placing self, dict columns, Py_ssize_t fixed, object argument, bint scored, uint8_t* to) except -1:

@@ -9,6 +9,7 @@ from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t
 
 from streameval.kernel.lists.lists cimport borrow, se_lists
+from streameval.kernel.memory cimport check_memory
 
 import numpy as np
 
@@ -35,8 +36,7 @@ def list_order(offsets, places, int64_t limit):
     arrays = borrow(&lists, (offsets, places, None, False), wide, rows, limit)
     with nogil:
         order = se_order(rows, &lists, wide)
-    if order < 0:
-        raise MemoryError
+    check_memory(order >= 0)
     return order
 
 

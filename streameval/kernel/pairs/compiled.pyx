@@ -7,6 +7,7 @@ from libc.string cimport memset
 
 import numpy as np
 
+from streameval.kernel.memory cimport check_memory
 from streameval.kernel.part cimport part_of
 from streameval.kernel.scores cimport SE_MASKED, SE_RANKED, SE_TRUE, read_list, se_score_lists
 from streameval.kernel.table cimport (
@@ -56,8 +57,7 @@ cdef class Pairs:
 
     def __cinit__(self, root, int parts):
         self.parts = parts
-        if not se_sums_init(&self.table, 64, 1):
-            raise MemoryError
+        check_memory(se_sums_init(&self.table, 64, 1))
 
     def __dealloc__(self):
         free(self.table.places)
@@ -75,8 +75,7 @@ cdef class Pairs:
             return FULL
         if sign < 0 and (self.n == 0 or not sp_one(&self.table, 0, &example.row, self.parts)):
             return REFUSED
-        if not se_sums_promise(&self.table, keys):
-            raise MemoryError
+        check_memory(se_sums_promise(&self.table, keys))
         example.promised = keys
         return part_of(commit_example, example)
 
@@ -100,8 +99,7 @@ cdef class Pairs:
                 rows.mask, rows.mask_stride = &m[0, 0], m.strides[0]
         with nogil:
             seen = sp_dense(&rows, self.parts, &self.table)
-        if seen < 0:
-            raise MemoryError
+        check_memory(seen >= 0)
         self.n += rows.rows
         return seen
 
@@ -115,8 +113,7 @@ cdef class Pairs:
             read_list(&lists, side, part, width)
         with nogil:
             enough = sp_count_lists(&lists, width, self.parts, &self.table)
-        if not enough:
-            raise MemoryError
+        check_memory(enough)
         self.n += examples
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
@@ -137,9 +134,9 @@ cdef class Pairs:
             if sign < 0 and count[0] > se_sums_count(&self.table, outer, inner):
                 return REFUSED
             count = se_sums_next(&other.table, &at, &outer, &inner)
-        if sign > 0 and not se_sums_promise(&self.table, other.table.used):
-            raise MemoryError
-        merge.promised = other.table.used if sign > 0 else 0
+        if sign > 0:
+            check_memory(se_sums_promise(&self.table, other.table.used))
+            merge.promised = other.table.used
         return part_of(commit_merge, merge)
 
     def times(self, keys):
@@ -198,15 +195,13 @@ cdef class Pairs:
         return keys, times
 
     def compact(self):
-        if not se_sums_rebuild(&self.table, self.table.promised):
-            raise MemoryError
+        check_memory(se_sums_rebuild(&self.table, self.table.promised))
 
     def restore(self, int64_t examples, keys, times, Py_ssize_t room=0):
         cdef const int64_t[:, ::1] key = np.ascontiguousarray(keys, np.int64)
         cdef const int64_t[::1] time = np.ascontiguousarray(times, np.int64)
         cdef Py_ssize_t row
-        if not se_sums_reserve(&self.table, max(room, key.shape[0])):
-            raise MemoryError
+        check_memory(se_sums_reserve(&self.table, max(room, key.shape[0])))
         for row in range(key.shape[0]):
             se_sums_add(&self.table, outer_of(key, row), inner_of(key, row), time[row])
         self.n = examples
@@ -214,8 +209,7 @@ cdef class Pairs:
     def copy(self, root):
         cdef Pairs twin = Pairs(root, self.parts)
         twin.n = self.n
-        if not se_sums_copy(&twin.table, &self.table):
-            raise MemoryError
+        check_memory(se_sums_copy(&twin.table, &self.table))
         return twin
 
 
@@ -255,8 +249,7 @@ cdef class Example:
         cdef size_t sizes[3]
         self.pairs, self.sign = pairs, sign
         self.labels = <uint32_t*>malloc((slot.shape[0] + 1) * sizeof(uint32_t))
-        if self.labels == NULL:
-            raise MemoryError
+        check_memory(self.labels != NULL)
         for position in range(slot.shape[0]):
             if not 0 <= slot[position] < 5 * WIDTH_MAX:
                 raise IndexError(f"slot {slot[position]} is out of range")

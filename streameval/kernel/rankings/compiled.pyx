@@ -2,11 +2,12 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport part_of, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
@@ -86,12 +87,9 @@ cdef class RankCounts:
     def __cinit__(self, root, Py_ssize_t width):
         cdef int place
         self.width = max(width, 8)
-        self.mention = <int64_t*>calloc(self.width, sizeof(int64_t))
-        if self.mention == NULL:
-            raise MemoryError
+        self.mention = <int64_t*>cleared(self.width, sizeof(int64_t))
         for place in range(3):
-            if not se_sums_init(&self.table[place], 16, (3, 1, 6)[place]):
-                raise MemoryError
+            check_memory(se_sums_init(&self.table[place], 16, (3, 1, 6)[place]))
 
     def __dealloc__(self):
         cdef int place
@@ -109,9 +107,7 @@ cdef class RankCounts:
         cdef int64_t* mention
         if width <= self.width:
             return
-        mention = <int64_t*>calloc(wider, sizeof(int64_t))
-        if mention == NULL:
-            raise MemoryError
+        mention = <int64_t*>cleared(wider, sizeof(int64_t))
         memcpy(mention, self.mention, self.width * sizeof(int64_t))
         free(self.mention)
         self.mention = mention
@@ -142,9 +138,7 @@ cdef class RankCounts:
         if self.marked < self.width:
             free(self.mark)
             self.marked, self.turn = 0, 0
-            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
-            if self.mark == NULL:
-                raise MemoryError
+            self.mark = <int64_t*>cleared(self.width, sizeof(int64_t))
             self.marked = self.width
         self.rank(NULL, &lists, False, sink)
         return lists.rows
@@ -173,10 +167,8 @@ cdef class RankCounts:
 
     cdef int prepare(self, scored, place, const se_score_rows* rows, int by, se_part* part) except -1:
         """Prepare that one example is counted (by 1) or taken out (by -1), or that rows are; 0, or why not."""
-        cdef Change* change = <Change*>calloc(1, sizeof(Change))
+        cdef Change* change = <Change*>cleared(1, sizeof(Change))
         cdef int code = -1
-        if change == NULL:
-            raise MemoryError
         change.counts, change.by, change.read.writes = <void*>self, by, 1
         try:
             if rows == NULL:
@@ -203,8 +195,7 @@ cdef class RankCounts:
         if not sr_enter_all(self.table, &change.read, change.by, True):
             return FULL_CODE if change.by > 0 else REFUSED_CODE
         if change.by > 0:
-            if not sr_promise(self.table, &change.read, 1):
-                raise MemoryError
+            check_memory(sr_promise(self.table, &change.read, 1))
             change.promised = True
         return 0
 
@@ -239,8 +230,7 @@ cdef class RankCounts:
             if not sr_merge(&self.table[at], &other.table[at], sign, True):
                 return REFUSED if sign < 0 else FULL
         for at in range(3 if sign > 0 else 0):
-            if not se_sums_promise(&self.table[at], other.table[at].used):
-                raise MemoryError
+            check_memory(se_sums_promise(&self.table[at], other.table[at].used))
             merge.promised[at] = other.table[at].used
         return part_of(commit_merge, merge)
 
@@ -286,8 +276,7 @@ cdef class RankCounts:
         cdef RankCounts twin = RankCounts(root, self.width)
         cdef int at
         for at in range(3):
-            if not se_sums_copy(&twin.table[at], &self.table[at]):
-                raise MemoryError
+            check_memory(se_sums_copy(&twin.table[at], &self.table[at]))
         memcpy(twin.mention, self.mention, self.width * sizeof(int64_t))
         twin.n = self.n
         return twin

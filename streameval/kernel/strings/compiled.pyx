@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 
 from streameval.kernel.lists.lists cimport start_of
+from streameval.kernel.memory cimport check_memory
 from streameval.kernel.table cimport se_sums, se_sums_init, set_seed
 
 cimport numpy as cnp
@@ -49,16 +50,14 @@ def string_codes(offsets, data):
     strings.data, strings.size = &held[0] if held.shape[0] else <const uint8_t*>b"", held.shape[0]
     codes = np.empty(strings.count, np.int32)
     code = codes
-    if not se_sums_init(&table, 1024, 2):
-        raise MemoryError
+    check_memory(se_sums_init(&table, 1024, 2))
     try:
         with nogil:
             done = sc_codes(&strings, &table, &code[0])
     finally:
         free(table.places)
+    check_memory(done != SC_MEMORY)
     if done:
-        if done == SC_MEMORY:
-            raise MemoryError
         return None
     firsts = np.empty(table.used, np.int64)
     first = firsts

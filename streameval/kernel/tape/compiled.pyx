@@ -3,10 +3,11 @@
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport INT64_MIN, int32_t, int64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from streameval.kernel.decisions.compiled cimport Counts
+from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport se_part_new
 
 import numpy as np
@@ -99,8 +100,7 @@ cdef class Tape:
         """Write weights or scores from now on."""
         cdef Py_ssize_t live = 0 if part > MANY else self.live()
         if not self.written[part]:
-            if not se_buffer_reserve(&self.held[part], live + self.promised[part]):
-                raise MemoryError
+            check_memory(se_buffer_reserve(&self.held[part], live + self.promised[part]))
             se_buffer_fill(&self.held[part], 0, &ONE if part == WEIGHT else <void*>&NOTHING, live)
             self.held[part].last, self.written[part] = live, True
         return 0
@@ -116,11 +116,11 @@ cdef class Tape:
         if data.items[MANY] != NULL:
             for part in (MANY, COLUMN, SCORE):
                 self.write(part)
-        if data.size > self.held[SCORE].size and not se_buffer_widen(&self.held[SCORE]):
-            raise MemoryError
+        if data.size > self.held[SCORE].size:
+            check_memory(se_buffer_widen(&self.held[SCORE]))
         for part in range(PARTS):
-            if self.written[part] and not se_buffer_reserve(&self.held[part], data.count[part] + self.promised[part]):
-                raise MemoryError
+            if self.written[part]:
+                check_memory(se_buffer_reserve(&self.held[part], data.count[part] + self.promised[part]))
         return 0
 
     def slide(
@@ -152,10 +152,8 @@ cdef class Tape:
         return DONE
 
     def prepare_append(self, lengths, slots, weights, stamps, scores=None):
-        cdef Appended* data = <Appended*>calloc(1, sizeof(Appended))
+        cdef Appended* data = <Appended*>cleared(1, sizeof(Appended))
         cdef int part
-        if data == NULL:
-            raise MemoryError
         data.tape = <PyObject*>self
         change = se_part_new(commit_append, data, release_append, self)
         if self.timed != (stamps is not None):
@@ -189,9 +187,7 @@ cdef class Tape:
     def prepare_one(self, slots, double weight, int64_t stamp):
         cdef const int64_t[::1] slot = slots
         cdef Py_ssize_t position
-        cdef Appended* data = <Appended*>calloc(1, sizeof(Appended) + slot.shape[0] * sizeof(int32_t))
-        if data == NULL:
-            raise MemoryError
+        cdef Appended* data = <Appended*>cleared(1, sizeof(Appended) + slot.shape[0] * sizeof(int32_t))
         describe(data, slot.shape[0], weight, stamp)
         data.tape = <PyObject*>self
         part = se_part_new(commit_append, data, release_append, self)
@@ -205,9 +201,7 @@ cdef class Tape:
     def prepare_merge(self, Tape other, Py_ssize_t start, columns=None):
         cdef const int32_t[::1] moved
         cdef Py_ssize_t position
-        cdef Appended* data = <Appended*>calloc(1, sizeof(Appended))
-        if data == NULL:
-            raise MemoryError
+        cdef Appended* data = <Appended*>cleared(1, sizeof(Appended))
         data.tape, data.source, data.start = <PyObject*>self, <PyObject*>other, start
         change = se_part_new(commit_append, data, release_append, self)
         if self.timed != other.timed:
@@ -259,9 +253,7 @@ cdef class Tape:
         return self.late(size, limit)
 
     def prepare_drop(self, Py_ssize_t examples):
-        cdef Dropped* data = <Dropped*>calloc(1, sizeof(Dropped))
-        if data == NULL:
-            raise MemoryError
+        cdef Dropped* data = <Dropped*>cleared(1, sizeof(Dropped))
         data.tape, data.examples = <PyObject*>self, examples
         return se_part_new(commit_drop, data, free, self)
 
