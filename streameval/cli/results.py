@@ -196,9 +196,7 @@ class _Judged(Report):
         # Each outcome moves a metric in one direction, so that the greatest and the least value are at corners.
         values = [item.by_label, *(corner.value(spec).by_label for corner in self.corners[1:])]
         ranges = {label: [each[label] for each in values] for label in item.by_label}
-        bounds = {
-            label: Bounds(min(each), max(each), each[0], min(each) == max(each)) for label, each in ranges.items()
-        }
+        bounds = {label: Bounds(min(of), max(of), of[0], min(of) == max(of)) for label, of in ranges.items()}
         return replace(item, bounds=bounds)
 
 
@@ -270,9 +268,8 @@ def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]
         match = _CHECK.fullmatch(text)
         if match is None or bool(match["change"]) != change:
             forms = ("change(f1_micro) < -0.01",) if change else ("f1_micro < 0.7", "f1_micro[region=us] < 0.6")
-            raise UserError(
-                f"--fail-if '{text}' is not a check{' of compare' * change}; write {' or '.join(map(repr, forms))}"
-            )
+            of = " of compare" * change
+            raise UserError(f"--fail-if '{text}' is not a check{of}; write {' or '.join(map(repr, forms))}")
         try:
             metric = parse_spec(match["metric"])
         except MetricError as error:

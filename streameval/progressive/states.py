@@ -182,9 +182,8 @@ class Holder(Saveable):
         return repr(self), [table for target in self._targets.values() for table in target.evaluator._display()[1]]
 
     def _fresh(self) -> Self:
-        return self._over(
-            {name: target.evaluator._fresh() for name, target in self._targets.items()}, self._parameters()
-        )
+        fresh = {name: target.evaluator._fresh() for name, target in self._targets.items()}
+        return self._over(fresh, self._parameters())
 
     def _differences(self, other: Self) -> list[str]:
         one, two = (dict(each._parameters(), evaluators=[*each._targets]) for each in (self, other))

@@ -345,9 +345,8 @@ class Sliced(Mergeable, Generic[A]):
 
         They are sorted; last, if there are any, come all examples whose values have no slice.
         """
-        return tuple(
-            Slice(group.axis.where(key), part.copy()) for group in self._selected(by) for key, part in group.ordered()
-        )
+        groups = self._selected(by)
+        return tuple(Slice(group.axis.where(key), part.copy()) for group in groups for key, part in group.ordered())
 
     def __getitem__(self, where: Mapping[str, Value | Other] | Value | Other) -> A:
         """An independent object with the examples of one slice: of a value, or ``{name: value, ...}``.
