@@ -159,8 +159,7 @@ def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Tab
     single = _single(every)
     columns = [Column("metric", "label", [*map(_arrow, single)])]
     columns += _values(list(single.values()), names, "all" if windows else "value")
-    for part in windows:
-        columns.append(Column(part.scope, "fraction", [part.metrics[metric][None].value for metric in single]))
+    columns += [Column(one.scope, "fraction", [one.metrics[key][None].value for key in single]) for one in windows]
     bounds = ["{} to {}".format(*outwards(*number.bounds)) if number.bounds else "" for number in single.values()]
     columns += [Column("guaranteed", "text", bounds)] if any(bounds) else []
     reasons = [f"{metric}: {number.reason}" for metric, number in single.items() if number.reason]

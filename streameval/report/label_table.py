@@ -63,10 +63,8 @@ class LabelTable:
 
     def to_dict(self) -> dict[str, list[Label] | list[int] | list[float]]:
         """Plain columns, ready for a data frame."""
-        columns: dict[str, list[Label] | list[int] | list[float]] = {"label": list(self.labels)}
-        for name in ("tp", "fp", "fn", "tn", "support", "predicted"):
-            columns[name] = getattr(self, name).tolist()
-        return columns
+        names = ("tp", "fp", "fn", "tn", "support", "predicted")
+        return {"label": list(self.labels), **{name: getattr(self, name).tolist() for name in names}}
 
     _repr_html_ = above("report.notebook", "outcomes_html")
 
