@@ -8,30 +8,29 @@ import numpy as _numpy  # noqa: F401  # before the rest, which saves a tenth of 
 from streameval.errors import *  # noqa: F403  # the exceptions
 from streameval.evaluation import classes as _classes
 from streameval.evaluation.evaluator import Evaluator as Evaluator
-from streameval.evaluation.metric import Metric as Metric
-from streameval.evaluation.metric import metric as metric
-from streameval.evaluation.pages import save_html as save_html
-from streameval.evaluation.pages import to_html as to_html
+from streameval.evaluation.metric import Metric as Metric, metric as metric
+from streameval.evaluation.pages import save_html as save_html, to_html as to_html
 from streameval.inputs.readers import *  # noqa: F403  # the classes of forms of input
-from streameval.metrics.catalogue import MetricInfo as MetricInfo
-from streameval.metrics.catalogue import catalogue as catalogue
+from streameval.metrics.catalogue import MetricInfo as MetricInfo, catalogue as catalogue
 from streameval.metrics.spec import MetricSpec as MetricSpec
 from streameval.schema.text import VERSION as _VERSION
 
 if TYPE_CHECKING:
-    from streameval.delivery.checkpoint import Checkpoint as Checkpoint
-    from streameval.delivery.checkpoint import Checkpointer as Checkpointer
-    from streameval.delivery.checkpoint import load as load
+    from streameval.delivery.checkpoint import Checkpoint as Checkpoint, Checkpointer as Checkpointer, load as load
     from streameval.delivery.ledger import Ledger as Ledger
     from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
-    from streameval.evaluation.score import classification_report as classification_report
-    from streameval.evaluation.score import describe as describe
-    from streameval.evaluation.score import score as score
+    from streameval.evaluation.score import (
+        classification_report as classification_report,
+        describe as describe,
+        score as score,
+    )
     from streameval.metrics.bounds import Bounds as Bounds
     from streameval.metrics.rankings_at import jain_propensities as jain_propensities
-    from streameval.progressive import Snapshot as Snapshot
-    from streameval.progressive import iter_progressive_evaluate as iter_progressive_evaluate
-    from streameval.progressive import progressive_evaluate as progressive_evaluate
+    from streameval.progressive import (
+        Snapshot as Snapshot,
+        iter_progressive_evaluate as iter_progressive_evaluate,
+        progressive_evaluate as progressive_evaluate,
+    )
     from streameval.progressive.pending import Pending as Pending
     from streameval.progressive.trace import Trace as Trace
     from streameval.report.label_table import LabelTable as LabelTable
@@ -39,10 +38,8 @@ if TYPE_CHECKING:
     from streameval.tabular.columns import Columns as Columns
     from streameval.tabular.evaluate import evaluate_table as evaluate_table
     from streameval.windows.fading import Fading as Fading
-    from streameval.windows.sliding import Rolling as Rolling
-    from streameval.windows.sliding import TimeRolling as TimeRolling
-    from streameval.windows.tumbling import ClosedWindow as ClosedWindow
-    from streameval.windows.tumbling import Tumbling as Tumbling
+    from streameval.windows.sliding import Rolling as Rolling, TimeRolling as TimeRolling
+    from streameval.windows.tumbling import ClosedWindow as ClosedWindow, Tumbling as Tumbling
 
 __version__ = _VERSION
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import array
 from collections import deque
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Set as AbstractSet
 from typing import Any, TypeAlias
 
 import numpy as np

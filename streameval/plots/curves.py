@@ -12,8 +12,7 @@ import numpy as np
 import streameval.plots.style as style
 from streameval.errors import InputError
 from streameval.metrics.calibration import CalibrationCurve
-from streameval.metrics.curves import Line as CurveLine
-from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
+from streameval.metrics.curves import Line as CurveLine, PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
 from streameval.plots.style import COLOURS, DASHES, INK, MUTED, line_style, named, quiet, run_of, titled
 from streameval.report.parts import Line, column_of
 from streameval.schema.labels import Label

@@ -6,8 +6,7 @@ import copy
 import heapq
 import inspect
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set as AbstractSet
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, TypeAlias, get_args

@@ -17,8 +17,7 @@ from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example, ragged
 from streameval.states.base import Added, Content, K, Merge, Part, State, refusal
 from streameval.states.decisions import BLOCK, Decisions
-from streameval.states.options import PairOptions
-from streameval.states.options import Part as CountedPart
+from streameval.states.options import PairOptions, Part as CountedPart
 from streameval.states.views import View, cached_property
 from streameval.states.weights import ExactSums, changed, common_scale
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import LabelError, MergeError, RevertError
-from streameval.kernel.backend import commit
-from streameval.kernel.backend import decisions as kernel
+from streameval.kernel.backend import commit, decisions as kernel
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Example, Ragged, columns_in
 from streameval.schema.labels import IDENTIFIERS, LabelIndex, in_order

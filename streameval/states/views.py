@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from streameval.kernel.types import Flags, IntArray
-from streameval.kernel.types import Integers as Integers
+from streameval.kernel.types import Flags, IntArray, Integers as Integers
 from streameval.schema.labels import Label
 from streameval.states.base import State
 from streameval.states.decisions import Decisions

@@ -6,8 +6,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Set as AbstractSet
 from contextlib import suppress
 from itertools import chain
 from typing import Any

@@ -15,8 +15,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from pyarrow import csv as arrow_csv
-from pyarrow import json as arrow_json
+from pyarrow import csv as arrow_csv, json as arrow_json
 
 from streameval.errors import InputError, imported
 from streameval.schema.text import quoted

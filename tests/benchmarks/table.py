@@ -267,8 +267,7 @@ def dense_sklearn(rows: int, columns: int, share: float) -> Callable[[], Measure
 
 def torchmetrics_14(labels: int) -> Any:
     needs("torch", "torchmetrics")
-    from torchmetrics import MetricCollection
-    from torchmetrics import classification as c
+    from torchmetrics import MetricCollection, classification as c
 
     how = {"num_labels": labels, "validate_args": False}
     averaged = {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Hashable, Iterable, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -10,23 +10,20 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from river import datasets
 from scipy.stats import chi2_contingency
 from sklearn.metrics import precision_recall_fscore_support
 
 from streameval.errors import MetricError
-from streameval.metrics import label_sets as labelsets
-from streameval.metrics import pairs
+from streameval.metrics import label_sets as labelsets, pairs
 from streameval.metrics.catalogue import build_spec, entry_of
 from streameval.metrics.spec import as_float
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
 from streameval.states.pairs import PairTables
-from tests.states.test_pairs import Meant, meanings
-from tests.states.test_pairs import fed as fed_state
+from tests.states.test_pairs import Meant, fed as fed_state, meanings
 from tests.support.effort import cases
 from tests.support.pair_oracle import heydarian, krstinic, shares_of
 from tests.support.states import only_pairs

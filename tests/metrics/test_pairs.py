@@ -10,8 +10,7 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from streameval.adapters.river import DistinctLabelsets, MacroMLCMF1, MicroF1, Scumble

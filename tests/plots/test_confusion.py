@@ -14,8 +14,7 @@ from streameval.errors import InputError
 from streameval.metrics import pairs
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
 from streameval.states.pairs import PairTables
-from tests.states.test_pairs import Meant
-from tests.states.test_pairs import fed as fed_state
+from tests.states.test_pairs import Meant, fed as fed_state
 
 
 def fed(names: Iterable[str], parts: list[str], examples: list[Meant]) -> PairTables:

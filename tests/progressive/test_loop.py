@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from river import compose, datasets, evaluate, linear_model, metrics, multioutput, preprocessing
-from river import stream as river_stream
+from river import compose, datasets, evaluate, linear_model, metrics, multioutput, preprocessing, stream as river_stream
 
 import streameval as se
 from streameval.adapters.river import RiverMetric

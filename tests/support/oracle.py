@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import mlflow
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mlflow.utils.validation import MAX_ENTITY_KEY_LENGTH, MAX_METRICS_PER_BATCH, _validate_metric_name
 
 import streameval as se

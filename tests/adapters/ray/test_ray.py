@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import ray
 import ray.data
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import streameval as se
 from streameval.adapters import engine

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 import torch
 import torch_ranks
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import streameval as se
 from streameval.adapters.torch import sync

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from streameval.report.page.charts import Axis, Chart, log_axis, nice_axis, thinned
 from tests.support.effort import cases

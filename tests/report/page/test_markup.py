@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from streameval.report.page.markup import label_strings, number_text, safe_json
 
