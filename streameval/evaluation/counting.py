@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 from streameval.errors import FormatError, MetricError, silent
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.details import Details
-from streameval.evaluation.guarding import (
-    Change,
-    Declined,
-    changes,
-    combines,
-    copied,
-    forget,
-    forget_gone,
-    make_read,
-    reads,
-)
+from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look, pause, resume
@@ -44,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from streameval.evaluation.encoding import Saved
+    from streameval.evaluation.guarding import Change
     from streameval.report.model import Table
 
 

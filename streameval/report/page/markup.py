@@ -65,7 +65,7 @@ def number_text(value: float, kind: Kind = "number") -> str:
     return MINUS + text[1:] if text.startswith("-") else text
 
 
-count_text = partial(number_text, kind="count")  # how many, or a sum of weights
+as_count = partial(number_text, kind="count")  # how many, or a sum of weights
 
 
 def safe_json(value: object) -> str:

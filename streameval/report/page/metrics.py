@@ -25,15 +25,7 @@ from streameval.report.model import (
     rows_of,
 )
 from streameval.report.page.charts import Chart, fraction_axis, log_axis
-from streameval.report.page.markup import (
-    LONGEST,
-    Section,
-    count_text,
-    escaped,
-    label_strings,
-    number_text,
-    table_section,
-)
+from streameval.report.page.markup import LONGEST, Section, as_count, escaped, label_strings, number_text, table_section
 from streameval.report.parts import numbers_of, part_of
 from streameval.schema.text import VERSION, cut, cut_distinct, json_content, number_of, printable
 
@@ -115,7 +107,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     pairs += [("without a true label", f"{report.unlabelled:,}")] * bool(report.unlabelled)
     pairs.append(("labels", f"{len(report.labels):,}"))
     if tables.weighted:
-        pairs.append(("total weight", count_text(report.weight)))
+        pairs.append(("total weight", as_count(report.weight)))
     if report.has_decisions and tables.examples:
         for name, word in (("label_cardinality", "true"), ("predicted_cardinality", "predicted")):
             pairs.append((f"labels {word} per example", f"{report.value(name).value:.2f}"))
@@ -158,7 +150,7 @@ def averages_table(report: Report) -> Table:
     columns = [Column("average", "label", [f"{name}: {meaning}" for name, meaning in AVERAGES.items()])]
     for name, values in zip(PER_LABEL, zip(*report.averages().values(), strict=True), strict=True):
         columns.append(Column("F1" if name == "f1" else name, "bar", values))
-    return Table("averages", f"True labels: {count_text(report.total_support)}", columns)
+    return Table("averages", f"True labels: {as_count(report.total_support)}", columns)
 
 
 def label_section(report: Report, max_labels: int) -> Section | None:
@@ -248,10 +240,10 @@ def _worst(columns: dict[str, Any], errors: list[float]) -> str:
     most = errors[ranked[0]]
     items = "".join(
         f'<li style="--fn:{columns["FN"][row] / most:.3f};--fp:{columns["FP"][row] / most:.3f}">'
-        f'<bdi title="{escaped(str(columns["label"][row]))}">{escaped(text)}</bdi> <b>{count_text(errors[row])}</b> '
-        f"<small>{count_text(columns['FN'][row])} FN, {count_text(columns['FP'][row])} FP</small></li>"
+        f'<bdi title="{escaped(str(columns["label"][row]))}">{escaped(text)}</bdi> <b>{as_count(errors[row])}</b> '
+        f"<small>{as_count(columns['FN'][row])} FN, {as_count(columns['FP'][row])} FP</small></li>"
         for row, text in zip(ranked, shortened, strict=False)
         if errors[row]
     )
-    half = f"Errors: {count_text(total)}. Half of them fall on {number_of(count, 'label')}."
+    half = f"Errors: {as_count(total)}. Half of them fall on {number_of(count, 'label')}."
     return f'<div class="worst"><h3>Most errors</h3><p>{half}</p>{_LEGEND}<ol>{items}</ol></div>'

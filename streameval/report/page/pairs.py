@@ -10,7 +10,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.pairs import Matrix, confusion_matrix
 from streameval.metrics.spec import as_float
 from streameval.report.model import Column, Kind, Report, Table
-from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_section
+from streameval.report.page.markup import Section, as_count, escaped, label_strings, table_section
 from streameval.schema.text import cut_distinct
 
 _SIDE, _PAIRS, _NAME = 16, 200, 26  # labels of the matrix, pairs of the table, letters of a name
@@ -81,7 +81,7 @@ def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArra
     def cell(row: int, column: int) -> str:
         at = cells.get((row, column))
         many, fraction = (0.0, 0.0) if at is None else (float(values[at]), float(parts[at]))
-        title = f' title="{escaped(f"{names[row]} → {names[column]}: {count_text(many)}")}"' if many else ""
+        title = f' title="{escaped(f"{names[row]} → {names[column]}: {as_count(many)}")}"' if many else ""
         marks = ("hit" if row == column else "miss") + (" deep" if fraction > _DEEP else "")
         text = f"{100 * fraction:.0f}" if fraction >= _LEAST else ""
         return f'<td class="{marks}" style="--v:{fraction**0.5:.3f}"{title}>{text}</td>'

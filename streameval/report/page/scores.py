@@ -11,14 +11,7 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.metrics.calibration import calibration_curve
 from streameval.metrics.catalogue import build_spec
-from streameval.metrics.curves import (
-    PrecisionRecallCurve,
-    RocCurve,
-    curve_line,
-    precision_recall_curve,
-    roc_curve,
-    threshold_lines,
-)
+from streameval.metrics.curves import curve_line, precision_recall_curve, roc_curve, threshold_lines
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, bounds_text, largest_first
 from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_axis
@@ -59,7 +52,7 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
 
 def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
     """The curves of all labels together, with the area under each; of a single run those of single labels behind."""
-    read: Callable[..., RocCurve | PrecisionRecallCurve] = roc_curve if roc else precision_recall_curve
+    read: Callable[..., Any] = roc_curve if roc else precision_recall_curve
     if roc:
         area, metric = "area", "roc_auc"
         chart = Chart("ROC", "ROC curve", unit_axis("false positive rate"), unit_axis("true positive rate"))
