@@ -30,6 +30,7 @@ from streameval.kernel.backend import commit
 PACKAGE = str(Path(se.__file__).parent)
 WAIT = 0.001  # seconds in which a thread that does not wait for another runs, or is ready to
 LONG = 60.0  # seconds after which it is taken to wait for ever
+GUARDING = ("evaluation", "windows", "slices", "progressive", "delivery", "adapters")
 REENTERED = "by this thread itself"
 
 Call = Callable[[Any], Any]
@@ -42,6 +43,11 @@ class Point(NamedTuple):
     code: CodeType
     offset: int
     visits: int = 1
+
+    @property
+    def is_guarding(self) -> bool:
+        """Whether it is in a folder that takes guards; what the others do of an object is within one of its calls."""
+        return Path(self.code.co_filename).relative_to(PACKAGE).parts[0] in GUARDING
 
     @property
     def line(self) -> tuple[CodeType, int | None]:
@@ -370,15 +376,22 @@ class Explorer:
             other._fresh(act)
         self.seen.update(other.seen)
 
-    def try_each_place(self, draw: random.Random, fraction: float = 1.0) -> None:
-        """Try what was not tried before once, or a fraction of it, beside some calls that take turns."""
+    def try_each_place(self, draw: random.Random, fraction: float = 1.0, *, guarding: bool = False) -> None:
+        """Try what was not tried before once, or a fraction of it, beside some calls that take turns.
+
+        With ``guarding`` all of it is tried in folders that take guards.
+        """
         for act in self.calls:
             fresh = self._fresh(act)
-            chosen = [draw.choice(places) for places in fresh if draw.random() < fraction]
+            points = map(draw.choice, fresh)
+            chosen = [one for one in points if draw.random() < fraction or (guarding and one.is_guarding)]
             self.left += len(fresh) - len(chosen)
             if chosen:
                 partners = self.partners(act)
-                turns = cycle(product((False, True), draw.sample(partners, min(4, len(partners)))))
+                # What changes the object too shows most of what is wrong.
+                changing = [name for name in partners if self._changes(name)]
+                drawn = draw.sample(changing, min(3, len(changing))) + draw.sample(partners, 1)
+                turns = cycle(product((False, True), drawn))
                 for point, (same, other) in zip(chosen, turns, strict=False):
                     self.explore(act, other, point._replace(visits=1), same=same)
 
