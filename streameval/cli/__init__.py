@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.settings import WARNINGS, forget_output, in_options, until_unread
+from streameval.cli.settings import WARNINGS, forget_output, in_options, say, until_unread
 from streameval.errors import DataWarning, StreamevalError
 
 __all__ = ["main"]
@@ -75,7 +75,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _failed(text: str) -> int:
-    sys.stderr.write(f"streameval: {in_options(text)}\n")
+    say(f"streameval: {in_options(text)}")
     return 2
 
 
@@ -85,4 +85,4 @@ def _warned(message: Warning | str, *_: object, **__: object) -> None:
         if text in WARNINGS.get():  # of another reading of the same state
             return
         WARNINGS.get().append(text)
-    sys.stderr.write(f"warning: {text}\n")
+    say(f"warning: {text}")

@@ -20,7 +20,7 @@ from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_bytes, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, load_state, load_states, merged
-from streameval.cli.settings import in_options, note
+from streameval.cli.settings import in_options, note, say
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import to_html
@@ -142,7 +142,7 @@ def _count(
     if options["explain"]:
         columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n".replace(" labels=,", " --labels,")
         text = text.replace("\ny_true:", columns.describe(f"\nactual {columns.actual!r}:"))
-        sys.stderr.write(text.replace("\ny_pred:", f"\npredicted {columns.scores or columns.predicted!r}:")[1:])
+        say(text.replace("\ny_pred:", f"\npredicted {columns.scores or columns.predicted!r}:").strip("\n"))
     counting.state._look()
     return stopped
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ import numpy as np
 from streameval.cli.outputs import check_outputs, format_of, identity, write_output, written_to
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
-from streameval.cli.settings import note, until_unread
+from streameval.cli.settings import note, say, until_unread
 from streameval.errors import MetricError, StreamevalError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.metric import Metric
@@ -309,9 +308,9 @@ class Output:
             with until_unread(), written_to(self.options["output"]):  # checks are made whether or not it is read
                 show(document, self.format, **form)
         if stopped:
-            sys.stderr.write("interrupted: this is what was counted until then\n")
+            say("interrupted: this is what was counted until then")
             return 130
         failed = [(check.text, how) for check in self.checks if (how := check.failed(document.parts))]
-        with until_unread():
-            sys.stderr.writelines(f"failed: {text} ({how})\n" for text, how in failed)
+        for text, how in failed:
+            say(f"failed: {text} ({how})")
         return 1 if failed else 0

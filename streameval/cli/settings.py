@@ -19,10 +19,18 @@ WARNINGS: ContextVar[list[str]] = ContextVar("WARNINGS")
 """What was warned of, in the words of the command."""
 
 
-def note(text: str) -> None:
-    """Say something on standard error that is neither a warning nor an error."""
-    if not QUIET.get():
+def say(text: str) -> None:
+    """Write a line on standard error, if it is read: nobody who reads it ends a run or changes its status."""
+    try:
         sys.stderr.write(f"{text}\n")
+    except BrokenPipeError:
+        forget_output()
+
+
+def note(text: str) -> None:
+    """Say something that is neither a warning nor an error."""
+    if not QUIET.get():
+        say(text)
 
 
 @contextmanager
@@ -55,7 +63,7 @@ _PHRASES = {
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"; for scores give threshold=0.5.*": "; for scores give --scores, not --predicted, and --threshold 0.5",
     r"""\b(null|rows|sep|labels|unknown|threshold|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
-    r"\b(?<!-)(sep|zero_division) (?=is|must)": r"--\1 ",
+    r"\b(?<!-)(sep|zero_division) (?=is|must)|^(labels|threshold) (?=holds?|must)": r"--\1\2 ",
     "--zero_division": "--zero-division",
     r"^(best_thresholds|decisions_at)\(\) requires the .*": (
         "thresholds require scores, which the state does not hold; save one with --scores and --metrics roc_auc_macro"
@@ -68,6 +76,9 @@ _PHRASES = {
     ),
     r', or construct with nan="missing"': ", or skip the row with --skip-bad",
     r"is missing \(None\)": "is null",
+    r"(\S+) requires the '\w+' state; construct with keep=\S+": (
+        r"\1 requires what the state does not hold; save one with --metrics \1"
+    ),
     r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip the row with --skip-bad",
     "truth is 0, 1, or None or NaN where masked": "truth is 0 or 1, or null where masked",
     r"\b(are|in) y_true and y_pred\b": r"\1 --actual and --predicted",
@@ -76,6 +87,22 @@ _PHRASES = {
         r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*'"
     ),
     r"where\['([^']*)'\] is ": r"column '\1' (--by) is ",
+    r": convert it, for example with str\(\)": ": write it as a string",
+    r": convert strings, with .*": ": write it without quotes",
+    r"\bgive y > 0": "write 0 and 1",
+    r"\bgive numpy\.where.*": "write null",
+    r"labels give y\.tolist\(\)": "labels write lists of them",
+    r"convert labels with int\(\)": "write labels as strings or integers",
+    r"a label must be a str or an int": "a label must be a string or an integer",
+    r"; if these are binary predictions or scores by position, .*": "; scores by position are one list a row",
+    r"; for scores give these, for a ranking .*": "; give scores",
+    r", or bound them with label_limit=|; see bounds\(\)": "",
+    r"; mask= marks unknown truths: is it": "; is --mask",
+    r"(columns?) and y_pred has": r"\1 and the predictions have",
+    r"leave predicted out": "leave --predicted out",
+    r"leave example and label, or truth out": "leave --example and --label, or --truth out",
+    r"\bno (actual|predicted|scores|mask) column for": r"no --\1 column for",
+    r"; Evaluator\.per_label\(\) returns (the counts of each label)": r"; results have \1, with --format csv too",
     r"(?<=is not a saved state): these \d+ bytes are not a streameval state; they start with b(['\"]).*?\1": "",
     "construct both with the same configuration": "evaluate both with the same options",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
@@ -83,8 +110,7 @@ _PHRASES = {
     r"^(there is no file '(\w+_(?:micro|macro|weighted|samples|per_label))').*": (
         r"\1; name several metrics with commas between: --metrics f1_micro,\2"
     ),
-    r"^actual and (predicted|scores) both": r"--actual and --\1 both",
-    r"^(truth|example) and (join|label) (?=go together)": r"--\1 and --\2 ",
+    r"^(actual|truth|example) and (predicted|scores|join|label) (?=both|go)": r"--\1 and --\2 ",
 }
 """How messages of the library that name its arguments speak of the options of the command."""
 

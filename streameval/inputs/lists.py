@@ -13,7 +13,7 @@ from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import PRED, Argument
 from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.pieces import bit_rows, booleans
-from streameval.inputs.values import array_of, python_value
+from streameval.inputs.values import array_of, python_value, score_value
 from streameval.kernel.types import EITHER, Places
 from streameval.schema.text import quoted
 
@@ -93,7 +93,7 @@ def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
         return example
     kinds = set(map(type, example))
     if not kinds <= _LABELS:
-        values = [*map(python_value, example)]
+        values = [*map(score_value if argument.compared or argument.scored else python_value, example)]
         kinds = set(map(type, values))
         pairs = _pairs(values) if argument.role == PRED else None
         if pairs is not None and (argument.scored or argument.compared):

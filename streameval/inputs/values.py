@@ -69,6 +69,16 @@ def python_value(value: Any) -> Any:
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
+def score_value(value: Any) -> Any:
+    """The same of a score: of a decimal the nearest float64, as of its digits in a file of text."""
+    value = python_value(value)
+    if type(value).__name__ == "Decimal" and not value.is_snan():  # importing its class takes time
+        number = float(value)
+        is_rounded = number != value == value.to_integral_value()  # an integer, which is refused as an int is
+        return value if is_rounded else number
+    return value
+
+
 def is_nothing(value: object) -> bool:
     """Whether a value is None, or what pandas has for it."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
@@ -83,10 +93,10 @@ def binary(value: object, label: object, argument: Argument) -> bool | None:
     """Whether one value is positive; None where it is masked."""
     if value is True or value is False:
         return value
-    value = python_value(value)
+    role, compared = argument.role, argument.compared
+    value = score_value(value) if compared else python_value(value)
     if isinstance(value, bool):
         return value
-    role, compared = argument.role, argument.compared
     if is_nothing(value) or (isinstance(value, _NUMBERS) and value != value):
         if role == TRUE:
             return None
@@ -264,7 +274,7 @@ def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray
 
 def score_of(value: object, label: object, argument: Argument) -> float:
     """A score as a float64, NaN where it is missing."""
-    value = python_value(value)
+    value = score_value(value)
     if isinstance(value, bool):
         raise no_scores({label: value})
     number = math.nan if is_nothing(value) else number_or_none(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Set as AbstractSet
@@ -42,6 +43,7 @@ _CALL = re.compile(
 _OBJECT = re.compile(r"\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # which Python writes for types of its own
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _DIGITS = re.compile("[01]{3,}")
+_NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # which Arrow reads
 _WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
 _MISSING = frozenset(["None", "nan", "NaN", "null", "NULL"])  # what programs write in place of an empty cell
 
@@ -149,7 +151,7 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
     """What names the labels of rows, as ``update_many`` reads it."""
     wide = columns.wide(role, table.column_names)
     if wide is not None:
-        return _wide(table, wide, columns.sep)
+        return _wide(table, wide, columns.sep, flags=True)
     name: str = getattr(columns, role)
     column = table.column(name)
     kind, advice = column.type, "give a list of labels in every row"
@@ -169,20 +171,21 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
     raise InputError(f"column {name!r} holds {type_text(kind)}, not lists of labels; {advice}")
 
 
-def _wide(table: Any, labels: dict[str, str], sep: str | None) -> Any:
+def _wide(table: Any, labels: dict[str, str], sep: str | None, *, flags: bool) -> Any:
     """Columns of values as a table of theirs, named by labels."""
     columns = []
     for name in labels:
         column = table.column(name)
         if is_string(column.type) and sep is None:
             raise InputError(f"column {name!r} holds strings; it stands for a label: convert them to 0 and 1")
-        columns.append(numbers_of(column, name) if is_string(column.type) else column)
+        written = is_string(column.type) or pa.types.is_decimal(column.type)
+        columns.append(numbers_of(column, name, flags=flags) if written else column)
     return pa.table(columns, [*labels.values()])
 
 
 def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
-    if is_string(column.type) and sep is not None:
-        column = numbers_of(column, name)
+    if pa.types.is_decimal(column.type) or (is_string(column.type) and sep is not None):
+        column = numbers_of(column, name, flags=False)
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(f"column {name!r} holds {type_text(kind)}; weights are numbers: cast them in the query")
@@ -196,12 +199,14 @@ def _scores(table: Any, columns: Columns) -> Any:
     if wide is not None:
         if columns.predicted is not None:
             raise InputError("scores are in columns of their own, which name their labels; leave predicted out")
-        return _wide(table, wide, columns.sep)
+        return _wide(table, wide, columns.sep, flags=False)
     name = str(columns.scores)
     column = table.column(name)
     if is_string(column.type) and columns.sep is not None:
         labelled, cells = columns.predicted is None, _joined(column).to_pylist()
         column = [scores_of(cell, columns.sep, name, labelled=labelled) for cell in cells]
+    elif pa.types.is_list(column.type) and pa.types.is_decimal(column.type.value_type):
+        column = column.to_pylist()
     if columns.predicted is not None:
         parts = _labels(table, "predicted", columns), column
         lists = [part if isinstance(part, list) else part.to_pylist() for part in parts]
@@ -325,19 +330,29 @@ def lists_of(column: Any, sep: str) -> Any:
     return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), parts, mask=nulls if column.null_count else None)
 
 
-def numbers_of(column: Any, name: str) -> Any:
-    """The numbers or booleans that cells hold, none in empty ones."""
+def numbers_of(column: Any, name: str, *, flags: bool = True) -> Any:
+    """The numbers that cells or decimals are, none in empty ones; or, with ``flags``, the booleans."""
     text = pc.utf8_trim_whitespace(_joined(column))
     text = pc.if_else(pc.equal(text, ""), None, text)
-    wrong = 0  # the first cell that is no number, or the first that is no boolean: that which is later
-    for kind in (pa.float64(), pa.bool_()):
+    kinds = [(pa.float64(), _NUMBER), (pa.bool_(), _FLAG)][: 1 + flags]
+    for kind, _ in kinds:
         with suppress(pa.ArrowInvalid):
-            return pa.chunked_array([text.cast(kind)])
-        with suppress(pa.ArrowInvalid):
-            for at, cell in enumerate(text):
-                wrong = max(wrong, at)
-                cell.cast(kind)
-    raise InputError(f"column {name!r} must hold numbers, not {quoted(column[wrong].as_py())}")
+            values = text.cast(kind)
+            sizes = np.abs(values.to_numpy(zero_copy_only=False)) if kind == "double" else np.zeros(0)
+            for row in np.flatnonzero(sizes >= 2.0**53).tolist():
+                _check_held(text[row].as_py(), name, f" (row {row} of the batch)")
+            return pa.chunked_array([values])
+    wrong = max(pc.index(pc.match_substring_regex(text, form, ignore_case=True), False).as_py() for _, form in kinds)
+    cell = f"{quoted(column[wrong].as_py())} (row {wrong} of the batch)"
+    raise InputError(f"column {name!r} must hold numbers, not {cell}")
+
+
+def _check_held(cell: str, name: str, place: str = "") -> None:
+    """Raise for an integer that no float64 equals, which other files refuse too, and for a number beyond them all."""
+    number, (whole, _, fraction) = float(cell), cell.partition(".")
+    digits = "" if fraction.strip("0") else whole.lstrip("+-0")
+    if "n" not in cell.lower() and (math.isinf(number) or (digits.isdigit() and int(digits) != abs(number))):
+        raise InputError(f"column {name!r}{place} is {cell}, and no float64 equals it; round or scale it first")
 
 
 def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
@@ -347,18 +362,22 @@ def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
         return parts
     try:
         if not labelled:
-            return [_score(part) for part in parts]
-        pairs = [(label.strip(), _score(score)) for label, score in (part.rsplit(":", 1) for part in parts)]
+            return [_score(part, name) for part in parts]
+        pairs = [(label.strip(), _score(score, name)) for label, score in (part.rsplit(":", 1) for part in parts)]
+    except InputError:
+        raise
     except ValueError:
         like = f"cat:0.9{sep}dog:0.2" if labelled else f"0.9{sep}0.2"
         raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(cell)}") from None
     return mapping_of(pairs, f"column {name!r}")
 
 
-def _score(text: str) -> float:
+def _score(text: str, name: str) -> float:
     if "_" in text or not text.isascii():  # which Python reads
         raise ValueError(text)
-    return float(text)
+    if abs(number := float(text)) >= 2.0**53:
+        _check_held(text.strip(), name)
+    return number
 
 
 def check_cells(table: Any, columns: Columns, sep: str | None, rows: Rows | None) -> None:

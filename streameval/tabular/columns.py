@@ -138,10 +138,8 @@ class Columns:
                 continue
             if not (count := names.count(name)) and (outer := name.partition(".")[0]) in names and outer != name:
                 name, count = outer, names.count(outer)  # which holds it
-            if not count:
+            if count != 1:
                 raise self.missing(name, role, names)
-            if count > 1:
-                raise InputError(f"{count} columns are named {name!r}; give each a name of its own")
             columns.append(name)
         return [*dict.fromkeys(columns)]
 
@@ -158,8 +156,10 @@ class Columns:
         return {label for side in _wide(self, tuple(names)).values() for label in side.values()}
 
     def missing(self, name: str, role: str, names: Iterable[object]) -> InputError:
-        """The error for a column that a table does not have."""
+        """The error for a column that a table does not have once."""
         known, none = list(map(str, names)), "no column matches" if "*" in name else "there is no column"
+        if (count := known.count(name)) > 1:
+            return InputError(f"{count} columns are named {name!r}; give each a name of its own")
         hint = suggestion(name, known).replace("?", "? The columns are") or "; the columns are"
         return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}")
 

@@ -60,12 +60,12 @@ class Counting:
         except StreamevalError as error:
             half = len(rows) // 2
             if not half:
-                self._bad(block.place(first), self.rows + first + 1, error)
+                self._bad(block, first, error)
                 return
             for start, stop in ((0, half), (half, len(rows))):
                 self._add(rows[start:stop], first + start, block)
             if self.skip is None:  # only together they are wrong
-                raise type(error)(self.job.columns.describe(str(error))) from None
+                raise type(error)(block.located(self.job.columns.describe(str(error)), first, len(rows))) from None
 
     def _count(self, rows: Any, sep: str | None) -> None:
         if isinstance(rows, list) and (wrong := next((row for row in rows if isinstance(row, RowError)), None)):
@@ -76,14 +76,12 @@ class Counting:
                 with silent():  # of what the state has warned
                     self.window.update_many(**{name: value for name, value in arguments.items() if name != "where"})
 
-    def _bad(self, place: str, rows: int, error: StreamevalError) -> None:
-        text = self.job.columns.describe(str(error)).replace(" (row 0 of the batch)", "")
-        column = getattr(error, "column", None)
-        reason = f"{place}{'' if column is None else f':{column}'}: {text}"
+    def _bad(self, block: Block, row: int, error: StreamevalError) -> None:
+        reason = block.located(self.job.columns.describe(str(error)), row, column=getattr(error, "column", None))
         if self.skip is None:
             raise (InputError if isinstance(error, RowError) else type(error))(reason) from None
-        self.skip(self, rows - 1)
-        self.skipped, self.last_skipped = self.skipped + 1, rows
+        self.skip(self, self.rows + row)
+        self.skipped, self.last_skipped = self.skipped + 1, self.rows + row + 1
         if len(self.reasons) < _REASONS:
             self.reasons.append(reason)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
         if partners:
             chosen, (taken, places) = [*partners], zip(*partners.values(), strict=True)
             whole = _merged(_taken(block.rows, chosen), _taken(truth, [*taken]), columns, places)
-            yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep)
+            yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep, places)
         matched += len(partners)
     if not matched and keys.rows and known.rows:
         types = [{kind for kind, _ in each.rows} for each in (keys, known)]
@@ -208,20 +209,31 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     codes = _codes(table.column(example))
     order, offsets = np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(codes))])
     table, firsts, ends = table.take(order), offsets[:-1], pa.array(offsets, pa.int32())
+    whole = Block(table, partial(_place_of, parts, order))
     examples: dict[str, Any] = {}
     for name in columns.check_names(table.column_names):
         column = table.column(name).combine_chunks()
-        if any(other == name and role in _LIST_ROLES for other, role in columns.roles):
-            values = numbers_of(table.column(name), name).combine_chunks() if is_string(column.type) else column
-            labels = table.column(label).combine_chunks()
-            examples[name] = pa.MapArray.from_arrays(ends, labels, values)
+        if roles := [role for other, role in columns.roles if other == name and role in _LIST_ROLES]:
+            if is_string(column.type):
+                try:
+                    column = numbers_of(table.column(name), name, flags="scores" not in roles).combine_chunks()
+                except InputError as error:
+                    raise InputError(whole.located(str(error))) from None
+            examples[name] = pa.MapArray.from_arrays(ends, table.column(label).combine_chunks(), column)
             continue
         examples[name] = column.take(firsts)
         numbers = _codes(table.column(name))
-        if name != label and (numbers != np.repeat(numbers[firsts], np.diff(offsets))).any():
-            raise InputError(f"column {name!r} differs among the rows of an example; give all rows of one the same")
+        if name != label and (wrong := numbers != np.repeat(numbers[firsts], np.diff(offsets))).any():
+            differs = f"column {name!r} differs among the rows of an example; give all rows of one the same"
+            raise InputError(f"{whole.place(int(wrong.argmax()))}: {differs}")
     names, size = examples[example].to_pylist(), sum(part.size for part in parts)
     yield Block(pa.table(examples), lambda row: f"example {quoted(names[row])}", size, parts[0].sep)
+
+
+def _place_of(parts: Iterable[Block], order: np.ndarray[Any, Any], row: int) -> str:
+    """Where a row of a sorted table is."""
+    part, at = next(islice(((part, at) for part in parts for at in range(len(part.rows))), int(order[row]), None))
+    return part.place(at)
 
 
 def _codes(column: Any) -> np.ndarray[Any, Any]:

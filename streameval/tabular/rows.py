@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
@@ -13,6 +14,8 @@ from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.columns import Columns, scores_in
 
+_OF_TRUTHS = re.compile(r"column (['\"]).*?\1 of the truths")
+_ROW = re.compile(r" \(row (\d+) of the batch\)")
 _AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
 
 
@@ -36,6 +39,15 @@ class Block:
     place: Callable[[int], str]  # where a row is, such as ``file.jsonl:3``
     size: int = 0  # bytes of the file that it takes
     sep: str | None = None  # what is between labels in a cell of text, if nobody said it
+    truths: Sequence[Callable[[], str]] = ()  # the places of the truths of rows, if these are in another table
+
+    def located(self, text: str, first: int = 0, rows: int = 1, column: int | None = None) -> str:
+        """A message about some rows, with the place of the one that it speaks of; or of its truth, if that is wrong."""
+        spoken = _ROW.search(text)
+        row = first + (int(spoken[1]) if spoken else 0)
+        place = self.truths[row]() if self.truths and _OF_TRUTHS.match(text) else self.place(row)
+        more = " and rows after it" * (rows > 1 and not spoken) if column is None else f":{column}"
+        return f"{place}{more}: {_ROW.sub('', text)}"
 
 
 def blocks_of(items: Iterable[object]) -> Iterator[Any]:
@@ -112,8 +124,8 @@ def _numbers(rows: list[Any], name: str, role: str, columns: Columns) -> list[An
 
     from streameval.tabular.arrow import numbers_of
 
-    cells: list[Any] = numbers_of(pa.chunked_array([pa.array(values)]), name).to_pylist()
-    return cells
+    numbers = numbers_of(pa.chunked_array([pa.array(values)]), name, flags=role not in ("scores", "weight"))
+    return numbers.to_pylist()  # type: ignore[no-any-return]  # Arrow has no types
 
 
 def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]:

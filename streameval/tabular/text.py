@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv, json as arrow_json
 
 from streameval.errors import InputError, imported
@@ -252,6 +253,7 @@ class _Json:
         except self.orjson.JSONDecodeError as error:
             word = _CONSTANT.match(line.decode(), max(0, error.colno - 2))
             why = f"{word[1]} is not valid JSON; write null" if word else f"not JSON: {error.msg}"
+            why += "; write each object on one line" * (line.strip() == b"{")
             return RowError(why, error.colno)
         except InputError as error:
             return RowError(str(error))
@@ -277,7 +279,7 @@ def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Ma
 class _Csv:
     def __init__(self, columns: Columns, delimiter: str) -> None:
         self.columns, self.delimiter = columns, delimiter
-        self.width, self.places = 0, dict[str, int]()  # of the columns that are read
+        self.header, self.width, self.places = list[str](), 0, dict[str, int]()  # places of the columns that are read
 
     def records(self, data: bytes, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
         """How many lines come before each row, and its cells."""
@@ -309,7 +311,7 @@ class _Csv:
                 except InputError as error:
                     wrong = wrong or f"{name}:{1 + before}: {error}"
                 else:
-                    self.delimiter, self.width = delimiter, len(names)
+                    self.delimiter, self.header, self.width = delimiter, cells, len(names)
                     self.places = {name: names.index(name) for name in read if name not in keys}
                     return
         raise InputError(str(wrong))
@@ -333,7 +335,10 @@ class _Csv:
             )  # fmt: skip
         except pa.ArrowException:
             return None
-        return read.rename_columns([*self.places])
+        table, again = read.rename_columns([*self.places]), True
+        for name in self.places:  # one after the other, as the first has hardly ever a cell like its name
+            again = again and pc.any(pc.equal(table.column(name), name)).as_py()
+        return None if again else table
 
     def line(self, first: int, data: bytes, row: int) -> int:
         records = self.records(data, self.delimiter)
@@ -351,6 +356,8 @@ class _Csv:
     def _error(self, cells: list[str] | csv.Error) -> RowError | None:
         if isinstance(cells, csv.Error):
             return RowError(f"not CSV: {cells}")
+        if cells == self.header:
+            return RowError("this line repeats the header; remove it")
         if len(cells) != self.width:
             return RowError(f"{len(cells)} cells where the header has {self.width}")
         for number, cell in enumerate(cells, 1):

@@ -275,6 +275,24 @@ def test_streams_that_are_closed_are_no_error_unless_they_are_needed(tmp_path, m
     assert ended("evaluate - -a a -p p <&-") == (2, "", "streameval: standard input is closed\n")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="only there does a shell say the status of the first of two commands")
+@pytest.mark.parametrize(("words", "status"), [
+    ("evaluate r.csv -a t_* -s s_* --fail-if ndcg<1.1", 1), ("evaluate r.csv -a t_* -s s_* --fail-if ndcg<0", 0),
+    ("evaluate r.csv -a t_* -s s_* -t .5 --explain --fail-if f1_micro<0", 0), ("evaluate r.csv -p p", 2),
+    ("evaluate r.csv -a t_* -p t_*", 0), ("evaluate r.csv -a t_* -p t_* --strict", 2), ("nothing", 2),
+])  # fmt: skip
+def test_nobody_who_reads_changes_no_status(tmp_path, monkeypatch, words, status):
+    monkeypatch.chdir(tmp_path)
+    Path("r.csv").write_text("t_a,t_b,s_a,s_b\n1,0,0.9,0.1\n0,1,0.2,0.3\n")
+    reader, writer = os.pipe()
+    os.close(reader)  # before anything is written
+    done = subprocess.run(
+        [sys.executable, "-m", "streameval", *words.split()], stdout=writer, stderr=writer, check=False
+    )
+    os.close(writer)
+    assert done.returncode == status
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")  # noqa: PTH110
 def test_a_full_disk_is_reported_in_one_line():
     with open("/dev/full", "wb") as full:  # noqa: PTH123

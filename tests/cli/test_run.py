@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -206,3 +208,66 @@ def test_columns_may_be_named_as_arrays_are(run):
     ran = run("evaluate", "-", "--y-true", "a", "--y-pred=p", stdin=OK)
     assert (ran.code, ran.out) == (0, run("evaluate", "-", *COLUMNS, stdin=OK).out)
     assert "--y-true" not in run("evaluate", "--help").out
+
+
+@pytest.mark.parametrize(("row", "options", "message"), [
+    ({"y": {"a": -1}, "p": ["a"]}, "", "where -1 is false write 0 and 1, where it is masked write null"),
+    ({"y": {"a": -100}, "p": ["a"]}, "", "where -100 is masked write null"),
+    ({"y": {"a": 7}, "p": ["a"]}, "", "counts write 0 and 1, where labels write lists of them; leave out columns that"),
+    ({"y": {"a": "1"}, "p": ["a"]}, "", "truth is 0 or 1, or null where masked: write it without quotes"),
+    ({"y": ["a"], "s": {"a": "0.9"}}, "-s s", "scores are numbers: write it without quotes"),
+    ({"y": ["a", None], "p": ["a"]}, "", "column 'y': a label must be a string or an integer, not None; leave it out"),
+    ({"y": ["a", ["b"]], "p": ["a"]}, "", "a label must be a string or an integer, not list"),
+    ({"y": ["a"], "s": [[0.5, 0.1], [0.3, 0.2]]}, "-s s", "not the float 0.5; scores by position are one list a row"),
+    ({"y": [True], "p": [True]}, "", "became a bool; write labels as strings or integers, or declare the one"),
+    ({"y": [True, False], "p": [True, False, True]}, "", "column 'y' has 2 columns and the predictions have 3; give"),
+    ({"y": ["a"], "p": ["a"], "w": 1.5}, "--by w", "is 1.5, of type float; examples are sliced by strings, inte"),
+    ({"y": ["a"], "p": ["a"]}, "--labels a --labels a", "streameval: --labels holds 'a' twice; name each label once"),
+    ({"y": ["a"], "s": {"a": 1}}, "-s s -t t.json", "streameval: --threshold must be a number or one number per label"),
+    ({"y": ["a"], "p": ["a"]}, "-m multilabel_confusion_matrix", "results have the counts of each label"),
+    ({"y_a": 1, "y_b": 1, "p_a": 1}, "-a y_* -p p_*", "there is no --predicted column for ['b']; name the columns"),
+])  # fmt: skip
+def test_advice_is_for_the_shell(run, tmp_path, row, options, message):
+    (tmp_path / "r.jsonl").write_text(json.dumps(row) + "\n")
+    (tmp_path / "t.json").write_text('{"a": "x"}')
+    sides = (["-a", "y"] if "-a" not in options else []) + (["-p", "p"] if "p" in row and "-p" not in options else [])
+    ran = run("evaluate", "r.jsonl", *sides, *options.split())
+    assert ran.code == 2
+    assert message in ran.err
+    python = (
+        r"\.astype|numpy|\bnp\.|\(\)|tolist|float\(|y_true|y_pred|\b(labels|threshold|rows|unknown|null|mask|keep)="
+    )
+    assert not re.search(python, ran.err)
+
+
+@pytest.mark.parametrize(("rows", "options", "message"), [
+    ([{"y": {"a": None}, "p": ["a"]}], "-p p", "is unknown; is --mask inverted?"),
+    ([{"y": [True, False, False, True], "s": [0, 1, 2, 3]}], "-s s -m ndcg", "as argsort gives; give scores\n"),
+])  # fmt: skip
+def test_warnings_give_advice_for_the_shell(run, tmp_path, rows, options, message):
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "r.jsonl").write_text(lines * (300 // len(rows) or 1))
+    ran = run("evaluate", "r.jsonl", "-a", "y", *options.split())
+    assert ran.code == 0
+    assert message in ran.err
+
+
+def test_a_state_that_lacks_what_a_metric_counts_says_how_to_save_one(run, tmp_path):
+    (tmp_path / "r.jsonl").write_text('{"y": ["a"], "p": ["a"]}\n')
+    run("evaluate", "r.jsonl", "-a", "y", "-p", "p", "--save", "s.state")
+    ran = run("show", "s.state", "-m", "scumble")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("requires what the state does not hold; save one with --metrics scumble\n")
+
+
+def test_long_tables_say_where_a_cell_is(run, tmp_path):
+    for name, cells, message in (
+        ("y", "1,x,0.5,1", "column 'y' must hold numbers, not 'x'"),
+        ("s", "1,1,true,1", "column 's' must hold numbers, not 'true'"),
+        ("w", "1,1,0.5,2", "column 'w' differs among the rows of an example"),
+    ):
+        (tmp_path / f"{name}1.csv").write_text("id,l,y,s,w\n1,a,1,0.5,1\n2,a,0,0.5,1\n")
+        (tmp_path / f"{name}2.csv").write_text("id,l,y,s,w\n" + cells.replace(",", ",b,", 1) + "\n2,b,1,0.5,1\n")
+        ran = run("evaluate", f"{name}?.csv", "-a", "y", "-s", "s", "--weight", "w", "--example", "id", "--label", "l")
+        assert ran.code == 2
+        assert f"{name}2.csv:2: {message}" in ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -561,3 +562,21 @@ def test_masked_arrays_are_checked_as_other_arrays_are(cells: list[list[object]]
     with pytest.raises(se.InputError, match=message):
         ev.update_many(np.array([[1, 0], [0, 0]]), masked)
     assert ev.examples == 0
+
+
+@pytest.mark.parametrize("metrics", [["f1_micro"], ["ndcg", "roc_auc_micro"], ["f1_micro", "ndcg"]])
+def test_decimals_are_scores_as_the_nearest_float64(metrics: list[str]):
+    digits = [[Decimal("0.1"), Decimal("0.30"), Decimal("NaN")], [Decimal("0.7"), Decimal("1E-9"), Decimal("0.3")]]
+    made = se.Evaluator(metrics, threshold=0.3, nan="missing", labels=["a", "b", "c"])
+    floats, one, rows = made.copy(), made.copy(), made.copy()
+    truth = [{"a"}, {"b"}]
+    floats.update_many(truth, [dict(zip("abc", map(float, row), strict=True)) for row in digits])
+    for true, row in zip(truth, digits, strict=True):
+        one.update(true, dict(zip("abc", row, strict=True)))
+    rows.update_many(truth, digits)
+    assert one == rows == floats
+    before = one.to_bytes()
+    for wrong in (Decimal(2**53 + 1), Decimal("inf"), Decimal("1E+400"), Decimal("1E+999999999"), Decimal("sNaN")):
+        with pytest.raises(se.InputError):
+            one.update({"a"}, {"a": wrong, "b": Decimal(0), "c": Decimal(1)})
+    assert one.to_bytes() == before

@@ -273,3 +273,20 @@ def test_warnings_name_the_columns_of_the_truths_as_they_are(tmp_path: Path):
     (tmp_path / "g.csv").write_text("id,guess\n1,a\n2,b\n")
     with pytest.warns(se.DataWarning, match=r"no cell of column 'tags' of the truths holds"):
         se.evaluate_table(tmp_path / "g.csv", truth=tmp_path / "t.csv", actual="tags", predicted="guess", join="id")
+
+
+@pytest.mark.parametrize("guess", WRITERS)
+def test_a_fault_of_a_truth_is_where_the_truth_is(guess: str, tmp_path: Path):
+    source = written([{"id": str(row["id"]), "guess": row["guess"]} for row in GUESS], guess, tmp_path / f"g.{guess}")
+    truth = tmp_path / "t.jsonl"
+    lists = ('["cat"]', '["cat", null]', '["dog"]', '["cat"]')
+    truth.write_text("\n\n".join(f'{{"id": "{key}", "tags": {tags}}}' for key, tags in enumerate(lists)) + "\n")
+    options = {"actual": "tags", "predicted": "guess", "truth": truth, "join": "id"}
+    with pytest.raises(se.InputError, match=rf"^{re.escape(str(truth))}:3: column 'tags' of the truths: "):
+        se.evaluate_table(source, **options)
+    truth.write_text(truth.read_text().replace("null", '"dog"'))
+    wrong = [{"id": str(row["id"]), "guess": [5] if row["id"] == 1 else row["guess"]} for row in GUESS]
+    if guess != "csv":
+        source = written(wrong, "rows" if guess == "rows" else "jsonl", tmp_path / "wrong.jsonl")
+        with pytest.raises(se.InputError, match=r"^(.*wrong.jsonl:3|row 2): "):
+            se.evaluate_table(source, labels=["cat", "dog", "bird"], **options)

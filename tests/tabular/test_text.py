@@ -354,3 +354,20 @@ def test_a_dot_leads_into_what_a_column_holds(kind: str, tmp_path: Path):
     assert se.evaluate_table(flat, actual="o.y", predicted="guess") == expected()
     with pytest.raises(se.InputError, match=r"'o\.z'"):
         se.evaluate_table(written(tmp_path, "a.csv", "o,p\na,b\n"), actual="o.z", predicted="p")
+
+
+@pytest.mark.parametrize("block", [16, 2**20])
+def test_a_line_that_repeats_the_header_is_no_row(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streameval.tabular.text.BLOCK", block)
+    path = written(tmp_path, "a.csv", "id,tags,guess\n1,cat,cat\n2,tags,guess\n\nid,tags,guess\n3,dog,cat\n")
+    with pytest.raises(se.InputError, match=r"a.csv:5: this line repeats the header; remove it"):
+        evaluated(path)
+    plain = written(tmp_path, "b.csv", "id,tags,guess\n1,cat,cat\n2,tags,guess\n3,dog,cat\n")
+    rows = [{"tags": [tag], "guess": [guess]} for tag, guess in (("cat", "cat"), ("tags", "guess"), ("dog", "cat"))]
+    assert evaluated(plain) == expected(rows)
+
+
+def test_an_object_of_json_on_several_lines_is_explained(tmp_path: Path):
+    path = written(tmp_path, "a.json", '{\n  "tags": ["cat"],\n  "guess": []\n}\n')
+    with pytest.raises(se.InputError, match=r"a.json:1:\d: not JSON: .*; write each object on one line"):
+        evaluated(path)

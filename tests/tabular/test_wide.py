@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import random
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +148,73 @@ def test_values_that_are_none_are_named(tmp_path: Path):
         table = pa.table({"t_x": cells, "p_x": ["1"] * len(cells)})
         with pytest.raises(se.InputError, match=f"column 't_x' must hold numbers, not '{wrong}'"):
             Job.of(actual="t_*", predicted="p_*", sep=",").state([table])
+
+
+@pytest.mark.parametrize("cell", ["9007199254740993", "-9007199254740993", "9007199254740993.0", "0.1e400", "-1e400"])
+def test_cells_that_no_float64_equals_are_named_as_they_are_written(cell: str, tmp_path: Path):
+    text = f"t_a,p_a,s_a,w,s\n1,1,{2**53},1e22,a:0.5\n1,1,0.5,0,a:1e300\n1,0,{cell},{cell},a:{cell}\n"
+    (tmp_path / "a.csv").write_text(text)
+    for name, columns in (
+        ("s_a", {"scores": "s_*"}), ("w", {"predicted": "p_*", "weight": "w"}), ("s", {"scores": "s"}),
+    ):  # fmt: skip
+        options = {"metrics": ["f1_micro"], "threshold": 0.5 if "scores" in columns else None}
+        with pytest.raises(se.InputError, match=rf"a.csv:4: column '{name}' is {cell}, and no float64 equals it"):
+            se.evaluate_table(tmp_path / "a.csv", actual="t_*", **columns, **options)
+    (tmp_path / "a.csv").write_text(text.replace(cell, "inf"))
+    with pytest.raises(se.InputError, match=r"a.csv:4: column 's_a' is inf; scores must be finite"):
+        se.evaluate_table(tmp_path / "a.csv", actual="t_*", scores="s_*", threshold=0.5)
+
+
+@pytest.mark.parametrize("metric", ["f1_micro", "roc_auc_micro"])
+def test_a_column_of_scores_holds_no_booleans_wherever_blocks_are_cut(metric: str, tmp_path: Path, monkeypatch):
+    (tmp_path / "a.csv").write_text("t_a,t_b,s_a,s_b\n1,0,0.9,0.1\n0,1,0.2,0.3\n0,1,true,0.3\n")
+    for block in (16, 2**20):
+        monkeypatch.setattr("streameval.tabular.text.BLOCK", block)
+        with pytest.raises(se.InputError, match=r"a.csv:4: column 's_a' must hold numbers, not 'true'$"):
+            se.evaluate_table(tmp_path / "a.csv", actual="t_*", scores="s_*", metrics=[metric], threshold=0.5)
+
+
+@pytest.mark.filterwarnings("ignore::streameval.DataWarning")
+def test_cells_that_are_wrong_only_together_have_a_place(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("t_a,p_a\n1.0,1\n0,1\n1,1\ntrue,0\n")
+    with pytest.raises(se.InputError, match=r"a.csv:5: column 't_a' must hold numbers, not 'true'$"):
+        se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")
+    row = {"t": [True, False, True], "p": [False, False, True]}
+    (tmp_path / "a.jsonl").write_text(
+        "".join(json.dumps(each) + "\n" for each in [row] * 3 + [{"t": row["t"][:2], "p": row["p"][:2]}])
+    )
+    with pytest.raises(se.InputError, match=r"a.jsonl:\d and rows after it: column 't' has rows of 3 columns and of 2"):
+        se.evaluate_table(tmp_path / "a.jsonl", actual="t", predicted="p")
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(20, 17), pa.decimal256(50, 20)])
+def test_decimals_are_the_numbers_that_their_digits_are_in_text(kind: Any, tmp_path: Path):
+    rng = random.Random(3)
+    digits = [Decimal(rng.randrange(10**17)).scaleb(-17) for _ in range(300)]
+    floats = [*map(float, digits)]
+    truth, weights = [rng.random() < 0.5 for _ in digits], [Decimal(rng.randrange(1000)).scaleb(-2) for _ in digits]
+    numbers = pa.array(digits, kind)
+    table = pa.table({
+        "t_a": truth, "t": [["a"] * yes for yes in truth], "s_a": numbers, "w": pa.array(weights, pa.decimal128(9, 2)),
+        "map": pa.MapArray.from_arrays([*range(301)], ["a"] * 300, numbers),
+        "struct": pa.StructArray.from_arrays([numbers], ["a"]),
+        "list": pa.ListArray.from_arrays([*range(301)], numbers),
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "a.parquet")
+    ev = se.Evaluator(["roc_auc_micro", "f1_micro"], threshold=floats[0], labels=["a"])
+    own = ev.copy()
+    own.update_many([["a"] * yes for yes in truth], [{"a": value} for value in floats], weights=[*map(float, weights)])
+    assert own.get("f1_micro") > 0
+    for scores, actual in (("s_*", "t_*"), ("map", "t"), ("struct", "t"), ("list", "t")):
+        for source in (tmp_path / "a.parquet", table):
+            assert se.evaluate_table(source, actual=actual, scores=scores, weight="w", metrics=ev) == own
+    big = pa.table({"t_a": [1, 1], "s_a": pa.array([Decimal(1), Decimal(2**53 + 1)], pa.decimal128(20, 0))})
+    with pytest.raises(se.InputError, match="row 1: column 's_a' is 9007199254740993, and no float64 equals it"):
+        se.evaluate_table(big, actual="t_*", scores="s_*", threshold=0.5)
+
+
+@pytest.mark.parametrize("columns", [{"actual": "t_*", "predicted": "p_*"}, {"actual": "t_a", "predicted": "p_a"}])
+def test_a_name_that_two_columns_have_is_said(columns: dict[str, str], tmp_path: Path):
+    (tmp_path / "a.csv").write_text("t_a,p_a,p_a\n1,1,0\n")
+    with pytest.raises(se.InputError, match=r"a.csv:1: 2 columns are named 'p_a'; give each a name of its own"):
+        se.evaluate_table(tmp_path / "a.csv", **columns)
