@@ -127,12 +127,7 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     _keyed = False
 
     def __init__(
-        self,
-        metrics: Metrics = None,
-        *,
-        actual: str,
-        predicted: str | None = None,
-        **options: Unpack[JobOptions],
+        self, metrics: Metrics = None, *, actual: str, predicted: str | None = None, **options: Unpack[JobOptions]
     ) -> None:
         super().__init__()
         self._job = Job.of(metrics, actual=actual, predicted=predicted, **options)

@@ -72,14 +72,9 @@ def scorer(
     (5,)
     """
     single = isinstance(metric, str | MetricSpec | Metric)
-    chosen = cast("Iterable[MetricLike]", [metric] if single else metric)
+    asked = cast("Iterable[MetricLike]", [metric] if single else metric)
     counts = Evaluator(
-        chosen,
-        labels=labels,
-        unknown=unknown,
-        threshold=threshold,
-        ties=ties,
-        inverse_propensities=inverse_propensities,
+        asked, labels=labels, unknown=unknown, threshold=threshold, ties=ties, inverse_propensities=inverse_propensities
     )
     if not counts.metrics:
         raise MetricError("a scorer needs at least one metric; name one, such as 'f1_macro'")

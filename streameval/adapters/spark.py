@@ -40,12 +40,7 @@ _FILE = re.compile(r"batches-(\d+)-(\d+)\.state")
 
 
 def evaluate(
-    df: DataFrame,
-    actual: str,
-    predicted: str | None = None,
-    *,
-    metrics: Metrics = None,
-    **options: Unpack[JobOptions],
+    df: DataFrame, actual: str, predicted: str | None = None, *, metrics: Metrics = None, **options: Unpack[JobOptions]
 ) -> State:
     """Count the rows of a data frame, in one pass and without a shuffle of rows.
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from streameval.report.model import Report
     from streameval.report.parts import HasLines
 
+Names: TypeAlias = str | tuple[str, ...]  # what slices are by
 _Named: TypeAlias = list[tuple[str, Any]]
 
 
@@ -129,7 +130,7 @@ def _counted(named: object, what: str) -> _Named:
     raise InputError(f"{what} must be a mapping name -> evaluator, not {quoted(named)}")
 
 
-def counts_of_slices(sliced: Any, by: str | tuple[str, ...] | None = None) -> _Named:
+def counts_of_slices(sliced: Any, by: Names | None = None) -> _Named:
     """The evaluators or metrics of slices, by what their examples have in common."""
     return [
         (", ".join(f"{key} = {label_text(value, mixed=True)}" for key, value in part.where.items()), part.evaluator)

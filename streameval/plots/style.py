@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import InputError, imported
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.pages import counts_of, counts_of_slices
+from streameval.evaluation.pages import Names, counts_of, counts_of_slices
 from streameval.report.page.markup import label_strings
 from streameval.schema.labels import Label
 from streameval.schema.text import cut_distinct, quoted
@@ -33,12 +33,7 @@ def holds(source: object) -> bool:
 
 
 def runs_of(
-    source: Any,
-    y_pred: object = None,
-    keep: Iterable[str] = (),
-    *,
-    by: str | tuple[str, ...] | None = None,
-    whole: bool = False,
+    source: Any, y_pred: object = None, keep: Iterable[str] = (), *, by: Names | None = None, whole: bool = False
 ) -> dict[Any, Any]:
     """Evaluators and metrics by name, each of one moment; a single one has the name "".
 

@@ -205,13 +205,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         return sum(1 for _ in takewhile(lambda entry: self._is_old(entry[1], now), self._waiting.values()))
 
     def _commit(
-        self,
-        now: object,
-        *counted: Change,
-        gone: _Changes = (),
-        added: _Changes = (),
-        late: int = 0,
-        full: bool = False,
+        self, now: object, *pairs: Change, gone: _Changes = (), added: _Changes = (), late: int = 0, full: bool = False
     ) -> None:
         """Commit changes with the time, what is gone and what is added; ``full``: one more than has room."""
         _, so_far, by_number, by_age, *_ = self._cell.value
@@ -219,7 +213,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         if old:
             gone = *islice(self._waiting.items(), old), *gone
         status = now, so_far + late, by_number + full, by_age + old - full, gone, added
-        make(counted, (self._cell.prepare_store(status),))
+        make(pairs, (self._cell.prepare_store(status),))
         self._carry_over()
 
     def _carry_over(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading
@@ -13,7 +13,7 @@ from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, restored_template, template_of
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
-from streameval.evaluation.pages import report_of
+from streameval.evaluation.pages import Names, report_of
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-
-Names: TypeAlias = str | tuple[str, ...]
 
 _ANSWERS = "slices of a single metric answer"
 

@@ -190,10 +190,7 @@ def _check_pairs(
 
 
 def _check_sets(
-    blocks: Iterable[SetBlock],
-    cells: tuple[IntArray, Integers | None],
-    whole: tuple[int, int | None],
-    form: WeightForm,
+    blocks: Iterable[SetBlock], cells: tuple[IntArray, Integers | None], whole: tuple[int, int | None], form: WeightForm
 ) -> None:
     """Refuse label sets that are not distinct and in order, or that do not occur as often as their labels do."""
     width, before = len(cells[0]), list[tuple[int, ...]]()
