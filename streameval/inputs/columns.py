@@ -201,9 +201,8 @@ class Reader:
                 rows = f"{name} has rows of {number_of(columns, 'column')} and of {width}"
                 raise InputError(f"{rows}; an array is one row of indicators: for labels give lists or sets")
             if columns != width:
-                raise InputError(
-                    f"{other} has {number_of(columns, 'column')} and {name} has {width}; give one column per label"
-                )
+                widths = f"{other} has {number_of(columns, 'column')} and {name} has {width}"
+                raise InputError(f"{widths}; give one column per label")
         self._unnamed[name] = width
         if self._positions is None:
             if not len(self.labels):

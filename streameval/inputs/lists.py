@@ -199,6 +199,5 @@ def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
     fields = next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(example, method)), None)
     array = "np.asarray(rows)" if argument.many else "np.asarray(row)"
     either = f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}"
-    return InputError(
-        f"{either}; for indicators give {fields or array} or rows='indicator', for labels sets or rows='labels'"
-    )
+    indicators = f"for indicators give {fields or array} or rows='indicator'"
+    return InputError(f"{either}; {indicators}, for labels sets or rows='labels'")

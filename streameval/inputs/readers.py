@@ -190,9 +190,8 @@ def _sparse(value: Any, argument: Argument) -> Source:
             return Columns(examples, absent, mentioned_by_all=columns, ranked=part, scores=cells)
         if thresholds is None and cells.dtype.kind in "biuf" and (cells == 1).all():
             return Columns(examples, part, mentioned_by_all=columns)
-        bits, masks = binarize(
-            cells, argument, 0.0 if thresholds is None else thresholds[part.flat()], places_in(part, start)
-        )
+        bounds = 0.0 if thresholds is None else thresholds[part.flat()]
+        bits, masks = binarize(cells, argument, bounds, places_in(part, start))
         positive = filtered(part, bits != 0)
         masked = None if masks is None else filtered(part, masks != 0)
         if absent is not None:

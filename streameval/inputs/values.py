@@ -238,7 +238,9 @@ def binarize(
             wrong = ~finite & ~(np.isnan(block) & argument.reader.drops_nan)
             if wrong.any():
                 raise refusal(block, wrong, "scores must be finite", argument, places)
-        return _at_least(block, thresholds).view(np.uint8), None
+        bound = bound_of(block.dtype, thresholds)  # so that no score or threshold is rounded before comparing
+        reached = block.astype(object) >= bound.astype(object) if _is_big(block) else block >= bound
+        return np.ascontiguousarray(reached, np.bool_).view(np.uint8), None
     if block.dtype == np.uint8 and block.max(initial=0) <= 1:
         return np.ascontiguousarray(block, np.uint8), None
     ones = np.ascontiguousarray(block == 1)
@@ -250,14 +252,6 @@ def binarize(
         advice = _advice_about(block[~allowed][0], argument)
         raise refusal(block, ~allowed, f"{_EXPECTED[argument.role]}{advice}", argument, places)
     return ones.view(np.uint8), missing.view(np.uint8)
-
-
-def _at_least(scores: np.ndarray[Any, Any], thresholds: float | FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """``scores >= thresholds`` as if both were real numbers: no score or threshold is rounded before comparing."""
-    bound = bound_of(scores.dtype, thresholds)
-    if scores.dtype.kind in "iu" and scores.size and (int(scores.max()) > 2**53 or int(scores.min()) < -(2**53)):
-        return np.ascontiguousarray((scores.astype(object) >= bound.astype(object)).astype(np.bool_))
-    return np.ascontiguousarray(scores >= bound)
 
 
 def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray[Any, Any]:

@@ -274,9 +274,8 @@ def _completed(
     if average != UNSET:
         if average not in entry.averages:
             known = [str(each) for each in entry.averages]
-            raise MetricError(
-                f"{entry.name} has no average {quoted(average)}; it has {', '.join(known)}{suggestion(average, known)}"
-            )
+            absent = f"{entry.name} has no average {quoted(average)}"
+            raise MetricError(f"{absent}; it has {', '.join(known)}{suggestion(average, known)}")
         chosen = average
     elif (word := _underscored(name.partition("(")[0])) in entry.unclear:
         raise _unclear(name, word)

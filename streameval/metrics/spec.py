@@ -69,9 +69,8 @@ class MetricSpec:
         for name, value in zip(self.__slots__, fields, strict=True):
             object.__setattr__(self, name, value)
         if key not in ("", self.key):
-            raise MetricError(
-                f"key must be {self.key!r}, which follows from the rest, or be left out, not {quoted(key)}"
-            )
+            follows = f"{self.key!r}, which follows from the rest"
+            raise MetricError(f"key must be {follows}, or be left out, not {quoted(key)}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MetricSpec) and self.key == other.key

@@ -107,16 +107,13 @@ def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:
     """What the thresholds of a metric are chosen for, and its average; an objective is one, and has no average."""
     if not isinstance(metric, str):
         if not callable(getattr(metric, "terms", None)):
-            raise MetricError(
-                f"a threshold is chosen for a metric or an objective such as Cost(), not {quoted(metric)}"
-            )
+            kinds = "a metric or an objective such as Cost()"
+            raise MetricError(f"a threshold is chosen for {kinds}, not {quoted(metric)}")
         return metric, None
     spec = parse_spec(metric)
     if spec.name not in _OBJECTIVES:
-        known = ", ".join(_OBJECTIVES)
-        raise MetricError(
-            f"no threshold is chosen for {spec.key}; choose it for {known}, or an objective such as Cost()"
-        )
+        known = f"{', '.join(_OBJECTIVES)}, or an objective such as Cost()"
+        raise MetricError(f"no threshold is chosen for {spec.key}; choose it for {known}")
     return _OBJECTIVES[spec.name](**dict(spec.parameters)), spec.average
 
 
@@ -285,9 +282,8 @@ def _bounds(thresholds: Thresholds, labels: Sequence[Label] | None, width: int) 
         values = list(thresholds) if isinstance(thresholds, Iterable) else [thresholds]
     numbers = [number_or_none(value) for value in values]
     if len(numbers) != width or any(number is None or math.isnan(number) for number in numbers):
-        raise InputError(
-            f"thresholds must be a number, or one for each of the {width} labels, not {quoted(thresholds)}"
-        )
+        several = f"one for each of the {width} labels"
+        raise InputError(f"thresholds must be a number, or {several}, not {quoted(thresholds)}")
     return np.array(numbers, np.float64)
 
 

@@ -166,9 +166,12 @@ class Curves(State[Place]):
     def pooled(self, columns: IntArray) -> Read:
         """What the table reads, of the scores of several columns taken together."""
         bins = self.table
-        if bins.scores > binning.SCORE_MAX:
+        if bins.scores > binning.SCORE_MAX:  # then there may be more than a bin of a table can count
             _, numbers, counts, _, words = self.bins.read(columns)
-            return _pooled(numbers, moments_of(counts, words))
+            distinct, which = np.unique(numbers, return_inverse=True)
+            sums: Integers = np.zeros((len(distinct), 2, 3), object)
+            np.add.at(sums, which, moments_of(counts, words))
+            return np.array([0, len(distinct)]), distinct, *binning.read_of(sums)
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
         width, root = len(columns), backend.commit.Root()
@@ -229,14 +232,6 @@ class Curves(State[Place]):
                         yield from enumerate(chain.from_iterable(pair), place)
 
         self._fill_weights(content.scale, weights())
-
-
-def _pooled(bins: IntArray, moments: Integers) -> Read:
-    """What a table reads, of more scores than a bin can count."""
-    distinct, which = np.unique(bins, return_inverse=True)
-    sums: Integers = np.zeros((len(distinct), 2, 3), object)
-    np.add.at(sums, which, moments)
-    return np.array([0, len(distinct)]), distinct, *binning.read_of(sums)
 
 
 def moments_of(counts: IntArray, words: WordArray) -> Integers:

@@ -60,9 +60,8 @@ class RankingOptions(StateOptions):
         inverse_of = {label: number_or_none(inverse) or 0.0 for label, inverse in self.propensities}
         for label, inverse in self.propensities:
             if not 0 < inverse_of[label] < math.inf:
-                raise InputError(
-                    f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(inverse)}"
-                )
+                of_label = f"the inverse propensity of {quoted(label)}"
+                raise InputError(f"{of_label} must be a positive number, not {quoted(inverse)}")
         object.__setattr__(self, "inverse", inverse_of)
         # The same choices in another order are the same choices.
         object.__setattr__(self, "hit_cutoffs", tuple(sorted(set(self.hit_cutoffs))))
@@ -81,9 +80,8 @@ class RankingOptions(StateOptions):
         propensities = tuple((normalise(label), value) for label, value in inverse.items())
         gain_ranks = max((need.get("gain_ranks", 0) for need in needs), default=0)
         if bool(gain_ranks) != bool(propensities):
-            raise MetricError(
-                "psp_at and psndcg_at go with inverse_propensities={label: number}; give both, or neither"
-            )
+            needed = "inverse_propensities={label: number}"
+            raise MetricError(f"psp_at and psndcg_at go with {needed}; give both, or neither")
         if not needs and not keep:
             return None
         label_ranks = max((need.get("label_ranks", 0) for need in needs), default=0)

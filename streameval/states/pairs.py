@@ -340,8 +340,7 @@ def _label_set(slots: list[int]) -> Key:
 def _moved(key: Key, place: list[int]) -> Key:
     if key[0] < 1:
         return key if key == _ALL else (0, *sorted(place[column] for column in key[1:]))
-    kind, row, column, num, den = key
-    return pairing.placed((kind, row, column, num, den), place)
+    return pairing.placed(cast("pairing.Pair", key), place)
 
 
 # -- what metrics read ------------------------------------------------------------------------------------------------

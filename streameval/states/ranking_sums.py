@@ -88,9 +88,7 @@ def _hits(records: Records, cutoff: int) -> Part:
     straddling[row[across]] = np.stack([cutoff - a, g, t], axis=1)[across]
     chosen = inside | across
     row, a, g, t, upto = records.groups[chosen].T
-    keys = np.concatenate(
-        [np.full((len(row), 1), cutoff), sure[row, None], straddling[row], a[:, None], g[:, None]], axis=1
-    )
+    keys = np.column_stack([np.full(len(row), cutoff), sure[row], straddling[row], a, g])
     return Part(HITS, keys, row, np.stack([t, t * upto, t * t], axis=1)[:, :, None])
 
 

@@ -134,9 +134,8 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
     if wide is not None:
         for row in rows:
             if row.keys() != rows[0].keys() and columns.wide(role, row) != wide:
-                raise InputError(
-                    f"{name!r} names other columns in some rows: {quoted([*row], 300)}; give all rows the same"
-                )
+                differ = f"{name!r} names other columns in some rows: {quoted([*row], 300)}"
+                raise InputError(f"{differ}; give all rows the same")
         parts = [(label, _numbers(rows, column, role, columns)) for column, label in wide.items()]
         return [{label: values[row] for label, values in parts} for row in range(len(rows))]
     values = column_of(rows, name, role)

@@ -144,10 +144,8 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         window = "{} with {}={!r}".format(type(self).__name__, *next(iter(self._parameters().items())))
         if self.timed:
             return InputError(f"{name} is missing: {window} needs the time of each example; write {name}=...")
-        wrong = f"{window} counts examples, so a time has no meaning"
-        return InputError(
-            f"{wrong}; leave it out, or give the length as a timedelta or a float (TimeRolling of Rolling)"
-        )
+        advice = "leave it out, or give the length as a timedelta or a float (TimeRolling of Rolling)"
+        return InputError(f"{window} counts examples, so a time has no meaning; {advice}")
 
     @property
     def reads_scores(self) -> bool:
