@@ -77,11 +77,7 @@ class Result:
 
     @cached_property
     def report(self) -> Report:
-        report = self.report_of(self.counts)
-        if isinstance(report, _Judged) and report.corners:
-            most = "tp and fp of labels are the most that they can be, fn and tn the least"
-            warn(f"a threshold lies within a bin of scores: {most}; the bounds of metrics show the range")
-        return report
+        return self.report_of(self.counts)
 
     def report_of(self, counts: Counted) -> Report:
         report = report_of(counts, self.specs)
@@ -110,6 +106,9 @@ class Result:
 
     def document(self, source: Mapping[str, object], names: Sequence[str] = (), notes: Sequence[str] = ()) -> Document:
         """What a command says of it; ``names`` are those of the metrics that were asked for."""
+        if isinstance(self.report, _Judged) and self.report.corners:
+            most = "tp and fp of labels are the most that they can be, fn and tn the least"
+            warn(f"a threshold lies within a bin of scores: {most}; the bounds of metrics show the range")
         headline = self.report.headline if self.counts.examples else "no examples"
         source = {**source, **self.counts.input_summary}
         return Document(self.parts, headline, source, self.counts.warnings, (), bool(names), notes)

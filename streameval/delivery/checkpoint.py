@@ -22,6 +22,7 @@ from streameval.evaluation.value import Saveable
 from streameval.progressive.pending import Pending
 from streameval.progressive.states import AnyState, check_class, check_compatible, check_empty, restored
 from streameval.progressive.trace import Trace
+from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, decoding, opened, sealed, sized
 from streameval.wire.fields import varint
@@ -328,6 +329,10 @@ class _MovedError(InputError):
     """The evaluator has counted while it was saved."""
 
 
+explain_methods(Checkpointer)
+
+
+@explained
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held | Checkpoint[Any]:
     """Load an object that `save` wrote, whatever its class.
 

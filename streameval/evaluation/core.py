@@ -178,13 +178,13 @@ class Core:
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form; False, having counted some of them, if they are anything else."""
-        true, pred = (None, None) if self.scored else (_listed(y_true), _listed(y_pred))
+        true, pred = (None, None) if self.scored else (_rows_of(y_true), _rows_of(y_pred))
         if true is None or pred is None:
             return False
         if true is not y_true and pred is not y_pred:  # both are Series, which have row keys
             check_row_keys(y_true, y_pred, self.reader.record)
         for start in range(0, max(len(true), len(pred)), _AT_ONCE):
-            sides = true[start : start + _AT_ONCE], pred[start : start + _AT_ONCE]
+            sides = [_listed(side[start : start + _AT_ONCE]) for side in (true, pred)]
             if not self.fast_count_many(*sides):  # to look at the labels of all takes longer than to count them
                 for side in sides:
                     self.reader.register(side)
@@ -193,7 +193,7 @@ class Core:
         if not self.reader.has_strings:  # of which all had columns
             self.reader.note_strings(self.decisions.labels_of(self.decisions.columns()))
         self.reader.note(0)
-        self._note((y_true, y_pred), (true, pred))
+        self._note((y_true, y_pred), [_listed(side[: self.reader.record.room]) for side in (true, pred)])
         return True
 
     def _note(self, sides: Sequence[Any], lists: Sequence[Sequence[object]]) -> None:
@@ -206,8 +206,13 @@ class Core:
             note_examples(record, self.config, sides, slots, labels.labels, many=True, read=lists)
 
 
-def _listed(side: Any) -> list[Any] | None:
-    """The examples of a list, or of a Series of pandas that holds objects; None for anything else."""
+def _rows_of(side: Any) -> Sequence[Any] | None:
+    """A list, or the array behind a Series of pandas that holds objects; None for anything else."""
     if type(side) in _SEQUENCES:
         return side  # type: ignore[no-any-return]
-    return lists_in(side) if form_of(side) == "series" and str(side.dtype) == "object" else None
+    return side.to_numpy() if form_of(side) == "series" and str(side.dtype) == "object" else None
+
+
+def _listed(rows: Any) -> Any:
+    """Some of these examples: of a Series as many as are looked at, since the rest may be for the reader."""
+    return rows if type(rows) in _SEQUENCES else lists_in(rows)

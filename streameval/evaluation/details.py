@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Callable
 from importlib import import_module
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.guarding import reads
 from streameval.metrics.catalogue import entry_of
-from streameval.schema.keywords import ATTRIBUTES, explained
+from streameval.schema.keywords import ATTRIBUTES, explain_methods
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
@@ -336,9 +335,6 @@ def _absent(name: str, advice: str) -> property:
     return property(get)
 
 
-for _name, _method in [*vars(Details).items()]:
-    if inspect.isfunction(_method) and not _name.startswith("_") and _name != "plot":  # whose options go further
-        setattr(Details, _name, explained(_method))
-
+explain_methods(Details)
 for _name, _advice in ATTRIBUTES.items():
     setattr(Details, _name, _absent(_name, _advice))

@@ -14,7 +14,7 @@ from streameval.evaluation.value import Mergeable
 from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Nan, Rows, Ties, Unknown
-from streameval.schema.keywords import explained, forgiving, refuse_mistaken
+from streameval.schema.keywords import forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
 
@@ -80,7 +80,6 @@ class Evaluator(Accumulator):
 
     __slots__ = ()
 
-    @explained
     def __init__(
         self,
         metrics: Iterable[MetricLike] = DEFAULT_METRICS,

@@ -8,7 +8,6 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
-from streameval.schema.keywords import explained
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import Part
 
@@ -88,7 +87,7 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
                 guard.notes = theirs.copy()
             return result
 
-    return explained(_first(method, guarded))
+    return _first(method, guarded)
 
 
 def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:

@@ -13,6 +13,7 @@ from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
 from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
 from streameval.schema.config import Nan, Rows, Ties, Unknown
+from streameval.schema.keywords import advice_on
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
@@ -50,6 +51,7 @@ class Metric(Accumulator):
             average = positional[0]
         average = entry.default if average == UNSET else average
         choices = {name: arguments.pop(name) for name in _CHOICES if name in arguments}
+        _refuse_mistaken(entry, arguments)
         spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=arguments)
         self._start((spec,), **choices)
 
@@ -127,11 +129,21 @@ def metric(
     >>> metric("fbeta", average="micro", beta=2).spec.key
     'fbeta_micro(beta=2)'
     """
+    if parameters:
+        _refuse_mistaken(entry_of(build_spec(name, average=average).name), parameters)
     spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
     return metric_of(
         spec, labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
         inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
+
+
+def _refuse_mistaken(entry: MetricInfo, arguments: Iterable[str]) -> None:
+    """Raise `MetricError` for what its class has no argument for, if it is known what was meant."""
+    known = [*signature_of(entry).parameters, *_CHOICES]
+    for name in arguments:
+        if name not in known and (hint := advice_on(name, known, of_metric=True)):
+            raise MetricError(f"{entry.name} has no parameter {name!r}{hint}")
 
 
 def metric_of(spec: MetricSpec, **choices: Any) -> Metric:

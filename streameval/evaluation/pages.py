@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streameval.errors import InputError
 from streameval.metrics.spec import MetricSpec
+from streameval.schema.keywords import explained
 from streameval.schema.text import label_text, quoted
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ Names: TypeAlias = str | tuple[str, ...]  # what slices are by
 _Named: TypeAlias = list[tuple[str, Any]]
 
 
+@explained
 def to_html(
     evaluators: object,
     *,
@@ -93,6 +95,7 @@ def to_html(
     )
 
 
+@explained
 def save_html(
     evaluators: object,
     path: str | os.PathLike[str],

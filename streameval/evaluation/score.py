@@ -13,7 +13,7 @@ from streameval.inputs.samples import InputSummary
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Null, Rows, Ties, Unknown
-from streameval.schema.keywords import forgiving, meant_weights
+from streameval.schema.keywords import explained, forgiving, meant_weights
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
 
@@ -40,6 +40,7 @@ def score(
     inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
     null: Null = "error", threads: int = 1,
 ) -> Scores: ...  # fmt: skip
+@explained
 @forgiving
 def score(
     y_true: object,
@@ -111,6 +112,7 @@ def _count(counts: Evaluator, *sides: object, **options: Any) -> None:
         warn("y_true and y_pred have no examples, so each value is that of zero_division=, by default 0")
 
 
+@explained
 def describe(y_true: object, y_pred: object, **options: Any) -> InputSummary:
     """Describe how `score` reads two arguments: form, labels and first examples of each.
 
@@ -147,6 +149,7 @@ def classification_report(
     mask: object = None, labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0,
     digits: int = 2, output_dict: Literal[True],
 ) -> dict[str, dict[str, float]]: ...  # fmt: skip
+@explained
 @forgiving
 def classification_report(
     y_true: object,

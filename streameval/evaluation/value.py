@@ -12,6 +12,7 @@ from streameval.evaluation import pages
 from streameval.evaluation.guarding import copied, held
 from streameval.inputs.samples import InputSummary
 from streameval.kernel.backend import commit
+from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.record import record_of
 from streameval.schema.text import quoted
 
@@ -27,6 +28,10 @@ class Saveable:
     save_html = pages.save_html
     _inner_guards: Sequence[commit.Guard] = ()
     """Of the objects that it counts with."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        explain_methods(cls)
 
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
@@ -52,6 +57,7 @@ class Saveable:
     @abstractmethod
     def _decoded(cls, data: bytes) -> Self: ...
 
+    @explained
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file, atomically; `streameval.load` reads it."""
         from streameval.wire.files import write_file  # only when asked, as importing should be quick

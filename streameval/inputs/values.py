@@ -115,6 +115,8 @@ def binary(value: object, label: object, argument: Argument) -> bool | None:
 
 
 def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
+    if label == "label" and value[0] in "'\"" and argument.role == PRED:
+        advice = f"if each is a label with its score, wrap each in a list: [{{'label': {value}, 'score': ...}}]"
     known = "" if label is None else f" for label {quoted(label)}"
     return InputError(f"{argument.place} is {value}{known}; {advice}")
 

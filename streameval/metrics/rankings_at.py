@@ -18,6 +18,7 @@ from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, sums_of_discounts
 from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged, nothing_true, ranking
 from streameval.metrics.spec import MetricSpec, Parameter
+from streameval.schema.keywords import explained
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.rankings import First, Groups, RankingTables
@@ -352,6 +353,7 @@ def _precision(a: int, places: int, size: int, first: int, second: int) -> int:
     return first * inverse + second * ((places << BITS) - (a + 1) * inverse) // max(1, size - 1)
 
 
+@explained
 def jain_propensities(
     counts: Mapping[Label, float], examples: int, *, a: float = 0.55, b: float = 1.5
 ) -> dict[Label, float]:

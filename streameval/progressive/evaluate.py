@@ -12,6 +12,7 @@ from streameval.errors import public
 from streameval.evaluation.guarding import Turns
 from streameval.progressive.loop import Field, Loop, NoPrediction, Predict, Question, WeightFor
 from streameval.progressive.target import Values, values_of
+from streameval.schema.keywords import explained
 from streameval.schema.text import check_number
 
 EvaluatorT = TypeVar("EvaluatorT")
@@ -43,6 +44,7 @@ class Snapshot:
     prediction: object = None
 
 
+@explained
 def progressive_evaluate(
     dataset: Stream,
     model: object,
@@ -120,6 +122,7 @@ def progressive_evaluate(
     return metric
 
 
+@explained
 def iter_progressive_evaluate(
     dataset: Stream,
     model: object,

@@ -17,7 +17,6 @@ from streameval.progressive.predictions import Predictions, Row, compact_copy, f
 from streameval.progressive.states import Holder
 from streameval.progressive.target import Target, check_order
 from streameval.progressive.trace import Trace
-from streameval.schema.keywords import explained
 from streameval.schema.text import check_choice, check_number, quoted
 from streameval.windows.base import Window
 from streameval.wire.envelope import PENDING
@@ -73,7 +72,6 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     _holder, _saved, _taken = PENDING, ("max_pending", "max_age", "no_prediction"), (Trace,)
 
-    @explained
     def __init__(
         self,
         evaluator: EvaluatorT,
@@ -99,7 +97,6 @@ class Pending(Holder, Generic[EvaluatorT]):
         self._guard = commit.Guard()
         self._cell = commit.Root().cell((None, 0, 0, 0, (), ()))
 
-    @explained
     def predict(self, key: Hashable, y_pred: object, *, t: object = None) -> None:
         """Hold a prediction until its truth arrives.
 
@@ -143,7 +140,6 @@ class Pending(Holder, Generic[EvaluatorT]):
             else:
                 self._commit(now, added=((key, (row, t)),), full=full)
 
-    @explained
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
     ) -> None:
@@ -232,7 +228,6 @@ class Pending(Holder, Generic[EvaluatorT]):
     def _at(self, t: object) -> object:
         return self._moment(self._cell.value[0], t)
 
-    @explained
     @changes
     def discard(self, key: Hashable) -> None:
         """Remove a waiting prediction, whose truth will not arrive or which the evaluator cannot read.

@@ -27,7 +27,6 @@ from streameval.report.model import MetricValue, Report, Table
 from streameval.report.parts import Key, Line, column_of
 from streameval.schema.batch import Batch
 from streameval.schema.config import Null
-from streameval.schema.keywords import explained
 from streameval.schema.labels import ascending
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
@@ -75,7 +74,6 @@ class Trace(Holder):
 
     _holder, _saved = TRACE, ("every",)
 
-    @explained
     def __init__(
         self, evaluators: object, *, every: int = 100, metrics: Iterable[str | MetricSpec] | None = None
     ) -> None:
@@ -118,7 +116,6 @@ class Trace(Holder):
         if not self._status.value[0] % self._every:
             self._write()
 
-    @explained
     def update_many(
         self,
         y_true: object,

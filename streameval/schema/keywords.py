@@ -37,9 +37,12 @@ _MEANT = {
     **dict.fromkeys(("target", "truth", "actual"), "y_true"),
     **dict.fromkeys(("id", "uid", "request", "name"), "key"),
     **dict.fromkeys(("by", "group", "groups", "slice", "slices"), "where"),
-    **dict.fromkeys(("time", "timestamp", "now"), "t"),
+    **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
 }
 """The arguments of ours that other words stand for."""
+
+_OTHERWISE = {"where": "by", "t": "times"}
+"""What an argument is called where it is about columns, or about many examples."""
 
 _PLACED = ("y_true", "y_pred", "key")  # arguments that are written without their names
 _ORDINALS = ("first", "second")
@@ -56,7 +59,7 @@ ATTRIBUTES = {
 def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False) -> str:
     """What to write in place of a keyword that there is not, of a metric or a call; nothing where that is not known."""
     advice, meant = ADVICE.get(name, ""), _MEANT.get(name, "")
-    meant = "by" if meant == "where" and "by" in known else meant
+    meant = _OTHERWISE[meant] if meant in _OTHERWISE and meant not in known else meant
     if meant in known:
         return f"; it is {meant}, the {_ORDINALS[known.index(meant)]} argument" if meant in _PLACED else _written(meant)
     if advice is _WEIGHTS and "weight" in known:
@@ -91,7 +94,7 @@ def _name(call: Callable[..., object]) -> str:
 def explained(method: CallT) -> CallT:
     """A method, or constructor, that says of absent, surplus and mistaken arguments what to write.
 
-    It takes a tenth of a microsecond, so that the smallest calls are without it.
+    It takes a tenth of a microsecond, so that the smallest calls, which take any keyword themselves, are without it.
     """
 
     @wraps(method)
@@ -105,23 +108,32 @@ def explained(method: CallT) -> CallT:
     return explaining  # type: ignore[return-value]
 
 
+def explain_methods(kind: type) -> None:
+    """Let the constructor and the public methods of a class be `explained`, but those that take any keyword."""
+    for name, method in [*vars(kind).items()]:
+        is_public = inspect.isfunction(method) and (name == "__init__" or not name.startswith("_"))
+        if is_public and not inspect.unwrap(method).__code__.co_flags & inspect.CO_VARKEYWORDS:
+            setattr(kind, name, explained(method))
+
+
 def _explain(method: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> None:
     """Raise `InputError` if these are not arguments of a method."""
     parts = _parts(method)
+    holder, values = (args[:1], args[1:]) if "self" in inspect.signature(method).parameters else ((), args)
     refuse_mistaken(method, {name: value for name, value in options.items() if name not in {one.name for one in parts}})
     required = [part for part in parts if part.default is part.empty]
     placed = [part.name for part in parts if part.kind is not part.KEYWORD_ONLY]
-    absent = [part.name for part in required if part.name not in {*placed[: len(args) - 1], *options}]
+    absent = [part.name for part in required if part.name not in {*placed[: len(values)], *options}]
     examples = dict(_EXAMPLES)
-    if args and (by := getattr(args[0], "by", None)):
+    if holder and (by := getattr(holder[0], "by", None)):
         examples["where"] = f"{{{', '.join(f'{name!r}: ...' for name in by)}}}"
     words = (one.name if one.name in placed else f"{one.name}={examples.get(one.name, '...')}" for one in required)
     name, advice = _name(method), f"write {_name(method)}({', '.join(words)})"
-    if len(args) - 1 > len(placed):
+    if len(values) > len(placed):
         rest = [f"{part.name}=" for part in parts if part.name not in placed]
         advice = f"name the others: {', '.join(rest)}" if rest and not {*absent} - {*placed} else advice
         most = f"{number_of(len(placed), 'argument')} without a name ({', '.join(placed)})"
-        raise InputError(f"{name} takes {most}, not {len(args) - 1}; {advice}")
+        raise InputError(f"{name} takes {most}, not {len(values)}; {advice}")
     if absent:
         raise InputError(f"{name} is missing {' and '.join(absent)}; {advice}")
 

@@ -20,7 +20,6 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Table, table_of_reports
 from streameval.schema.config import Null
-from streameval.schema.keywords import explained
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
 from streameval.slices.gathering import Coded, coded, counted, read_at_once
@@ -89,7 +88,6 @@ class Sliced(Mergeable, Generic[A]):
     _cell: commit.Cell  # of the slices along each axis
     _room: int  # how many examples may be added until it is counted again how many there are
 
-    @explained
     def __init__(
         self, evaluator: A, *, by: str | Iterable[str], cross: Iterable[Iterable[str]] = (), max_slices: int = 1000
     ) -> None:
@@ -113,7 +111,6 @@ class Sliced(Mergeable, Generic[A]):
     def _become(self, slices: Iterable[AxisSlices[A]]) -> None:
         commit.Root.commit([self._cell.prepare_store(tuple(group.belong(self._guard) for group in slices))])
 
-    @explained
     def update(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
@@ -126,7 +123,6 @@ class Sliced(Mergeable, Generic[A]):
             return
         self._count(keys, y_true, y_pred, weight, mask, 1)
 
-    @explained
     def revert(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
@@ -187,7 +183,6 @@ class Sliced(Mergeable, Generic[A]):
         part._spend(1, guarded=True)
         return part
 
-    @explained
     def update_many(
         self,
         y_true: object,

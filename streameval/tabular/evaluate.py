@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Never, Unpack
 
 from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
+from streameval.schema.keywords import explained
 from streameval.schema.text import check_number, quoted
 from streameval.slices import Sliced
 from streameval.tabular.columns import Names
@@ -86,6 +87,7 @@ class Counting:
             self.reasons.append(reason)
 
 
+@explained
 def evaluate_table(
     source: object,
     *arrays: Never,
@@ -136,7 +138,7 @@ def evaluate_table(
     >>> evaluate_table(table, actual="tags", predicted="guess", metrics=["f1_micro"], by="region").get("f1_micro")
     {'region': {'eu': 1.0, 'us': 0.6666666666666666}}
     """
-    check_options("evaluate_table", options)
+    check_options("evaluate_table", options, "batch_size", "truth", "join")
     if arrays:
         raise InputError("evaluate_table reads one table; for arrays write streameval.score(y_true, y_pred, metrics)")
     if actual == "":

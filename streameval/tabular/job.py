@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypedDict, Unpack
 
-from streameval.errors import InputError
+from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.config import Null, Rows, Unknown
@@ -174,13 +174,15 @@ class Job:
         """All states merged into one; `MergeError` or `FormatError` if one is from another job or is not a state."""
         total = self.fresh()
         for state in states:
+            if not isinstance(state, bytes | bytearray | memoryview):
+                raise MergeError(f"merged takes a list of states as bytes, as state() makes them, not {quoted(state)}")
             total.merge(_restored(state))  # type: ignore[arg-type]  # merge refuses what is of another class
         return total
 
 
-def check_options(call: str, options: Mapping[str, object]) -> None:
-    """Raise `InputError` for options that `Job.of` does not have; ``call`` is the function that a user called."""
-    known = ["actual", "predicted", *JobOptions.__annotations__]
+def check_options(call: str, options: Mapping[str, object], *own: str) -> None:
+    """Raise `InputError` for options that the function a user called has not: its ``own``, and those of `Job.of`."""
+    known = ["actual", "predicted", "metrics", *own, *JobOptions.__annotations__]
     if wrong := next((name for name in options if name not in known), ""):
         raise InputError(f"{call} has no argument {wrong}={advice_on(wrong, known)}")
 

@@ -20,7 +20,7 @@ from streameval.kernel.backend import commit
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import Table
 from streameval.schema.config import Null
-from streameval.schema.keywords import explained, forgiving, refuse_mistaken
+from streameval.schema.keywords import forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.windows.times import Clock, Moment, Moments, Time
 from streameval.wire.envelope import decoding, opened, sealed
@@ -40,6 +40,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     __slots__ = ("_clock", "_guard", "_template")
     _holder: ClassVar[int]
     _span_name: ClassVar[str]
+    _in_time: ClassVar[str]  # what to do instead where examples have times
     _guard: commit.Guard
     _template: A
     _clock: Clock
@@ -94,7 +95,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def _counting(self, time: Moment | None) -> Core:
         """What reads an example of this time."""
 
-    @explained
     def update_many(
         self,
         y_true: object,
@@ -144,8 +144,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         window = "{} with {}={!r}".format(type(self).__name__, *next(iter(self._parameters().items())))
         if self.timed:
             return InputError(f"{name} is missing: {window} needs the time of each example; write {name}=...")
-        advice = "leave it out, or give the length as a timedelta or a float (TimeRolling of Rolling)"
-        return InputError(f"{window} counts examples, so a time has no meaning; {advice}")
+        return InputError(f"{window} counts examples, so a time has no meaning; leave it out, or {self._in_time}")
 
     @property
     def reads_scores(self) -> bool:

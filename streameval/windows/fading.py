@@ -17,7 +17,6 @@ from streameval.evaluation.counting import A, core_of, unlimited
 from streameval.inputs.values import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
-from streameval.schema.keywords import explained
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.base import Part
 from streameval.windows.blocks import Blocks, WindowState
@@ -66,10 +65,10 @@ class Fading(Blocks[A]):
 
     __slots__ = ("_past", "_read")
     _holder: ClassVar[int] = FADING
+    _in_time: ClassVar[str] = "give half_life=... as a timedelta or a float"
     _span_name: ClassVar[str] = "half_life"
     _fades: ClassVar[bool] = True
 
-    @explained
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
         counts = number_or_none(half_life) is not None and isinstance(half_life, int | np.integer)
         self._history = _KEEP

@@ -17,7 +17,6 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.schema.batch import Example
 from streameval.schema.config import Null
-from streameval.schema.keywords import explained
 from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
@@ -220,9 +219,9 @@ class Rolling(_Recent[A]):
 
     __slots__ = ()
     _holder: ClassVar[int] = ROLLING
+    _in_time: ClassVar[str] = "use TimeRolling with period=..."
     _span_name: ClassVar[str] = "size"
 
-    @explained
     def __init__(self, evaluator: A, size: int = 1000) -> None:
         self._aware, self._size = None, whole(size, "size")
         self._begin(evaluator, Clock(self._size))
@@ -287,7 +286,6 @@ class TimeRolling(_Recent[A]):
     _holder: ClassVar[int] = TIME_ROLLING
     _span_name: ClassVar[str] = "period"
 
-    @explained
     def __init__(self, evaluator: A, period: Period) -> None:
         self._aware, self._size = None, _ALL
         self._begin(evaluator, clock_of(period, "period"))

@@ -9,7 +9,6 @@ from typing import ClassVar, Generic
 from streameval.errors import InputError, public
 from streameval.evaluation.counting import A
 from streameval.evaluation.guarding import reads
-from streameval.schema.keywords import explained
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, Period, clock_of, whole
 from streameval.wire.envelope import TUMBLING
@@ -67,8 +66,8 @@ class Tumbling(Blocks[A]):
 
     __slots__ = ()
     _holder: ClassVar[int] = TUMBLING
+    _in_time: ClassVar[str] = "give period=... in place of size="
 
-    @explained
     def __init__(
         self, evaluator: A, *, size: int | None = None, period: Period | None = None, history: int = 1
     ) -> None:

@@ -564,6 +564,18 @@ def test_labels_with_their_scores_are_refused_with_what_reads_scores(pair):
         Bad("", words, call, message, se.LabelError).check()
 
 
+@pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"metrics": ["ndcg"]}])
+def test_a_label_with_its_score_for_each_example_is_refused_with_the_list_that_it_should_stand_in(options):
+    one = {"label": "cat", "score": 0.9}
+    message = ("y_pred", "wrap each in a list: [{'label': 'cat', 'score': ...}]")
+    for call in (
+        lambda _: se.Evaluator(**options).update(["cat"], one),
+        lambda _: se.Evaluator(**options).update_many([["cat"]] * 2, [one, one]),
+        lambda _: se.Evaluator(**options).update_many([["cat"]] * 2, iter([one, one])),
+    ):
+        Bad("", words, call, message, se.InputError).check()
+
+
 @pytest.mark.parametrize("pair", [{"label": "cat", "score": 0.9}, ("cat", 0.9)])
 @pytest.mark.parametrize("threshold", [None, 0.5])
 def test_what_reads_scores_is_advised_only_where_scores_may_be(pair, threshold):

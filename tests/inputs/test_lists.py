@@ -14,6 +14,8 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
+from streameval.evaluation import core
+from streameval.inputs import readers
 from tests.support.each import with_each
 from tests.support.effort import cases
 
@@ -312,3 +314,17 @@ def test_a_long_list_is_counted_once_whatever_comes_late(last: Any):
     for example in zip(true, pred, strict=True):
         single.update(*example)
     assert ev == single
+
+
+def test_of_a_series_that_the_fast_path_declines_only_the_first_examples_are_listed_twice(monkeypatch):
+    listed: list[int] = []
+    for module in (core, readers):
+        real = module.lists_in
+        monkeypatch.setattr(module, "lists_in", lambda rows, real=real: listed.append(len(rows)) or real(rows))
+    rows = pd.Series([["a"], ["b", "c"]] * 5_000)
+    for odd in (pd.Series([np.array(["a"]), ["b", "c"]] * 5_000), pd.Series([deque("a"), ["b", "c"]] * 5_000)):
+        listed.clear()
+        ev = se.Evaluator()
+        ev.update_many(rows, odd)
+        assert ev.get("f1_micro") == 1.0
+        assert len(rows) <= sum(listed) <= 2.2 * len(rows)

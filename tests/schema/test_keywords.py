@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -54,6 +55,16 @@ def pending() -> se.Pending:
         (lambda: se.Pending(se.Evaluator(), 5), "name the others: max_pending="),
         (lambda: se.Trace(), "Trace is missing evaluators; write Trace(evaluators)"),
         (lambda: se.Trace(se.Evaluator(), 5), "name the others: every=, metrics="),
+        (lambda: se.Rolling(se.F1()).update({"a"}, {"a"}, t=1), "leave it out, or use TimeRolling with period=..."),
+        (lambda: se.Tumbling(se.F1(), size=3).advance(1), "leave it out, or give period=... in place of size="),
+        (lambda: se.Fading(se.F1(), 3).advance(1), "or give half_life=... as a timedelta or a float"),
+        (lambda: se.Rolling(se.F1()).update_many([["a"]], [["a"]], t=[1]), "has no argument t=; write times=..."),
+        (lambda: se.Rolling(se.F1()).update({"a"}, {"a"}, times=1), "update has no argument times=; write t=..."),
+        (lambda: se.TimeRolling(se.F1(), 3.0).advance(time=3), "advance has no argument time=; write t=..."),
+        (lambda: se.TimeRolling(se.F1(), 3.0).advance(), "advance is missing t; write advance(t)"),
+        (lambda: se.load(), "load is missing path; write load(path)"),
+        (lambda: se.score(Y), "score is missing y_pred; write score(y_true, y_pred)"),
+        (lambda: se.score(Y, Y, ["f1_micro"], 3), "not 4; name the others: "),
         (lambda: se.TimeRolling(se.Evaluator(), size=3), "has no argument size=; Rolling takes size=..., a number"),
     ],
 )  # fmt: skip
@@ -61,6 +72,80 @@ def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], mes
     with pytest.raises(se.InputError) as raised:
         call()
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: se.metric("f1", threshhold=0.5), "f1 has no parameter 'threshhold'; did you mean 'threshold'?"),
+        (lambda: se.F1(threshhold=0.5), "f1 has no parameter 'threshhold'; did you mean 'threshold'?"),
+        (lambda: se.metric("fbeta", betta=2), "fbeta has no parameter 'betta'; did you mean 'beta'?"),
+        (lambda: se.PrecisionAt(xyz=3), "precision_at has no parameter 'xyz'; it has k, divisor, unranked, degenerate"),
+        (lambda: se.F1(avg="micro"), "f1 has no parameter 'avg'; did you mean 'average'?"),
+        (lambda: se.F1(xyz=1), "f1 has no parameter 'xyz'; it has none"),
+        (lambda: se.metric("accuracy", average="micro", label=["a"]), "did you mean 'labels'?"),
+    ],
+)
+def test_a_metric_names_the_argument_that_is_nearest(call: Callable[[], object], message: str):
+    with pytest.raises(se.MetricError) as raised:
+        call()
+    assert message in str(raised.value)
+
+
+MADE: dict[str, Callable[[], object]] = {
+    "Evaluator": se.Evaluator,
+    "F1": se.F1,
+    "Rolling": lambda: se.Rolling(se.Evaluator()),
+    "TimeRolling": lambda: se.TimeRolling(se.F1(), 3.0),
+    "Tumbling": lambda: se.Tumbling(se.F1(), size=3),
+    "Fading": lambda: se.Fading(se.F1(), 3),
+    "Sliced": sliced,
+    "Pending": pending,
+    "Trace": lambda: se.Trace(se.F1()),
+    "Ledger": lambda: se.Ledger(se.F1()),
+    "Checkpointer": lambda: object.__new__(se.Checkpointer),
+}
+PLAIN = ("from_bytes", "plot", "register", "compute", "result")
+"""Of Python itself, of the functions that draw, and what is only there to be refused."""
+
+
+def public_calls() -> Iterator[tuple[str, Callable[..., object]]]:
+    for name, make in MADE.items():
+        yield name, getattr(se, name)
+        for attribute in dir(getattr(se, name)):
+            if (
+                not attribute.startswith("_")
+                and attribute not in PLAIN
+                and callable(getattr(getattr(se, name), attribute))
+            ):
+                yield f"{name}.{attribute}", getattr(make(), attribute)
+    for name in se.__all__:
+        if not isinstance(getattr(se, name), type) and callable(getattr(se, name)):
+            yield name, getattr(se, name)
+
+
+def test_each_public_call_names_the_argument_that_a_misspelt_keyword_is_near():
+    tried, wrong = 0, []
+    for name, call in public_calls():
+        parts = inspect.signature(call).parameters.values()
+        required = [
+            part.name for part in parts if part.default is part.empty and part.kind <= part.POSITIONAL_OR_KEYWORD
+        ]
+        for part in parts:
+            if part.kind is part.KEYWORD_ONLY or (
+                part.kind is part.POSITIONAL_OR_KEYWORD and part.name not in required
+            ):
+                tried += 1
+                try:
+                    call(*["f1"] * len(required), **{part.name + part.name[-1]: None})
+                    wrong.append(f"{name}: accepted {part.name}{part.name[-1]}=")
+                except se.StreamevalError as error:
+                    if part.name not in str(error).replace(part.name + part.name[-1], "") and len(part.name) > 1:
+                        wrong.append(f"{name}: {error}")
+                except Exception as error:  # such as TypeError
+                    wrong.append(f"{name}: {type(error).__name__}: {error}")
+    assert not wrong, "\n".join(wrong)
+    assert tried > 100
 
 
 def test_an_error_within_a_call_stays_what_it_is():

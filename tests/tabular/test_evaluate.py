@@ -282,6 +282,15 @@ def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
         names["job"].add(names["job"].fresh(), table.drop_columns(["region"]).slice(0, 0))
 
 
+@pytest.mark.parametrize("state", [3, None, "state", se.F1(), [b""]])
+def test_what_is_merged_must_be_bytes(state: Any):
+    job = Job.of(["f1_micro"], actual="a", predicted="b")
+    with pytest.raises(se.MergeError, match=r"merged takes a list of states as bytes, as state\(\) makes them, not "):
+        job.merged([state])
+    with pytest.raises(se.MergeError, match="not 115"):
+        job.merged(b"s")
+
+
 @pytest.mark.parametrize("source_of", [Path, ds.dataset])
 def test_a_small_file_of_long_labels_takes_little_memory(source_of: Callable[[Path], object], tmp_path: Path):
     rows, name = 200_000, "x" * 1000
