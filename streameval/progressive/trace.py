@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 _SIDES = ("low", "high")
 """What a row has, under a key with one of these words in addition, of values whose bounds are apart."""
 _Row: TypeAlias = tuple[int, object, dict[tuple[Any, ...], float]]
+_Rows: TypeAlias = tuple[int, _Row | None, Any]
+"""How many rows there are, the last, and those before it: one is added in the same time however many there are."""
+_NO_ROWS: _Rows = (0, None, None)
 
 
 @public
@@ -82,7 +85,7 @@ class Trace(Holder):
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._guard = commit.Guard()
-        self._status = commit.Root().cell((0, None, []))  # how many examples there are, the time, and the rows so far
+        self._status = commit.Root().cell((0, None, _NO_ROWS))  # how many examples, the time, the rows so far
 
     @classmethod
     def _named_targets(cls, evaluators: object) -> dict[str, Target]:
@@ -146,13 +149,13 @@ class Trace(Holder):
     def _add(self, gathered: list[tuple[Any, Core, list[Batch]]], examples: int) -> None:
         """Add what was read to the evaluators, with the rows that are due before the last example."""
         with commit.Guards([self._guard, *self._inner_guards]):
-            (before, moment, _), every, rows = self._status.value, self._every, [*self._rows]
+            (before, moment, _), every, rows = self._status.value, self._every, self._rows
             dues = range(before - before % every + every, before + examples, every)
             twins = {name: one.copy() for name, one in self.evaluators.items()} if dues else {}
             for start, stop in pairwise([before, *dues]):
                 for twin, (_, core, batches) in zip(twins.values(), gathered, strict=True):
                     twin._merge(core.counted(batches, start - before, stop - before))
-                rows.append((stop, moment, self._row_of(twins)))
+                rows = rows[0] + 1, (stop, moment, self._row_of(twins)), rows
             parts = [self._status.prepare_store((before + examples, moment, rows))]
             for one, core, batches in gathered:
                 parts += one._prepare_merge(core.counted(batches, 0, examples), core.reader)
@@ -163,7 +166,7 @@ class Trace(Holder):
         with self._guard:
             self._store(self._rows)
 
-    def _store(self, rows: list[_Row]) -> None:
+    def _store(self, rows: _Rows) -> None:
         commit.Root.commit([self._status.prepare_store((*self._status.value[:2], rows))])
 
     def _look(self) -> None:
@@ -211,16 +214,25 @@ class Trace(Holder):
         self._look()
         with self._guard:
             rows = self._rows
-            same = bool(rows) and rows[-1][0] == self.examples
-            self._store([*rows[: len(rows) - same], self._row()])
+            before = rows[2] if rows[1] and rows[1][0] == self.examples else rows
+            self._store((before[0] + 1, self._row(), before))
 
     @property
-    def _rows(self) -> list[_Row]:
+    def _rows(self) -> _Rows:
         """The rows, with that of the last example, which is written after the commit; the guard is held."""
+        rows: _Rows
         examples, _, rows = self._status.value
-        if not examples or examples % self._every or (rows and rows[-1][0] == examples):
-            return rows  # type: ignore[no-any-return]  # of a cell
-        return [*rows, self._row()]
+        if not examples or examples % self._every or (rows[1] and rows[1][0] == examples):
+            return rows
+        return rows[0] + 1, self._row(), rows
+
+    def _listed(self) -> list[_Row]:
+        """All rows, the first one first."""
+        (_, row, before), rows = self._rows, list[_Row]()
+        while row is not None:
+            rows.append(row)
+            _, row, before = before
+        return rows[::-1]
 
     def _row(self) -> _Row:
         return *self._status.value[:2], self._row_of(self.evaluators)
@@ -273,12 +285,12 @@ class Trace(Holder):
         such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
         ``recall_per_label: cat``, with NaN in the rows from before the label was met.
         """
-        rows = self._rows
+        rows = self._listed()
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
         moments = [moment for _, moment, _ in rows]
         if any(moment is not None for moment in moments):
             columns["time"] = moments
-        return columns | {column_of(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
+        return columns | {column_of(key): [row.get(key, math.nan) for _, _, row in rows] for key in _keys(rows)}
 
     def to_pandas(self) -> PandasFrame:
         """The rows as a pandas data frame; see `columns`."""
@@ -287,12 +299,6 @@ class Trace(Holder):
     def to_polars(self) -> PolarsFrame:
         """The rows as a polars data frame; see `columns`."""
         return to_polars(self.columns())
-
-    def _keys(self) -> list[Key]:
-        """The columns, those of one metric side by side."""
-        keys = dict.fromkeys(key for _, _, row in self._rows for key in row if len(key) == 3)
-        order = {lines: place for place, lines in enumerate(dict.fromkeys(key[:2] for key in keys))}
-        return sorted(keys, key=lambda key: order[key[:2]])
 
     def plot(
         self, metrics: Iterable[str | MetricSpec] | None = None, *, ax: Axes | None = None, title: str | None = None
@@ -317,10 +323,10 @@ class Trace(Holder):
     @reads
     def _lines(self, *, timed: bool = True) -> tuple[str, Sequence[Any], list[Line]]:
         """What pictures draw: what the values stand along, time if every row has one, where, and the lines."""
-        rows = self._rows
+        rows = self._listed()
         examples, times = ([row[place] for row in rows] for place in (0, 1))
         lines = []
-        for key in self._keys():
+        for key in _keys(rows):
             values = np.array([row.get(key, math.nan) for _, _, row in rows], np.float64)
             sides = (np.array([row.get((*key, side), math.nan) for _, _, row in rows], np.float64) for side in _SIDES)
             lines.append(Line(*key, values, *(np.where(np.isnan(side), values, side) for side in sides)))
@@ -328,7 +334,7 @@ class Trace(Holder):
 
     @reads
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._rows[0]
 
     @reads
     def __repr__(self) -> str:
@@ -344,7 +350,7 @@ class Trace(Holder):
 
     def _put(self, sink: Sink) -> None:
         put_value(sink, self._metrics, TUPLE)
-        rows, (examples, moment, _) = self._rows, self._status.value
+        rows, (examples, moment, _) = self._listed(), self._status.value
         sink += (varint(len(rows)), _bytes_of(rows), varint(examples))
         put_value(sink, moment, SPAN, "t")
 
@@ -370,7 +376,17 @@ class Trace(Holder):
         written = [at for at, _, _ in rows]
         due = sum(not at % self._every for at in written if at)
         require(ascending(written), not rows or written[-1] <= examples, due == examples // self._every)
-        self._status = commit.Root().cell((examples, moment, rows))
+        chain = _NO_ROWS
+        for row in rows:
+            chain = chain[0] + 1, row, chain
+        self._status = commit.Root().cell((examples, moment, chain))
+
+
+def _keys(rows: Iterable[_Row]) -> list[Key]:
+    """The columns, those of one metric side by side."""
+    keys = dict.fromkeys(key for _, _, row in rows for key in row if len(key) == 3)
+    order = {lines: place for place, lines in enumerate(dict.fromkeys(key[:2] for key in keys))}
+    return sorted(keys, key=lambda key: order[key[:2]])
 
 
 def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ import pickle
 import random
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from typing import Any
 
@@ -188,7 +189,7 @@ def test_a_plot_fills_the_bounds_of_binned_scores():
 @pytest.mark.parametrize("column", [("f1_micro", "", None, "middle"), ("f1_micro", "", "a", "low"), ("f1_micro", "")])
 def test_bytes_with_bounds_of_nothing_are_refused(column: tuple):
     trace = traced(se.Trace(se.Evaluator(["f1_micro"]), every=1), 2)
-    trace._status.value[2][0][2][column] = 0.5
+    trace._listed()[0][2][column] = 0.5
     with pytest.raises(se.FormatError):
         se.Trace.from_bytes(trace.to_bytes())
 
@@ -407,7 +408,8 @@ def test_a_plot_goes_along_the_moments_and_onto_passed_axes():
 ])  # fmt: skip
 def test_a_plot_shows_all_values_and_little_more(values: list[float]):
     trace = se.Trace(se.F1(), every=1)
-    trace._store([(place, None, {("f1_macro", "", None): value}) for place, value in enumerate(values, 1)])
+    for place, value in enumerate(values, 1):
+        trace._store((place, (place, None, {("f1_macro", "", None): value}), trace._rows))
     bottom, top = trace.plot().get_ylim()
     if not math.isnan(values[0]):
         assert bottom <= min(values) <= max(values) <= top
@@ -530,3 +532,24 @@ def test_where_warnings_are_errors_what_raises_has_counted_nothing(batch: int, e
                 raised += 1
                 assert trace.to_bytes() == before
     assert raised == 1
+
+
+@pytest.mark.parametrize("call", ["update", "update_many", "record"])
+def test_a_row_is_added_without_a_copy_of_those_before_it(call: str):
+    trace = se.Trace(se.F1(average="micro"), every=1)
+    trace.update_many([{"a"}] * 8_000, [{"a"}] * 8_000)
+    for _ in range(2):
+        trace.update({"a"}, {"a"})
+    tracemalloc.start()
+    try:
+        if call == "update":
+            trace.update({"a"}, {"a"})
+        elif call == "update_many":
+            trace.update_many([{"a"}], [{"a"}])
+        else:
+            trace.record()
+        assert tracemalloc.get_traced_memory()[1] < 8_000 * 4  # a list of all rows takes 8 bytes for each
+    finally:
+        tracemalloc.stop()
+    assert len(trace) == len(trace.columns()["examples"]) == 8_002 + (call != "record")
+    assert trace.columns()["examples"] == [*range(1, 1 + len(trace))]
