@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -42,9 +43,35 @@ if TYPE_CHECKING:
 _SIDES = ("low", "high")
 """What a row has, under a key with one of these words in addition, of values whose bounds are apart."""
 _Row: TypeAlias = tuple[int, object, dict[tuple[Any, ...], float]]
-_Rows: TypeAlias = tuple[int, _Row | None, Any]
-"""How many rows there are, the last, and those before it: one is added in the same time however many there are."""
-_NO_ROWS: _Rows = (0, None, None)
+
+
+class _Rows(NamedTuple):
+    """How many rows there are, the last, and those before it: one is added in the same time however many there are."""
+
+    number: int = 0
+    last: _Row | None = None
+    before: Any = None
+
+    @classmethod
+    def of(cls, rows: Iterable[_Row]) -> _Rows:
+        return reduce(cls.with_row, rows, cls())
+
+    def with_row(self, row: _Row) -> _Rows:
+        return _Rows(self.number + 1, row, self)
+
+    def listed(self) -> list[_Row]:
+        """All rows, the first one first."""
+        rest, rows = self, list[_Row]()
+        while rest.last is not None:
+            rows.append(rest.last)
+            rest = rest.before
+        return rows[::-1]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Rows:
+        return self  # as none of it changes; to copy, or pickle, one within the other would be too deep
+
+    def __reduce__(self) -> tuple[object, tuple[list[_Row]]]:
+        return _Rows.of, (self.listed(),)
 
 
 @public
@@ -85,7 +112,7 @@ class Trace(Holder):
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._guard = commit.Guard()
-        self._status = commit.Root().cell((0, None, _NO_ROWS))  # how many examples, the time, the rows so far
+        self._status = commit.Root().cell((0, None, _Rows()))  # how many examples, the time, the rows so far
 
     @classmethod
     def _named_targets(cls, evaluators: object) -> dict[str, Target]:
@@ -155,7 +182,7 @@ class Trace(Holder):
             for start, stop in pairwise([before, *dues]):
                 for twin, (_, core, batches) in zip(twins.values(), gathered, strict=True):
                     twin._merge(core.counted(batches, start - before, stop - before))
-                rows = rows[0] + 1, (stop, moment, self._row_of(twins)), rows
+                rows = rows.with_row((stop, moment, self._row_of(twins)))
             parts = [self._status.prepare_store((before + examples, moment, rows))]
             for one, core, batches in gathered:
                 parts += one._prepare_merge(core.counted(batches, 0, examples), core.reader)
@@ -214,25 +241,17 @@ class Trace(Holder):
         self._look()
         with self._guard:
             rows = self._rows
-            before = rows[2] if rows[1] and rows[1][0] == self.examples else rows
-            self._store((before[0] + 1, self._row(), before))
+            before = rows.before if rows.last and rows.last[0] == self.examples else rows
+            self._store(before.with_row(self._row()))
 
     @property
     def _rows(self) -> _Rows:
         """The rows, with that of the last example, which is written after the commit; the guard is held."""
         rows: _Rows
         examples, _, rows = self._status.value
-        if not examples or examples % self._every or (rows[1] and rows[1][0] == examples):
+        if not examples or examples % self._every or (rows.last and rows.last[0] == examples):
             return rows
-        return rows[0] + 1, self._row(), rows
-
-    def _listed(self) -> list[_Row]:
-        """All rows, the first one first."""
-        (_, row, before), rows = self._rows, list[_Row]()
-        while row is not None:
-            rows.append(row)
-            _, row, before = before
-        return rows[::-1]
+        return rows.with_row(self._row())
 
     def _row(self) -> _Row:
         return *self._status.value[:2], self._row_of(self.evaluators)
@@ -285,7 +304,7 @@ class Trace(Holder):
         such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
         ``recall_per_label: cat``, with NaN in the rows from before the label was met.
         """
-        rows = self._listed()
+        rows = self._rows.listed()
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
         moments = [moment for _, moment, _ in rows]
         if any(moment is not None for moment in moments):
@@ -323,7 +342,7 @@ class Trace(Holder):
     @reads
     def _lines(self, *, timed: bool = True) -> tuple[str, Sequence[Any], list[Line]]:
         """What pictures draw: what the values stand along, time if every row has one, where, and the lines."""
-        rows = self._listed()
+        rows = self._rows.listed()
         examples, times = ([row[place] for row in rows] for place in (0, 1))
         lines = []
         for key in _keys(rows):
@@ -334,7 +353,7 @@ class Trace(Holder):
 
     @reads
     def __len__(self) -> int:
-        return self._rows[0]
+        return self._rows.number
 
     @reads
     def __repr__(self) -> str:
@@ -350,7 +369,7 @@ class Trace(Holder):
 
     def _put(self, sink: Sink) -> None:
         put_value(sink, self._metrics, TUPLE)
-        rows, (examples, moment, _) = self._listed(), self._status.value
+        rows, (examples, moment, _) = self._rows.listed(), self._status.value
         sink += (varint(len(rows)), _bytes_of(rows), varint(examples))
         put_value(sink, moment, SPAN, "t")
 
@@ -376,10 +395,7 @@ class Trace(Holder):
         written = [at for at, _, _ in rows]
         due = sum(not at % self._every for at in written if at)
         require(ascending(written), not rows or written[-1] <= examples, due == examples // self._every)
-        chain = _NO_ROWS
-        for row in rows:
-            chain = chain[0] + 1, row, chain
-        self._status = commit.Root().cell((examples, moment, chain))
+        self._status = commit.Root().cell((examples, moment, _Rows.of(rows)))
 
 
 def _keys(rows: Iterable[_Row]) -> list[Key]:

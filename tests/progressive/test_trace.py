@@ -189,7 +189,7 @@ def test_a_plot_fills_the_bounds_of_binned_scores():
 @pytest.mark.parametrize("column", [("f1_micro", "", None, "middle"), ("f1_micro", "", "a", "low"), ("f1_micro", "")])
 def test_bytes_with_bounds_of_nothing_are_refused(column: tuple):
     trace = traced(se.Trace(se.Evaluator(["f1_micro"]), every=1), 2)
-    trace._listed()[0][2][column] = 0.5
+    trace._rows.listed()[0][2][column] = 0.5
     with pytest.raises(se.FormatError):
         se.Trace.from_bytes(trace.to_bytes())
 
@@ -409,7 +409,7 @@ def test_a_plot_goes_along_the_moments_and_onto_passed_axes():
 def test_a_plot_shows_all_values_and_little_more(values: list[float]):
     trace = se.Trace(se.F1(), every=1)
     for place, value in enumerate(values, 1):
-        trace._store((place, (place, None, {("f1_macro", "", None): value}), trace._rows))
+        trace._store(trace._rows.with_row((place, None, {("f1_macro", "", None): value})))
     bottom, top = trace.plot().get_ylim()
     if not math.isnan(values[0]):
         assert bottom <= min(values) <= max(values) <= top
@@ -553,3 +553,5 @@ def test_a_row_is_added_without_a_copy_of_those_before_it(call: str):
         tracemalloc.stop()
     assert len(trace) == len(trace.columns()["examples"]) == 8_002 + (call != "record")
     assert trace.columns()["examples"] == [*range(1, 1 + len(trace))]
+    for twin in (trace.copy(), copy.deepcopy(trace), pickle.loads(pickle.dumps(trace))):
+        assert twin.columns() == trace.columns()
