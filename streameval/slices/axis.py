@@ -135,7 +135,9 @@ class AxisSlices(Generic[A]):
         return merged((part for part in self.slices.values() if part.examples), unlimited(empty))
 
     def copy(self) -> AxisSlices[A]:
-        return AxisSlices(self.axis, {key: part.copy() for key, part in self.slices.items()})
+        """Independent slices with the same examples, without what their object remembers of its input."""
+        copies = {key: part._over(core_of(part).states.copy()) for key, part in self.slices.items()}
+        return AxisSlices(self.axis, copies)
 
     def belong(self, guard: commit.Guard) -> AxisSlices[A]:
         """Be parts of the object that a guard belongs to."""

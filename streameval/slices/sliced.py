@@ -18,7 +18,7 @@ from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
-from streameval.report.model import Table, table_of_reports
+from streameval.report.model import Report, Table, table_of_reports
 from streameval.schema.config import Null
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
@@ -409,7 +409,8 @@ class Sliced(Mergeable, Generic[A]):
         for group in self._selected(by):
             where, parts = group.axis.where, group.ordered()
             names = (" x ".join(printable(str(value)) for value in where(key).values()) for key, _ in parts)
-            rows = [*zip(names, (report_of(part) for _, part in parts), strict=True), ("total", total)]
+            reports = (Report(part._views(), part._specs) for _, part in parts)  # each without how it was read
+            rows = [*zip(names, reports, strict=True), ("total", total)]
             tables.append(table_of_reports(group.axis.describe(), rows, strict=True))
         return tables
 

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import streameval as se
+from streameval.inputs.samples import Sample
 from streameval.kernel import backend
+from streameval.schema.record import Record
 from streameval.slices.values import OTHER, rank_of
 from tests.support.work import peak, steps
 
@@ -148,3 +150,17 @@ def test_a_value_displaces_the_last_slice_also_where_fewer_were_ranked_before(re
     sliced.merge(full)
     sliced.update({"a"}, {"a", "b"}, where={"n": new})
     assert [part.where["n"] for part in sliced.slices()] == [*sorted((first, second, new)), OTHER]
+
+
+def test_a_table_of_slices_and_a_copy_do_not_read_again_how_each_was_read(monkeypatch: pytest.MonkeyPatch):
+    sliced, noted = se.Sliced(se.Evaluator(["f1_micro"]), by="n"), list[str]()
+    sliced.update_many([{"a"}] * 400, [{"a"}] * 400, where={"n": range(400)})
+    for act in (se.Sliced._repr_html_, se.Sliced.copy, se.Sliced.report):
+        noted.clear()
+        with monkeypatch.context() as patch:
+            for kind, method in ((Sample, "summary"), (Record, "copy")):
+                real = getattr(kind, method)
+                patch.setattr(kind, method, lambda one, real=real: noted.append(real.__name__) or real(one))
+            act(sliced)
+        assert len(noted) <= 20, act.__name__
+    assert sliced.copy().input_summary == sliced.input_summary
