@@ -131,12 +131,14 @@ class Ledger(Mergeable, Generic[StateT]):
             check_compatible(template, state, f"shard {name!r} does not match the ledger")
             if not _is_news(added, self._sums):
                 return
-            total = self._total if name not in self._sums else None
+            total, before = self._total, self._sums.get(name)
             self._total = None  # whatever interrupts this, it is summed anew then
             if total is not None:
                 try:
+                    if before is not None:  # alone in its sum, or this would have been refused
+                        total.unmerge(restored(before.state))
                     total.merge(state)
-                except StreamevalError:  # reading will say what is wrong
+                except StreamevalError:  # there is no inverse, or reading will say what is wrong
                     total = None
             self._template, self._sums[name], self._total = template, added, total
 

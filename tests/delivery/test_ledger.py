@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 import streameval as se
+from streameval.delivery import ledger as module
 from tests.support.effort import cases
 
 LABELS = ("a", "b", "c")
@@ -564,3 +565,18 @@ def test_a_compacted_sum_has_more_labels_than_the_limit_only_where_it_is_read():
     with pytest.raises(se.LabelError, match="label_limit is 2"):
         ledger.get()
     assert se.Ledger.from_bytes(ledger.to_bytes()) == ledger
+
+
+def test_a_shard_that_comes_again_is_exchanged_in_the_sum_not_all_added_anew(monkeypatch: pytest.MonkeyPatch):
+    ledger, read = se.Ledger(se.Evaluator(["f1_micro"])), list[bytes]()
+    for shard in range(200):
+        ledger.put(shard, 1, limited("a", "b", limit=None))
+    ledger.get()
+    real = module.restored
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "restored", lambda data: read.append(data) or real(data))
+        for shard in range(10):
+            ledger.put(shard, 2, limited("a", "c", "d", limit=None))
+            ledger.get()
+    assert len(read) < 50
+    assert ledger.total().to_bytes() == se.Ledger.from_bytes(ledger.to_bytes()).total().to_bytes()
