@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Never, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from streameval.errors import InputError, MetricError, public, silent
 from streameval.evaluation.counting import Accumulator
@@ -14,7 +14,6 @@ from streameval.evaluation.value import Mergeable
 from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Nan, Rows, Ties, Unknown
-from streameval.schema.keywords import forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
 
@@ -110,14 +109,11 @@ class Evaluator(Accumulator):
     def get(self, metric: MetricLike) -> float | dict[Label, float]: ...  # type: ignore[overload-overlap]  # as `score`
     @overload
     def get(self, metric: Sequence[MetricLike]) -> dict[str, float | dict[Label, float]]: ...
-    @forgiving
-    def get(self, metric: MetricLike | Sequence[Any] | None = None, **mistaken: Never) -> object:
+    def get(self, metric: MetricLike | Sequence[Any] | None = None) -> object:
         """The value of one metric, or a dict by name: of a list of metrics, by default of all.
 
         Metrics without average give one value per label.
         """
-        if mistaken:
-            refuse_mistaken(self.get, mistaken)
         chosen: Any = metric if isinstance(metric, list | tuple) else [metric]
         specs = self._specs if metric is None else specs_of(chosen)
         self._look()

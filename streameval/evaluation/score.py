@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 from streameval.errors import InputError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
@@ -13,7 +13,7 @@ from streameval.inputs.samples import InputSummary
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Null, Rows, Ties, Unknown
-from streameval.schema.keywords import explained, forgiving, meant_weights
+from streameval.schema.keywords import explained, meant_weights
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
 
@@ -41,7 +41,6 @@ def score(
     null: Null = "error", threads: int = 1,
 ) -> Scores: ...  # fmt: skip
 @explained
-@forgiving
 def score(
     y_true: object,
     y_pred: object,
@@ -60,7 +59,6 @@ def score(
     rows: Rows | None = None,
     null: Null = "error",
     threads: int = 1,
-    **mistaken: Never,
 ) -> object:
     """Compute metrics of arrays, lists or data frames in one call.
 
@@ -101,7 +99,7 @@ def score(
         cast("Iterable[MetricLike]", chosen), labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
         inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
-    with meant_weights(score, weights, {"sample_weight": sample_weight, **mistaken}) as weights:
+    with meant_weights(score, weights, {"sample_weight": sample_weight}) as weights:
         _count(counts, y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
     return counts.get(counts.metrics[0]) if single else counts.get()
 
@@ -150,7 +148,6 @@ def classification_report(
     digits: int = 2, output_dict: Literal[True],
 ) -> dict[str, dict[str, float]]: ...  # fmt: skip
 @explained
-@forgiving
 def classification_report(
     y_true: object,
     y_pred: object,
@@ -163,7 +160,6 @@ def classification_report(
     zero_division: float = 0.0,
     digits: int = 2,
     output_dict: bool = False,
-    **mistaken: Never,
 ) -> str | dict[str, dict[str, float]]:
     """Precision, recall, F1 and support of every label and average, as text, as in scikit-learn.
 
@@ -207,7 +203,7 @@ def classification_report(
     if type(digits) is not int or not 0 <= digits <= 100:
         raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
     counts = Evaluator([], labels=labels, threshold=threshold)
-    with meant_weights(classification_report, weights, {"sample_weight": sample_weight, **mistaken}) as weights:
+    with meant_weights(classification_report, weights, {"sample_weight": sample_weight}) as weights:
         _count(counts, y_true, y_pred, weights=weights, mask=mask)
     counts._look()
     report = report_of(counts)
