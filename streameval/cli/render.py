@@ -336,12 +336,9 @@ def _markdown_rows(rows: Sequence[Row]) -> Iterator[list[str]]:
     mixed = any(isinstance(label, int) for _, label, _, _ in rows)
     for scope, label, metric, number in rows:
         text = "" if label is None else label_text(label, mixed=mixed)
-        values = [
-            cell_text(
-                value, "count" if metric in COUNTS else "change" if name == "change" else "fraction", DIGITS.get()
-            )
-            for name, value in number.cells.items()
-        ]
+        usual: Kind = "count" if metric in COUNTS else "fraction"
+        kinds: dict[str, Kind] = {} if metric in COUNTS else {"change": "change"}
+        values = [cell_text(value, kinds.get(name, usual), DIGITS.get()) for name, value in number.cells.items()]
         yield [printable(scope), text, metric, *values, *(outwards(*number.bounds) if number.bounds else ("", ""))]
 
 

@@ -220,10 +220,8 @@ class Trace(Holder):
         """Read one example to be counted, for every evaluator."""
         if t is not None:
             check_order(self._status.value[1], t, "t")
-        changes = [
-            target.evaluator._change(y_true, y_pred, **target.keywords(weight, mask, t))
-            for target in self._targets.values()
-        ]
+        targets = self._targets.values()
+        changes = [one.evaluator._change(y_true, y_pred, **one.keywords(weight, mask, t)) for one in targets]
         return self, (t, changes), 1
 
     def _prepare(self, reading: tuple[object, Sequence[Change]], sign: int = 1) -> list[Part]:  # noqa: ARG002
@@ -380,10 +378,8 @@ class Trace(Holder):
         for _ in range(source.count()):
             at, when = source.varint(), take_value(source, SPAN)
             columns, values = names.take(source), take_values(source)
-            require(
-                all(type(key) is tuple and len(key) in (3, 4) for key in columns),
-                not values or isinstance(values, array),
-            )
+            require(all(type(key) is tuple and len(key) in (3, 4) for key in columns))
+            require(not values or isinstance(values, array))
             for metric, name, label, *side in columns:
                 require(isinstance(metric, str), name in self._targets, type(label) in (str, int, NoneType))
                 require(not side or (side[0] in _SIDES and (metric, name, label) in columns))

@@ -163,11 +163,8 @@ class Sliced(Mergeable, Generic[A]):
             example, forms = core_of(added).placed(readings[0])
             core_of(added).states.count_one(example, 1)
             return self._prepare_add([{key: added} for key in keys], 1) + forms
-        return [
-            part
-            for counting, reading in zip(of_keys, readings, strict=True)
-            for part in core_of(counting).prepare(reading, sign)
-        ]
+        pairs = zip(of_keys, readings, strict=True)
+        return [part for counting, reading in pairs for part in core_of(counting).prepare(reading, sign)]
 
     def _reverted(self, group: AxisSlices[A], key: Key) -> A:
         part = group.slices.get(key)
