@@ -41,7 +41,10 @@ class Counting:
             rows = table_of(rows, columns)
             if not self.rows and not isinstance(rows, list):
                 counted = self.state._template if isinstance(self.state, Sliced) else self.state
-                check_cells(rows, columns, block.sep, counted._config.rows)
+                try:
+                    check_cells(rows, columns, block.sep, counted._config.rows)
+                except InputError as error:
+                    raise InputError(block.located(str(error), 0, len(rows))) from None
         self._add(rows, 0, block)
         self.rows += len(rows)
         if self.skip is not None:

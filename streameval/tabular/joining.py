@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streameval.errors import InputError, warn
 from streameval.schema.text import number_of, quoted
@@ -98,7 +99,7 @@ class _Keys:
             if (type(value), value) in self.rows:
                 both = f"{self.rows[type(value), value][1]()} and {block.place(row)}"
                 raise InputError(f"the key {quoted(value)} of column {self.name!r} is in two rows, {both}; keep one")
-            if value is not None:
+            if value is not None and (value or block.sep is None):  # an empty cell of CSV is no key
                 self.rows[type(value), value] = self.count + row, partial(block.place, row)
         self.count += len(values)
         return [(type(value), value) for value in values]
@@ -204,7 +205,8 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     table = _table(parts, columns)
     example, label = str(columns.example), str(columns.label)
     for name in (example, label):
-        if nulls := table.column(name).null_count:
+        empty = pc.sum(pc.equal(table.column(name), "")).as_py() if parts[0].sep is not None else 0  # cells of CSV
+        if nulls := table.column(name).null_count + (empty or 0):
             raise InputError(f"column {name!r} holds {number_of(nulls, 'null')}; drop those rows")
     codes = _codes(table.column(example))
     order, offsets = np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(codes))])

@@ -290,3 +290,18 @@ def test_a_fault_of_a_truth_is_where_the_truth_is(guess: str, tmp_path: Path):
         source = written(wrong, "rows" if guess == "rows" else "jsonl", tmp_path / "wrong.jsonl")
         with pytest.raises(se.InputError, match=r"^(.*wrong.jsonl:3|row 2): "):
             se.evaluate_table(source, labels=["cat", "dog", "bird"], **options)
+
+
+def test_empty_cells_of_csv_are_no_keys_and_no_examples(tmp_path: Path):
+    (tmp_path / "g.csv").write_text("id,guess\n1,cat\n,dog\n,cat\n")
+    (tmp_path / "t.csv").write_text("id,tags\n,dog\n1,cat\n")
+    options: dict[str, Any] = {"actual": "tags", "predicted": "guess", "truth": tmp_path / "t.csv", "join": "id"}
+    with pytest.warns(se.DataWarning, match="rows without a truth: 2, truths without a row: 1; 1 rows are counted"):
+        assert se.evaluate_table(tmp_path / "g.csv", **options).examples == 1
+    for name in ("id", "label"):
+        rows = {"id": ["1", "1", "2", "2"], "label": ["a", "b", "a", "b"]}
+        rows[name][1] = rows[name][3] = ""
+        lines = zip(rows["id"], rows["label"], strict=True)
+        (tmp_path / "l.csv").write_text("id,label,y,p\n" + "".join(f"{i},{label},1,0\n" for i, label in lines))
+        with pytest.raises(se.InputError, match=f"column '{name}' holds 2 nulls; drop those rows"):
+            se.evaluate_table(tmp_path / "l.csv", actual="y", predicted="p", example="id", label="label")
