@@ -52,8 +52,7 @@ def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> s
     if len(runs) == 1:
         counted = ((name.removesuffix("s") if text == "1" else name, text) for name, text in facts(report))
         html += _pairs("facts", counted)
-    different = len({each.views.config for _, each in runs}) > 1
-    which = f" of {cut(runs[0][0], LONGEST)}" if different else ""
+    which = f" of {cut(runs[0][0], LONGEST)}" if len({each.views.config for _, each in runs}) > 1 else ""
     return f"{html}<details><summary>Configuration{escaped(which)}</summary>{_pairs('about', _how(report))}</details>"
 
 

@@ -33,8 +33,7 @@ def pair_section(report: Report) -> Section | None:
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
     drawn, few = _drawn(matrix, values, wrong)
     table = _table(matrix, names, values, parts, wrong, max(6, len(drawn) + 3))
-    heat = _heat(matrix, names, values, parts, drawn, few)
-    above = f'{_MEANING}<div class="side-by-side pairs">{heat}<div>'
+    above = f'{_MEANING}<div class="side-by-side pairs">{_heat(matrix, names, values, parts, drawn, few)}<div>'
     return table_section("Confusion", table, above, "</div></div>", name="confusion")
 
 
