@@ -40,9 +40,8 @@ def until_unread() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:
-        if isinstance(end, SystemExit) and not isinstance(
-            end.__context__, BrokenPipeError
-        ):  # rich makes one of the other
+        cause = end.__context__ if isinstance(end, SystemExit) else end  # rich makes one of the other
+        if not isinstance(cause, BrokenPipeError):
             raise
         forget_output()
 

@@ -72,11 +72,10 @@ def python_value(value: Any) -> Any:
 def score_value(value: Any) -> Any:
     """The same of a score: of a decimal the nearest float64, as of its digits in a file of text."""
     value = python_value(value)
-    if type(value).__name__ == "Decimal" and not value.is_snan():  # importing its class takes time
-        number = float(value)
-        is_rounded = number != value == value.to_integral_value()  # an integer, which is refused as an int is
-        return value if is_rounded else number
-    return value
+    if type(value).__name__ != "Decimal" or value.is_snan():  # importing its class takes time
+        return value
+    number = float(value)
+    return value if number != value == value.to_integral_value() else number  # integers are refused as an int is
 
 
 def is_nothing(value: object) -> bool:

@@ -335,9 +335,8 @@ class _Csv:
             )  # fmt: skip
         except pa.ArrowException:
             return None
-        table, again = read.rename_columns([*self.places]), True
-        for name in self.places:  # one after the other, as the first has hardly ever a cell like its name
-            again = again and pc.any(pc.equal(table.column(name), name)).as_py()
+        table = read.rename_columns([*self.places])
+        again = all(pc.any(pc.equal(table.column(name), name)).as_py() for name in self.places)  # a header, perhaps
         return None if again else table
 
     def line(self, first: int, data: bytes, row: int) -> int:
