@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from itertools import pairwise
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -43,35 +42,6 @@ if TYPE_CHECKING:
 _SIDES = ("low", "high")
 """What a row has, under a key with one of these words in addition, of values whose bounds are apart."""
 _Row: TypeAlias = tuple[int, object, dict[tuple[Any, ...], float]]
-
-
-class _Rows(NamedTuple):
-    """How many rows there are, the last, and those before it: one is added in the same time however many there are."""
-
-    number: int = 0
-    last: _Row | None = None
-    before: Any = None
-
-    @classmethod
-    def of(cls, rows: Iterable[_Row]) -> _Rows:
-        return reduce(cls.with_row, rows, cls())
-
-    def with_row(self, row: _Row) -> _Rows:
-        return _Rows(self.number + 1, row, self)
-
-    def listed(self) -> list[_Row]:
-        """All rows, the first one first."""
-        rest, rows = self, list[_Row]()
-        while rest.last is not None:
-            rows.append(rest.last)
-            rest = rest.before
-        return rows[::-1]
-
-    def __deepcopy__(self, memo: dict[int, object]) -> _Rows:
-        return self  # as none of it changes; to copy, or pickle, one within the other would be too deep
-
-    def __reduce__(self) -> tuple[object, tuple[list[_Row]]]:
-        return _Rows.of, (self.listed(),)
 
 
 @public
@@ -112,7 +82,9 @@ class Trace(Holder):
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._guard = commit.Guard()
-        self._status = commit.Root().cell((0, None, _Rows()))  # how many examples, the time, the rows so far
+        # A list of all rows is too long to copy for each: as many of it count as are committed.
+        self._written: list[_Row] = []
+        self._status = commit.Root().cell((0, None, 0))  # how many examples there are, the time, and how many rows
 
     @classmethod
     def _named_targets(cls, evaluators: object) -> dict[str, Target]:
@@ -176,14 +148,15 @@ class Trace(Holder):
     def _add(self, gathered: list[tuple[Any, Core, list[Batch]]], examples: int) -> None:
         """Add what was read to the evaluators, with the rows that are due before the last example."""
         with commit.Guards([self._guard, *self._inner_guards]):
-            (before, moment, _), every, rows = self._status.value, self._every, self._rows
+            (before, moment, _), every, count, rows = self._status.value, self._every, self._completed(), list[_Row]()
             dues = range(before - before % every + every, before + examples, every)
             twins = {name: one.copy() for name, one in self.evaluators.items()} if dues else {}
             for start, stop in pairwise([before, *dues]):
                 for twin, (_, core, batches) in zip(twins.values(), gathered, strict=True):
                     twin._merge(core.counted(batches, start - before, stop - before))
-                rows = rows.with_row((stop, moment, self._row_of(twins)))
-            parts = [self._status.prepare_store((before + examples, moment, rows))]
+                rows.append((stop, moment, self._row_of(twins)))
+            self._written[count:] = rows
+            parts = [self._status.prepare_store((before + examples, moment, count + len(rows)))]
             for one, core, batches in gathered:
                 parts += one._prepare_merge(core.counted(batches, 0, examples), core.reader)
             commit.Root.commit(parts)
@@ -191,10 +164,16 @@ class Trace(Holder):
     def _write(self) -> None:
         """Write down the row of the last example, if one is due, which follows its commit."""
         with self._guard:
-            self._store(self._rows)
+            self._store(self._completed())
 
-    def _store(self, rows: _Rows) -> None:
+    def _store(self, rows: int) -> None:
         commit.Root.commit([self._status.prepare_store((*self._status.value[:2], rows))])
+
+    def _completed(self) -> int:
+        """Add the row of the last example if it is due; how many rows there are then. The guard is held."""
+        count, due = int(self._status.value[2]), self._due()
+        self._written[count:] = due  # in place of what a call that was interrupted has left
+        return count + len(due)
 
     def _look(self) -> None:
         """Let evaluators warn before a change, which they do not where a row is written, as guards are held there."""
@@ -228,7 +207,7 @@ class Trace(Holder):
         """Prepare what `_change` read, and that there is one more example; the guards are held until the commit."""
         t, changes = reading
         examples, moment, rows = self._status.value
-        rows = rows if examples % self._every else self._rows
+        rows = rows if examples % self._every else self._completed()
         parts = [self._status.prepare_store((examples + 1, self._moment(moment, t), rows))]
         for one, what, times in changes:
             parts += one._prepare(what, times)
@@ -238,18 +217,20 @@ class Trace(Holder):
         """Record a row now, in place of one recorded after the same number of examples."""
         self._look()
         with self._guard:
-            rows = self._rows
-            before = rows.before if rows.last and rows.last[0] == self.examples else rows
-            self._store(before.with_row(self._row()))
+            count = self._completed()
+            same = bool(count) and self._written[count - 1][0] == self.examples
+            self._written[count - same :] = [self._row()]
+            self._store(count - same + 1)
 
     @property
-    def _rows(self) -> _Rows:
-        """The rows, with that of the last example, which is written after the commit; the guard is held."""
-        rows: _Rows
-        examples, _, rows = self._status.value
-        if not examples or examples % self._every or (rows.last and rows.last[0] == examples):
-            return rows
-        return rows.with_row(self._row())
+    def _rows(self) -> list[_Row]:
+        return self._written[: self._status.value[2]] + self._due()
+
+    def _due(self) -> list[_Row]:
+        """The row of the last example, which is written after the commit, if it is not yet; the guard is held."""
+        examples, _, count = self._status.value
+        is_due = examples and not examples % self._every
+        return [self._row()] if is_due and (not count or self._written[count - 1][0] != examples) else []
 
     def _row(self) -> _Row:
         return *self._status.value[:2], self._row_of(self.evaluators)
@@ -302,12 +283,12 @@ class Trace(Holder):
         such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
         ``recall_per_label: cat``, with NaN in the rows from before the label was met.
         """
-        rows = self._rows.listed()
+        rows = self._rows
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
         moments = [moment for _, moment, _ in rows]
         if any(moment is not None for moment in moments):
             columns["time"] = moments
-        return columns | {column_of(key): [row.get(key, math.nan) for _, _, row in rows] for key in _keys(rows)}
+        return columns | {column_of(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
 
     def to_pandas(self) -> PandasFrame:
         """The rows as a pandas data frame; see `columns`."""
@@ -316,6 +297,12 @@ class Trace(Holder):
     def to_polars(self) -> PolarsFrame:
         """The rows as a polars data frame; see `columns`."""
         return to_polars(self.columns())
+
+    def _keys(self) -> list[Key]:
+        """The columns, those of one metric side by side."""
+        keys = dict.fromkeys(key for _, _, row in self._rows for key in row if len(key) == 3)
+        order = {lines: place for place, lines in enumerate(dict.fromkeys(key[:2] for key in keys))}
+        return sorted(keys, key=lambda key: order[key[:2]])
 
     def plot(
         self, metrics: Iterable[str | MetricSpec] | None = None, *, ax: Axes | None = None, title: str | None = None
@@ -340,10 +327,10 @@ class Trace(Holder):
     @reads
     def _lines(self, *, timed: bool = True) -> tuple[str, Sequence[Any], list[Line]]:
         """What pictures draw: what the values stand along, time if every row has one, where, and the lines."""
-        rows = self._rows.listed()
+        rows = self._rows
         examples, times = ([row[place] for row in rows] for place in (0, 1))
         lines = []
-        for key in _keys(rows):
+        for key in self._keys():
             values = np.array([row.get(key, math.nan) for _, _, row in rows], np.float64)
             sides = (np.array([row.get((*key, side), math.nan) for _, _, row in rows], np.float64) for side in _SIDES)
             lines.append(Line(*key, values, *(np.where(np.isnan(side), values, side) for side in sides)))
@@ -351,7 +338,7 @@ class Trace(Holder):
 
     @reads
     def __len__(self) -> int:
-        return self._rows.number
+        return int(self._status.value[2]) + len(self._due())
 
     @reads
     def __repr__(self) -> str:
@@ -367,7 +354,7 @@ class Trace(Holder):
 
     def _put(self, sink: Sink) -> None:
         put_value(sink, self._metrics, TUPLE)
-        rows, (examples, moment, _) = self._rows.listed(), self._status.value
+        rows, (examples, moment, _) = self._rows, self._status.value
         sink += (varint(len(rows)), _bytes_of(rows), varint(examples))
         put_value(sink, moment, SPAN, "t")
 
@@ -391,14 +378,7 @@ class Trace(Holder):
         written = [at for at, _, _ in rows]
         due = sum(not at % self._every for at in written if at)
         require(ascending(written), not rows or written[-1] <= examples, due == examples // self._every)
-        self._status = commit.Root().cell((examples, moment, _Rows.of(rows)))
-
-
-def _keys(rows: Iterable[_Row]) -> list[Key]:
-    """The columns, those of one metric side by side."""
-    keys = dict.fromkeys(key for _, _, row in rows for key in row if len(key) == 3)
-    order = {lines: place for place, lines in enumerate(dict.fromkeys(key[:2] for key in keys))}
-    return sorted(keys, key=lambda key: order[key[:2]])
+        self._written, self._status = rows, commit.Root().cell((examples, moment, len(rows)))
 
 
 def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:

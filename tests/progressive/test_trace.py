@@ -189,7 +189,7 @@ def test_a_plot_fills_the_bounds_of_binned_scores():
 @pytest.mark.parametrize("column", [("f1_micro", "", None, "middle"), ("f1_micro", "", "a", "low"), ("f1_micro", "")])
 def test_bytes_with_bounds_of_nothing_are_refused(column: tuple):
     trace = traced(se.Trace(se.Evaluator(["f1_micro"]), every=1), 2)
-    trace._rows.listed()[0][2][column] = 0.5
+    trace._rows[0][2][column] = 0.5
     with pytest.raises(se.FormatError):
         se.Trace.from_bytes(trace.to_bytes())
 
@@ -409,7 +409,8 @@ def test_a_plot_goes_along_the_moments_and_onto_passed_axes():
 def test_a_plot_shows_all_values_and_little_more(values: list[float]):
     trace = se.Trace(se.F1(), every=1)
     for place, value in enumerate(values, 1):
-        trace._store(trace._rows.with_row((place, None, {("f1_macro", "", None): value})))
+        trace._written.append((place, None, {("f1_macro", "", None): value}))
+        trace._store(place)
     bottom, top = trace.plot().get_ylim()
     if not math.isnan(values[0]):
         assert bottom <= min(values) <= max(values) <= top
