@@ -114,7 +114,7 @@ class Blocks(Window[A]):
 
     def _become(self, state: WindowState[A], forms: Iterable[Part] = ()) -> None:
         state, replaced = self._pruned(state), self._cell.value.blocks
-        for block in state.blocks.values():
+        for block in (block for index, block in state.blocks.items() if replaced.get(index) is not block):
             self._owned(block)
         gone = [block for index, block in replaced.items() if state.blocks.get(index) is not block]
         retired = [core_of(block).states.root.prepare_retire() for block in gone]

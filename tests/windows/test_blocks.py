@@ -356,3 +356,16 @@ def test_weights_at_the_ends_of_their_range():
 def test_a_half_life_that_is_none_is_refused(half_life: object):
     with pytest.raises(se.InputError, match="half_life"):
         se.Fading(se.F1(), half_life)
+
+
+@pytest.mark.parametrize("call", ["update_many", "advance"])
+def test_what_changes_one_of_many_blocks_touches_no_other(call: str, monkeypatch: pytest.MonkeyPatch):
+    window, touched = se.Tumbling(se.F1(), period=1.0, history=500), list[object]()
+    window.update_many([{"a"}] * 400, [{"a"}] * 400, times=[float(t) for t in range(400)])
+    belong = se.F1._belong
+    monkeypatch.setattr(se.Metric, "_belong", lambda one, guard: touched.append(one) or belong(one, guard))
+    if call == "update_many":
+        window.update_many([{"a"}, {"a"}], [{"a"}, {"b"}], times=[398.5, 399.5])
+    else:
+        window.advance(400.5)
+    assert len(touched) <= 10
