@@ -205,7 +205,7 @@ def _scores(table: Any, columns: Columns) -> Any:
     if is_string(column.type) and columns.sep is not None:
         labelled, cells = columns.predicted is None, _joined(column).to_pylist()
         column = [scores_of(cell, columns.sep, name, labelled=labelled) for cell in cells]
-    elif pa.types.is_list(column.type) and pa.types.is_decimal(column.type.value_type):
+    elif pa.types.is_decimal(getattr(column.type, "value_type", column.type)):
         column = column.to_pylist()
     if columns.predicted is not None:
         parts = _labels(table, "predicted", columns), column

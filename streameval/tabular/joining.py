@@ -216,7 +216,7 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     for name in columns.check_names(table.column_names):
         column = table.column(name).combine_chunks()
         if roles := [role for other, role in columns.roles if other == name and role in _LIST_ROLES]:
-            if is_string(column.type):
+            if is_string(column.type) or pa.types.is_decimal(column.type):
                 try:
                     column = numbers_of(table.column(name), name, flags="scores" not in roles).combine_chunks()
                 except InputError as error:

@@ -127,11 +127,12 @@ def test_patterns_that_cannot_be_are_refused(columns: dict[str, Any], message: s
 def test_the_first_cell_that_is_no_number_is_named_without_looking_at_all_one_by_one(place: int, filler: str):
     cells = [filler] * 10_000
     cells[place:] = ["zz", *["yy"] * (len(cells) - place - 1)]
+    column = pa.chunked_array([cells[:3_000], cells[3_000:]])  # the first of all imports pandas
     calls = list[str]()
     sys.setprofile(lambda _frame, event, _arg: calls.append(event))
     try:
         with pytest.raises(se.InputError, match="column 'w' must hold numbers, not 'zz'"):
-            numbers_of(pa.chunked_array([cells[:3_000], cells[3_000:]]), "w")
+            numbers_of(column, "w")
     finally:
         sys.setprofile(None)
     assert len(calls) < 2_000
@@ -205,7 +206,15 @@ def test_decimals_are_the_numbers_that_their_digits_are_in_text(kind: Any, tmp_p
     own = ev.copy()
     own.update_many([["a"] * yes for yes in truth], [{"a": value} for value in floats], weights=[*map(float, weights)])
     assert own.get("f1_micro") > 0
-    for scores, actual in (("s_*", "t_*"), ("map", "t"), ("struct", "t"), ("list", "t")):
+    for name, made in (("large", pa.large_list(kind)), ("fixed", pa.list_(kind, 1))):
+        table = table.append_column(name, pa.array(table.column("list").to_pylist(), made))
+    pq.write_table(table, tmp_path / "a.parquet")
+    long = pa.table({"id": range(300), "label": ["a"] * 300, "y": [Decimal(int(yes)) for yes in truth]})
+    for name in ("s_a", "w"):
+        long = long.append_column(name, table.column(name))
+    options = {"example": "id", "label": "label", "weight": "w", "metrics": ev}
+    assert se.evaluate_table(long, actual="y", scores="s_a", **options) == own
+    for scores, actual in (("s_*", "t_*"), *((name, "t") for name in ("map", "struct", "list", "large", "fixed"))):
         for source in (tmp_path / "a.parquet", table):
             assert se.evaluate_table(source, actual=actual, scores=scores, weight="w", metrics=ev) == own
     big = pa.table({"t_a": [1, 1], "s_a": pa.array([Decimal(1), Decimal(2**53 + 1)], pa.decimal128(20, 0))})
