@@ -180,16 +180,13 @@ def encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
     if kind not in ("string", "large_string") or values.null_count:
         return _dictionary_codes(values, name)
     arrays = _strings(values, name)
-    if BACKEND == "numpy":  # whose twin takes longer than Arrow
-        if not strings.are_strings(*arrays):
-            raise _damaged(name)
+    if BACKEND == "numpy" and strings.are_strings(*arrays):  # whose twin takes longer than Arrow
         return _dictionary_codes(values, name)
-    coded = strings.string_codes(*arrays)
+    with _decoding(name):
+        coded: tuple[Any, list[Any]] | None = strings.string_codes(*arrays)
     if coded is None:
         raise _damaged(name)
-    codes, firsts = coded
-    with _decoding(name):
-        return codes, values.take(firsts).to_pylist()
+    return coded
 
 
 def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:

@@ -24,9 +24,11 @@ typedef struct {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define SC_ENDED(word, last) ((word) | (uint64_t)(last))
 #define SC_LONG(length) ((uint64_t)(length) << 8 | 254)
+#define SC_LENGTH(word) (int64_t)(((word) & 255) <= SC_SHORT ? (word) & 255 : (word) >> 8)
 #else
 #define SC_ENDED(word, last) ((word) | (uint64_t)(last) << 56)
 #define SC_LONG(length) ((uint64_t)(length) | 254ull << 56)
+#define SC_LENGTH(word) (int64_t)((word) >> 56 <= SC_SHORT ? (word) >> 56 : (word) << 8 >> 8)
 #endif
 
 SE_INLINE uint64_t sc_eight(const uint8_t *at) {

@@ -8,7 +8,7 @@ from libc.stdlib cimport free
 
 from streameval.kernel.lists.lists cimport start_of
 from streameval.kernel.memory cimport check_memory
-from streameval.kernel.table cimport se_sums, se_sums_init, set_seed
+from streameval.kernel.table cimport se_sums, se_sums_init, se_sums_next, set_seed
 
 cimport numpy as cnp
 import numpy as np
@@ -30,6 +30,7 @@ cdef extern from "strings/coding.h" nogil:
         const uint8_t* data
         int64_t size
     int sc_codes(const sc_strings*, se_sums*, int32_t*)
+    int64_t SC_LENGTH(uint64_t)
 
 set_seed()
 
@@ -38,11 +39,11 @@ def string_codes(offsets, data):
     cdef const uint8_t[::1] held = data
     cdef sc_strings strings
     cdef se_sums table
-    cdef int64_t at = 0
-    cdef int32_t number
+    cdef size_t at = 0
+    cdef uint64_t one = 0, two = 0
+    cdef int64_t* number
     cdef int done
     cdef int32_t[::1] code
-    cdef int64_t[::1] first
     if len(offsets) < 2:
         return twin.string_codes(offsets, data)
     strings.wide, strings.count = offsets.dtype == np.int64, len(offsets) - 1
@@ -54,18 +55,17 @@ def string_codes(offsets, data):
     try:
         with nogil:
             done = sc_codes(&strings, &table, &code[0])
+        check_memory(done != SC_MEMORY)
+        if done:
+            return None
+        distinct = [None] * table.used
+        for _ in range(<Py_ssize_t>table.used):
+            number = se_sums_next(&table, &at, &one, &two)
+            string = <bytes>(<const char*>number[1])[: SC_LENGTH(two)]  # a copy, as another thread may change the data
+            distinct[number[0] - 1] = string.decode()
+        return codes, distinct
     finally:
         free(table.places)
-    check_memory(done != SC_MEMORY)
-    if done:
-        return None
-    firsts = np.empty(table.used, np.int64)
-    first = firsts
-    for number in range(<int32_t>table.used):
-        while code[at] != number:
-            at += 1
-        first[number] = at
-    return codes, firsts
 
 
 cdef Py_ssize_t MOST = 2**58  # 32-bit codes for as many would not fit into memory

@@ -10,18 +10,18 @@ import numpy as np
 from streameval.kernel.types import Int32Array, IntArray, Places, UInt8Array
 
 
-def string_codes(offsets: Places, data: UInt8Array) -> tuple[Int32Array, IntArray] | None:
-    """The code of each string, in the order of first occurrence, and where the string of each code stands first.
+def string_codes(offsets: Places, data: UInt8Array) -> tuple[Int32Array, list[str]] | None:
+    """The code of each string, in the order of first occurrence, and the string of each code.
 
-    String ``i`` is ``data[offsets[i]:offsets[i + 1]]``, which need not be valid UTF-8. None if the offsets, of int32 or
-    int64, do not bound strings within the data.
+    String ``i`` is ``data[offsets[i]:offsets[i + 1]]``, in UTF-8 or `UnicodeDecodeError` is raised. None if the
+    offsets, of int32 or int64, do not bound strings within the data.
     """
     if not are_strings(offsets, data):
         return None
     whole, code_of = data.tobytes(), dict[bytes, int]()
     strings = [whole[start:end] for start, end in pairwise(offsets.tolist())]
     codes = np.array([code_of.setdefault(string, len(code_of)) for string in strings], np.int32)
-    return codes, np.unique(codes, return_index=True)[1].astype(np.int64)
+    return codes, [string.decode() for string in code_of]
 
 
 def are_strings(offsets: Places, data: UInt8Array) -> bool:
