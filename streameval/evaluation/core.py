@@ -210,7 +210,8 @@ def _rows_of(side: Any) -> Sequence[Any] | None:
     """A list, or the array behind a Series of pandas that holds objects; None for anything else."""
     if type(side) in _SEQUENCES:
         return side  # type: ignore[no-any-return]
-    return side.to_numpy() if form_of(side) == "series" and str(side.dtype) == "object" else None
+    is_series = hasattr(side, "iloc") and form_of(side) == "series"  # quick where it is neither
+    return side.to_numpy() if is_series and str(side.dtype) == "object" else None
 
 
 def _listed(rows: Any) -> Any:

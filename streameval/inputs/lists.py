@@ -175,9 +175,9 @@ def note(example: Any, values: list[Any], argument: Argument, position: int) -> 
 
 def check_codes(offsets: Places, codes: Places, labels: list[Any], argument: Argument, start: int) -> None:
     """The same for lists of codes of labels, the first of which has the position ``start``."""
-    either = np.array([label in EITHER for label in labels], np.bool_)
-    if argument.rows == "labels" or not either.any():
+    if argument.rows == "labels" or EITHER.isdisjoint(labels):
         return
+    either = np.array([label in EITHER for label in labels], np.bool_)
     lengths, ends = np.diff(offsets), np.cumsum(np.concatenate([[0], either[codes]]))
     for row in np.flatnonzero((np.diff(ends[offsets]) == lengths) & (lengths > 1)).tolist():
         values = [labels[code] for code in codes[offsets[row] : offsets[row + 1]].tolist()]
