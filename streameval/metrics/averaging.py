@@ -134,9 +134,8 @@ def _constant(zero_division: float) -> Fraction | None:
 
 def _union(*arrays: Integers) -> int:
     """The bits that any of the integers has: negative if one is, else no less than each; -1 if they are wide."""
-    if any(array.dtype == object for array in arrays):
-        return -1
-    return int(np.bitwise_or.reduce(reduce(np.bitwise_or, arrays)))
+    union = reduce(np.bitwise_or, arrays)
+    return -1 if union.dtype == object else int(np.bitwise_or.reduce(union))
 
 
 def _sum(num: Integers, den: Integers, times: Integers | None, root: bool) -> tuple[int, int]:
