@@ -124,7 +124,7 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
     again = reader.again or weights is not None
 
     def refusal() -> Exception:
-        for piece in (rows[0], *([predictions] if isinstance(predictions, Rows) else []), *rows[1:]):
+        for piece in (rows[0], predictions, *rows[1:]):
             try:
                 piece.read()
             except InputError as error:
@@ -138,7 +138,7 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
             return Packed(columns, (sides[0], sides[1]), refusal)
 
     def bits_of(piece: Rows) -> tuple[UInt8Array, UInt8Array | None]:
-        bits, masked = piece.read()
+        bits, masked = piece.read(unchecked=not reader.again)
         if again and np.may_share_memory(bits, piece.block):
             bits = bits.copy()
         return _aligned(bits, piece, columns), None if masked is None else _aligned(masked, piece, columns)
@@ -157,10 +157,8 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
             if not (columns < reader.labels.fixed).all():
                 return None
         if reader.reads_scores:
-            bound = bound_of(scores.dtype, reader.threshold_row(columns))
-            threshold = np.ascontiguousarray(np.broadcast_to(bound, columns.shape), scores.dtype)
-        return Dense(columns, true, None, scores, threshold, ranked, mask, weights)
-
+            threshold = np.full(columns.shape, bound_of(scores.dtype, reader.threshold_row(columns)), scores.dtype)
+        return Dense(columns, true, None, scores, threshold, ranked, mask, weights, refusal)
     return Dense(columns, true, bits_of(predictions)[0], mask=mask, weights=weights, refusal=refusal)
 
 

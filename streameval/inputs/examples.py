@@ -96,11 +96,11 @@ def _of_row(example: Any, argument: Argument) -> Cells:
     columns = argument.reader.positions(rows.shape[1], argument.name)
     rows = rows if argument.scored else plain_array(rows, argument.place)
     row = matrix_piece(rows, columns, argument, argument.position or 0)
+    values, missing = row.read()
     if isinstance(row, Scores):
-        cells: Any = row.scores if row.missing is None else np.where(row.missing, np.nan, row.scores)
+        cells: Any = values if missing is None else np.where(missing, np.nan, values)
     else:
-        positive, masked = row.read()
-        cells = positive * argument.role + (0 if masked is None else masked * MASK)
+        cells = values * argument.role + (0 if missing is None else missing * MASK)
     return zip(columns.tolist(), cells[0].tolist(), strict=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,12 +13,11 @@ from streameval.errors import InputError
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.values import array_of, binarize, checked_scores, places_of, python_value
 from streameval.kernel.types import BitRows, Flags, FloatArray, IntArray, Lists, ScoreArray, UInt8Array
-from streameval.schema.batch import offsets_of
+from streameval.schema.batch import NO_COLUMNS, offsets_of
 from streameval.schema.text import check_choice, check_number, number_of
 
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 CELLS = 2**24
-_NOTHING = np.zeros(0, np.int64)
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +45,6 @@ class Rows:
         self.examples = len(block) if self.bits is None else self.bits.examples
         self._argument, self._start = argument, start
         self.thresholds = argument.reader.threshold_row(columns) if argument.compared else 0.0
-        self._read: tuple[UInt8Array, UInt8Array | None] | None = None
 
     @property
     def block(self) -> np.ndarray[Any, Any]:
@@ -54,12 +53,11 @@ class Rows:
             self._block = booleans(self._block, lambda row: self._argument.at(self._start + row))
         return self._block
 
-    def read(self) -> tuple[UInt8Array, UInt8Array | None]:
-        """1 where positive, and 1 where masked (None if nowhere); checked."""
-        if self._read is None:
-            places = places_of(self.columns, self._start)
-            self._read = binarize(self.block, self._argument, self.thresholds, places)
-        return self._read
+    def read(self, *, unchecked: bool = False) -> tuple[UInt8Array, UInt8Array | None]:
+        """1 where positive, and 1 where masked (None if nowhere); checked, or bytes that the kernel is to check."""
+        if unchecked and self.block.dtype == np.uint8 and not self._argument.compared:
+            return self.block, None
+        return binarize(self.block, self._argument, self.thresholds, places_of(self.columns, self._start))
 
     def lists(self) -> Columns:
         """The same, as lists of columns."""
@@ -75,6 +73,7 @@ class Scores:
     columns: IntArray
     scores: ScoreArray
     missing: UInt8Array | None
+    read: Callable[[], tuple[ScoreArray, UInt8Array | None]]  # both again, of scores that only the kernel has checked
 
     @property
     def examples(self) -> int:
@@ -82,8 +81,9 @@ class Scores:
 
     def lists(self) -> Columns:
         """The same, as lists of columns."""
-        scored = np.ones(self.scores.shape, np.uint8) if self.missing is None else 1 - self.missing
-        scores = self.scores[scored != 0].astype(np.float64)
+        values, missing = self.read()
+        scored = np.ones(values.shape, np.uint8) if missing is None else 1 - missing
+        scores = values[scored != 0].astype(np.float64)
         return Columns(self.examples, mentioned_by_all=self.columns, ranked=listed(scored, self.columns), scores=scores)
 
 
@@ -95,7 +95,7 @@ class Columns:
     positive: Lists | None = None
     masked: Lists | None = None
     mentioned: Lists | None = None
-    mentioned_by_all: IntArray = field(default_factory=lambda: _NOTHING)
+    mentioned_by_all: IntArray = field(default_factory=lambda: NO_COLUMNS)
     ranked: Lists | None = None  # columns with a score
     scores: FloatArray | None = None
     numeric: UInt8Array | None = None  # 0 where a score is a place in a ranked list; None if all are numbers
@@ -137,7 +137,9 @@ def matrix_piece(
 ) -> Rows | Scores:
     """Rows of a matrix with these columns, of which the first is the example ``start``."""
     if argument.scored:
-        return Scores(columns, *checked_scores(block, argument, places_of(columns, start)))
+        read = partial(checked_scores, block, argument, places_of(columns, start))
+        compared = argument.compared and not argument.reader.drops_nan
+        return Scores(columns, *read(compared=compared), read)
     return Rows(block, columns, argument, start)
 
 

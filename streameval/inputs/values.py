@@ -263,8 +263,8 @@ def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray
     narrow_type = dtype.newbyteorder("=")
     with np.errstate(over="ignore"):
         narrow = bound.astype(narrow_type)
-        low = narrow.astype(np.float64) < bound
-        return np.asarray(np.where(low, np.nextafter(narrow, narrow_type.type(np.inf)), narrow))
+        np.nextafter(narrow, narrow_type.type(np.inf), out=narrow, where=narrow < bound)
+    return narrow
 
 
 def score_of(value: object, label: object, argument: Argument) -> float:
@@ -286,8 +286,10 @@ def score_of(value: object, label: object, argument: Argument) -> float:
     return number
 
 
-def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[ScoreArray, UInt8Array | None]:
-    """Scores as float32 or float64, and 1 where there is none."""
+def checked_scores(
+    values: Any, argument: Argument, places: Places, *, compared: bool = False
+) -> tuple[ScoreArray, UInt8Array | None]:
+    """Scores as float32 or float64, and 1 where there is none; with ``compared`` they are checked later."""
     array = plain_array(values, "y_pred")
     kind = array.dtype.kind
     if kind == "b" and array.size:
@@ -297,8 +299,7 @@ def checked_scores(values: Any, argument: Argument, places: Places) -> tuple[Sco
     narrow = kind == "f" and array.dtype.itemsize <= 4
     # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
     scores: ScoreArray = np.array(array, np.float32 if narrow else np.float64, order="C")  # type: ignore[assignment]  # one of the two
-    finite = np.isfinite(scores)
-    if finite.all():
+    if compared or (finite := np.isfinite(scores)).all():
         return scores, None
     missing = np.isnan(scores)
     wrong = ~finite & ~(missing & argument.reader.drops_nan)

@@ -13,8 +13,8 @@ from streameval.kernel.types import BitRows, FloatArray, Int32Array, IntArray, L
 
 MOST_BITS = 2**21
 """How many columns rows of bits have at most, so that the kernel counts them."""
-_NO_COLUMNS: IntArray = np.zeros(0, np.int64)
-_NO_COLUMNS.flags.writeable = False
+NO_COLUMNS: IntArray = np.zeros(0, np.int64)
+NO_COLUMNS.flags.writeable = False
 
 
 @dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
@@ -104,7 +104,7 @@ class Ragged:
     pred: Lists | None = None
     mask: Lists | None = None  # of unknown truth
     mentioned: Lists | None = None  # otherwise
-    mentioned_by_all: IntArray = field(default_factory=lambda: _NO_COLUMNS)
+    mentioned_by_all: IntArray = field(default_factory=lambda: NO_COLUMNS)
     weights: FloatArray | None = None  # None when all are 1
     ranked: Lists | None = None  # what has a score, no column twice in an example
     scores: FloatArray | None = None
