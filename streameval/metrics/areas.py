@@ -24,7 +24,6 @@ _UNIT = 1 << 32 * _DIGITS
 _BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below
 _FEW, _SUMMED = 16, 256  # so many precisions, and denominators of a mean, are added without rounding
 _FINE = 256
-_HIGH = 2
 
 
 curve = partial(metric, state="curves", averages=("micro", "macro", "weighted", None))
@@ -67,9 +66,7 @@ def averaged(
         defined = [(part, 1) for part in known if part is not None]
     if not defined:
         return _rounded(instead)
-    low, value, high = (
-        _mean([(part[side], weight) for part, weight in defined], up=side == _HIGH) for side in range(_HIGH + 1)
-    )
+    low, value, high = (_mean([(part[side], weight) for part, weight in defined], up=side == 2) for side in range(3))
     return Unrounded(low, value, high, low == math.inf or all(part.exact for part, _ in defined)).rounded()
 
 
@@ -87,7 +84,10 @@ def _mean(terms: list[tuple[Fraction | float, int]], *, up: bool) -> Fraction | 
         num, den = part.as_integer_ratio()
         sums[den] += num * weight
     if len(sums) <= _SUMMED:
-        return sum(map(Fraction, sums.values(), sums), Fraction(0)) / whole
+        total, common = 0, 1
+        for den, num in sums.items():
+            total, common = total * den + num * common, common * den
+        return Fraction(total, common * whole)  # reduced once: to add fractions reduces each time, in ten times as long
     fine = _FINE + max(sums).bit_length()
     return Fraction(sum((num << fine) // den for den, num in sums.items()) + up * len(sums), whole << fine)
 

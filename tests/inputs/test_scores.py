@@ -580,3 +580,30 @@ def test_decimals_are_scores_as_the_nearest_float64(metrics: list[str]):
         with pytest.raises(se.InputError):
             one.update({"a"}, {"a": wrong, "b": Decimal(0), "c": Decimal(1)})
     assert one.to_bytes() == before
+
+
+@pytest.mark.parametrize("options", [{}, {"keep": ["pairs"]}, {"rows": "indicator"}], ids=str)
+@pytest.mark.parametrize("weights", [None, [1.0, 0.5, 2.0]])
+@pytest.mark.parametrize("name", ["y_true", "y_pred", "mask"])
+def test_a_byte_above_one_is_refused_by_name_whoever_checks_it(name: str, weights: Any, options: dict[str, Any]):
+    sides = {side: np.zeros((3, 2), np.uint8) for side in ("y_true", "y_pred", "mask")}
+    ev = se.Evaluator(labels=["a", "b"], **options)
+    ev.update_many(**sides, weights=weights)
+    before = ev.to_bytes()
+    sides[name][1, 1] = 2
+    with pytest.raises(se.InputError, match=rf"^{name}\[1\] is 2 for label 'b'"):
+        ev.update_many(**sides, weights=weights)
+    assert ev.to_bytes() == before
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 0.5, 2.0]])
+@pytest.mark.parametrize("true", [np.zeros((3, 2), np.uint8), [{"a"}, set(), {"b"}]], ids=["matrix", "sets"])
+@pytest.mark.parametrize("keep", [["curves"], ["rankings"], ["rankings", "curves", "pairs"]], ids=str)
+def test_a_score_that_is_not_finite_is_refused_by_name_whoever_checks_it(keep: list[str], true: Any, weights: Any):
+    ev, scores = se.Evaluator(labels=["a", "b"], threshold=0.5, keep=keep), np.full((3, 2), 0.25, np.float32)
+    ev.update_many(true, scores, weights=weights)
+    before = ev.to_bytes()
+    scores[1, 1] = np.inf
+    with pytest.raises(se.InputError, match=r"^y_pred\[1\] is inf for label 'b'"):
+        ev.update_many(true, scores, weights=weights)
+    assert ev.to_bytes() == before
