@@ -61,7 +61,7 @@ _PHRASES = {
     r"construct with threshold=:.*": "evaluate, or show the state, with --threshold 0.5",
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"; for scores give threshold=0.5.*": "; for scores give --scores, not --predicted, and --threshold 0.5",
-    r"""\b(null|rows|sep|labels|unknown|threshold|join)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
+    r"""\b(null|rows|sep|labels|unknown|threshold|join|mask)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
     r"\b(?<!-)(sep|zero_division) (?=is|must)|^(labels|threshold) (?=holds?|must)": r"--\1\2 ",
     "--zero_division": "--zero-division",
     r"^(best_thresholds|decisions_at)\(\) requires the .*": (
@@ -75,9 +75,7 @@ _PHRASES = {
     ),
     r', or construct with nan="missing"': ", or skip the row with --skip-bad",
     r"is missing \(None\)": "is null",
-    r"(\S+) requires the '\w+' state; construct with keep=\S+": (
-        r"\1 requires what the state does not hold; save one with --metrics \1"
-    ),
+    r"(\S+) requires the '\w+' state; construct with keep=.*": r"the state holds no \1; save one with --metrics \1",
     r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip the row with --skip-bad",
     "truth is 0, 1, or None or NaN where masked": "truth is 0 or 1, or null where masked",
     r"\b(are|in) y_true and y_pred\b": r"\1 --actual and --predicted",
@@ -96,7 +94,6 @@ _PHRASES = {
     r"; if these are binary predictions or scores by position, .*": "; scores by position are one list a row",
     r"; for scores give these, for a ranking .*": "; give scores",
     r", or bound them with label_limit=|; see bounds\(\)": "",
-    r"; mask= marks unknown truths: is it": "; is --mask",
     r"(columns?) and y_pred has": r"\1 and the predictions have",
     r"leave predicted out": "leave --predicted out",
     r"leave example and label, or truth out": "leave --example and --label, or --truth out",

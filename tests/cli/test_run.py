@@ -241,7 +241,7 @@ def test_advice_is_for_the_shell(run, tmp_path, row, options, message):
 
 
 @pytest.mark.parametrize(("rows", "options", "message"), [
-    ([{"y": {"a": None}, "p": ["a"]}], "-p p", "is unknown; is --mask inverted?"),
+    ([{"y": {"a": None}, "p": ["a"]}], "-p p", "is unknown; --mask marks unknown truths: is it inverted?\n"),
     ([{"y": [True, False, False, True], "s": [0, 1, 2, 3]}], "-s s -m ndcg", "as argsort gives; give scores\n"),
 ])  # fmt: skip
 def test_warnings_give_advice_for_the_shell(run, tmp_path, rows, options, message):
@@ -257,7 +257,7 @@ def test_a_state_that_lacks_what_a_metric_counts_says_how_to_save_one(run, tmp_p
     run("evaluate", "r.jsonl", "-a", "y", "-p", "p", "--save", "s.state")
     ran = run("show", "s.state", "-m", "scumble")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.endswith("requires what the state does not hold; save one with --metrics scumble\n")
+    assert ran.err.endswith("the state holds no scumble; save one with --metrics scumble\n")
 
 
 def test_long_tables_say_where_a_cell_is(run, tmp_path):
