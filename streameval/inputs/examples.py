@@ -132,8 +132,8 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
             argument.sample.add_example(example)
         return cells
 
-    length = len(column) if isinstance(column, Sized) else None
-    return Source(length, CELLS // size, piece)  # as wide as makes pieces of so many
+    # As wide as makes pieces of so many.
+    return Source(len(column) if isinstance(column, Sized) else None, CELLS // size, piece)
 
 
 def _size_of(example: object) -> int:

@@ -125,8 +125,7 @@ def _row(values: list[Any], kinds: set[type], argument: Argument, position: int)
         raise LabelError(f"{name} is {values}, {either}; {advice}")
     if len(values) == 2:
         argument.twos.add(position)
-    exact = kinds <= {bool} or kinds <= {float}
-    return np.array(values, None if exact else object)
+    return np.array(values, None if kinds <= {bool} or kinds <= {float} else object)
 
 
 def _pairs(values: list[Any]) -> list[Any] | None:

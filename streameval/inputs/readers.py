@@ -296,8 +296,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         return _matrix(rows, argument.columns(rows.shape[1]), argument)
     no_labels = "list" not in kind.partition("<")[0] or values.startswith((*_VALUES, "struct<"))
     if no_labels or argument.scored or argument.rows == "indicator":
-        examples = array.to_pylist()
-        return examples_of([of_arrow(example, array.type, name) for example in examples], argument)
+        return examples_of([of_arrow(example, array.type, name) for example in array.to_pylist()], argument)
     if kind.startswith("fixed") and values.startswith(("int", "uint")) and argument.rows is None:
         both = "which may be indicators or the labels themselves"
         raise InputError(f"{name} holds {kind}, {both}; for indicators say rows='indicator', for labels rows='labels'")

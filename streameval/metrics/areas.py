@@ -208,8 +208,7 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Unr
     (TP + P) / (TP + P + FP), when all positives tie in front.
     """
     owner = np.repeat(np.arange(len(support)), np.diff(steps.starts))
-    held = np.array(support, steps.pos.dtype)[owner]
-    tp = held - steps.before(steps.pos)
+    tp = np.array(support, steps.pos.dtype)[owner] - steps.before(steps.pos)
     fp = np.repeat(steps.over(steps.neg), np.diff(steps.starts)) - steps.before(steps.neg)
     has_positives = steps.pos > 0
     open_ = has_positives & steps.mixed & (fp > 0)
@@ -262,8 +261,7 @@ def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> tuple[li
     bounds = np.searchsorted(owner, np.arange(count + 1))
 
     def by_owner(part: Integers) -> list[int]:
-        sums = np.insert(np.cumsum(part), 0, 0)
-        return list(np.diff(sums[bounds]).tolist())
+        return list(np.diff(np.insert(np.cumsum(part), 0, 0)[bounds]).tolist())
 
     totals = [0] * count
     for _ in range(_DIGITS + 1):  # denominators of int64 are below 2**31

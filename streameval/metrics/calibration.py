@@ -329,5 +329,4 @@ def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, I
 def _quantiles(held: _Bins, buckets: int) -> IntArray:
     """The bucket of each bin, if all are to hold about as many scores."""
     both = held.weight.sum(axis=1).astype(object)
-    before = np.cumsum(both) - both
-    return np.asarray(before * buckets // max(1, held.whole), np.int64)
+    return np.asarray((np.cumsum(both) - both) * buckets // max(1, held.whole), np.int64)

@@ -184,8 +184,7 @@ def _best_mean(paths: list[Path], goal: Objective, unit: float) -> Choice:
         # Inside a bin nothing beats its corner: neither a mixed order nor the score between two steps.
         gain = np.maximum(np.where(met & loose, rough_ratios(*corners), -np.inf), values[:-1]) - values[1:]
         np.add.at(more, place, np.maximum(gain, 0.0))
-        counts = np.diff(np.concatenate([[0], place, [len(grid) + 1]]))
-        possible &= np.repeat(allowed, counts)
+        possible &= np.repeat(allowed, np.diff(np.concatenate([[0], place, [len(grid) + 1]])))
     more[common >= 0] = 0.0  # no threshold divides equal scores
     sums = np.where(possible, np.cumsum(change), -np.inf)
     if not possible.any():

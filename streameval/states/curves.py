@@ -307,8 +307,7 @@ class Path(Arrays):
     def thresholds(self) -> FloatArray:
         """The threshold that predicts exactly down to each step: its score, or the lower edge of its bin."""
         known = binning.scores_of(np.maximum(self.bins, 0), np.maximum(self.residuals, 0))
-        edges = binning.edges_of(self.bins)
-        return np.asarray(np.where(self.mixed | (self.bins < 0), edges, known))
+        return np.asarray(np.where(self.mixed | (self.bins < 0), binning.edges_of(self.bins), known))
 
 
 class CurveTables(View[Curves]):

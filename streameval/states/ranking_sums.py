@@ -86,8 +86,7 @@ def _hits(records: Records, cutoff: int) -> Part:
     inside, across = a + g <= cutoff, (a < cutoff) & (a + g > cutoff)
     np.add.at(sure, row[inside], t[inside])
     straddling[row[across]] = np.stack([cutoff - a, g, t], axis=1)[across]
-    chosen = inside | across
-    row, a, g, t, upto = records.groups[chosen].T
+    row, a, g, t, upto = records.groups[inside | across].T
     keys = np.column_stack([np.full(len(row), cutoff), sure[row], straddling[row], a, g])
     return Part(HITS, keys, row, np.stack([t, t * upto, t * t], axis=1)[:, :, None])
 

@@ -107,8 +107,7 @@ class Rankings(State[Key]):
             return True
         present = fixed + int(np.count_nonzero(after[fixed:] > 0))
         keys, sums = self.table.entries(2)
-        gone = other.table.sums_of(2, keys)
-        wide = keys[:, 1:].sum(axis=1)[sums[:, 0] > gone[:, 0]]
+        wide = keys[:, 1:].sum(axis=1)[sums[:, 0] > other.table.sums_of(2, keys)[:, 0]]
         return int(wide.max(initial=0)) <= present
 
     def count(self, batch: Batch) -> None:
@@ -199,8 +198,7 @@ class Rankings(State[Key]):
             keys = _array(list(by_key), KEYS[which])
             sums = np.array(list(by_key.values()), object).reshape(-1, PARTS[which])
             sums = sums if which >= GAINS else sums.astype(np.int64)
-        weights = tuple if scale is None else partial(self._weights_of, which, keys, scale)
-        return Table(keys, sums, weights)
+        return Table(keys, sums, tuple if scale is None else partial(self._weights_of, which, keys, scale))
 
     def _weights_of(self, which: int, keys: IntArray, scale: int) -> Iterator[list[int]]:
         for rows in _blocks(len(keys)):
@@ -371,10 +369,8 @@ class RankingTables(View[Rankings]):
     def _sums(self, table: Table) -> tuple[Integers, ...]:
         """The (weighted) sums of a table, column by column, in Python integers where products could pass 64 bits."""
         if self.scale is not None:
-            width = table.sums.shape[1]
-            return tuple(np.array(list(table.weights()), object).reshape(-1, width).T)
-        most = int(table.sums.max(initial=0))
-        safe = most * max(1, self.size) ** 2 < _SAFE
+            return tuple(np.array(list(table.weights()), object).reshape(-1, table.sums.shape[1]).T)
+        safe = int(table.sums.max(initial=0)) * max(1, self.size) ** 2 < _SAFE
         return _columns(table.sums if safe else table.sums.astype(object))
 
 

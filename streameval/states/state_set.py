@@ -88,8 +88,7 @@ class StateSet:
     def check_labels(self) -> None:
         """Refuse what is counted if it has more labels than the limit. Only for states that are thrown away then."""
         if len(self.labels) > self.labels.look:
-            before = self.empty_like()
-            before._check_labels([(np.arange(len(self.labels)), self.decisions.mentions(), 1)])
+            self.empty_like()._check_labels([(np.arange(len(self.labels)), self.decisions.mentions(), 1)])
 
     def _check_labels(self, changes: Iterable[tuple[IntArray, IntArray | int, int]]) -> None:
         """Refuse further labels than the limit, or warn of identifiers; changes: columns, how often, and the sign."""

@@ -261,8 +261,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         window._guard = commit.Guard()
         with decoding():
             window._template = restored_template(take_empty(source))
-            numbers = [source.integer_of_64_bits() for _ in range(source.count())]
-            window._take(source, *numbers)
+            window._take(source, *[source.integer_of_64_bits() for _ in range(source.count())])
             source.end()
         return window
 

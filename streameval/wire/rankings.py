@@ -145,8 +145,7 @@ def _in_bounds(content: RankingContent) -> bool:
     checks += [m >= 1, m <= options.gain_ranks, a < options.gain_ranks, g >= 1]
     m, rank = ideals.keys.T
     checks += [rank >= 1, rank <= m, m <= options.gain_ranks]
-    grown = np.arange(size) >= content.fixed
-    checks += [content.mentions <= examples, (content.mentions > 0) == grown]
+    checks += [content.mentions <= examples, (content.mentions > 0) == (np.arange(size) >= content.fixed)]
     counted = sum(n.tolist()) == examples <= COUNT_MAX
     return counted and all(bool(check.all()) for check in checks)
 

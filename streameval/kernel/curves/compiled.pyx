@@ -1,7 +1,7 @@
 """The loops of `streameval.kernel.curves.numpy`, compiled: same names, same signatures, same bits."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.stdlib cimport abort, free, malloc, realloc
 from libc.string cimport memset
@@ -59,7 +59,6 @@ cdef extern from "curves/rows.h" nogil:
 
 
 cdef int OTHER_CODE = OTHER
-cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
 

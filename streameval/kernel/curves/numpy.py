@@ -109,8 +109,7 @@ class Bins(SumTable[_Place]):
         rows = [(at, *entry) for at, column in enumerate(columns.tolist()) for entry in held[column].items()]
         rows = [row for row in rows if row[0] or row[1] >= low][:limit]
         offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
-        moments = np.array([pair for *_, pair in rows], object).reshape(-1, 2, 3)
-        counts, common, words = read_of(moments)
+        counts, common, words = read_of(np.array([pair for *_, pair in rows], object).reshape(-1, 2, 3))
         return offsets, np.array([bin_ for _, bin_, _ in rows], np.int64), counts.astype(np.int64), common, words
 
     def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:

@@ -35,10 +35,6 @@ cdef class Counts(Placing):
     cdef object take(self, Counts other)
     cdef object refused(self, int64_t examples)
     cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
-    cdef int count_scored(
-        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int dimensions
-    ) except -1
-    cdef int count_one(
-        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
-    ) except -1
+    cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions) except -1
+    cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1
     cdef void drop_example(self, const int32_t* slot, Py_ssize_t slots) noexcept nogil

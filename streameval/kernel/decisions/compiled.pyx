@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
@@ -91,7 +91,6 @@ set_seed()
 # The same codes as constants of C.
 cdef int OTHER_CODE = OTHER, REFUSED_CODE = REFUSED, FULL_CODE = FULL
 
-cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t LOW = 4294967295
 cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
 # Keys of rows of bits have room for fewer columns.
@@ -169,9 +168,7 @@ cdef class Counts(Placing):
                 return True
         return False
 
-    def count_example(
-        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign, int dimensions=1
-    ):
+    def count_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions=1):
         cdef int code = -1
         if not self.start():
             return OTHER
@@ -186,9 +183,7 @@ cdef class Counts(Placing):
             self.root.guard.stop(code == 0)
         return code
 
-    cdef int count_scored(
-        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int dimensions
-    ) except -1:
+    cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions) except -1:
         """Count a few rows of scores here and in the tables that follow, in all of them or in none."""
         cdef se_cells true, pred
         cdef se_rows binary
@@ -248,9 +243,7 @@ cdef class Counts(Placing):
             self.block[column] = column
         return 0
 
-    cdef int count_one(
-        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
-    ) except -1:
+    cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1:
         cdef Py_ssize_t slots
         cdef uint64_t totals[3]
         cdef int done
@@ -315,9 +308,7 @@ cdef class Counts(Placing):
         for position in range(count):
             if not 0 <= slot[position] < 5 * self.width:
                 raise IndexError(f"slot {slot[position]} is out of range")
-        return part_of(
-            self, None, &slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign, known
-        )
+        return part_of(self, None, &slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign, known)
 
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
         cdef Py_ssize_t slots
@@ -328,9 +319,7 @@ cdef class Counts(Placing):
         slots = self.placed(columns, fixed, y_true, y_pred, totals)
         if slots < 0:
             return OTHER
-        return part_of(
-            self, None, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2], sign, False
-        )
+        return part_of(self, None, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2], sign, False)
 
     cdef void drop_example(self, const int32_t* slot, Py_ssize_t slots) noexcept nogil:
         """Take back an example that was surely counted. For the tape, whose module has another seed of tables."""

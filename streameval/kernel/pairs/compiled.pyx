@@ -1,7 +1,7 @@
 """The loops of `streameval.kernel.pairs.numpy`, compiled: same names, same signatures, same bits."""
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -42,7 +42,6 @@ cdef extern from "pairs/pairing.h" nogil:
 
 set_seed()
 
-cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef Py_ssize_t WIDTH_MAX = 1 << 30
 cdef uint64_t LOW = (1 << 30) - 1
 cdef int64_t NOWHERE = 0

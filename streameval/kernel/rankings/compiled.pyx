@@ -1,7 +1,7 @@
 """The loops of `streameval.kernel.rankings.numpy`, compiled: same names, same signatures, same bits."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
@@ -37,7 +37,6 @@ set_seed()
 
 cdef int LEVEL = sr_level()
 cdef int FULL_CODE = FULL, REFUSED_CODE = REFUSED
-cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 65536
 
@@ -51,7 +50,6 @@ def vector_level(int level=-1):
 
 
 cdef object rows_of(sr_list* values, Py_ssize_t wide):
-    """A list as rows of an array."""
     out = np.empty((values.used // wide, wide), np.int64)
     cdef int64_t[:, ::1] view = out
     if values.used:
@@ -143,10 +141,7 @@ cdef class RankCounts:
         self.rank(NULL, &lists, False, sink)
         return lists.rows
 
-    cdef int rank(
-        self, const se_score_rows* rows, const se_score_lists* lists, bint strict, sr_sink* sink
-    ) except -1:
-        """Rank rows, or lists, into a sink."""
+    cdef int rank(self, const se_score_rows* rows, const se_score_lists* lists, bint strict, sr_sink* sink) except -1:
         cdef int fine, level = LEVEL
         if (rows.rows * rows.width if lists == NULL else se_start(lists, SE_RANKED, lists.rows)) >= RELEASE:
             with nogil:
