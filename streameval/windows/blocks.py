@@ -218,14 +218,15 @@ class Blocks(Window[A]):
                 states[number].count(batch.take(slice(low, high)))
         if newest is None or not examples:
             return
-        blocks = dict(state.blocks)
+        blocks, changes = dict(state.blocks), gathered.reader.confirm()
         for number, added in states.items():
-            if number >= newest - self._history:
-                block = blocks[number].copy() if number in blocks else self._template.copy()
-                core_of(block).states.merge(added)
-                blocks[number] = block
+            if number in blocks and number >= newest - self._history:
+                changes += blocks[number]._prepare_merge(added)
+            elif number >= newest - self._history:
+                blocks[number] = self._template.copy()
+                core_of(blocks[number]).states.merge(added)
         latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
-        self._become(WindowState(newest, blocks, aware, latest), gathered.reader.confirm())
+        self._become(WindowState(newest, blocks, aware, latest), changes)
 
     def _pass(self, moment: Moment) -> None:
         (key, aware), state, clock = moment, self._cell.value, self._clock

@@ -423,9 +423,10 @@ REPLACING: dict[str, tuple[Callable[[], Any], Callable[[Any], object], int]] = {
     "TimeRolling": (
         lambda: after_labels_left(se.TimeRolling(se.F1(), 30)), lambda one: one.update({"a"}, {"new"}, t=70), 70,
     ),
-    "Tumbling": (lambda: with_a(se.Tumbling(se.F1(), size=9)), lambda one: one.update_many([{"a"}], [set()]), 0),
-    "Tumbling in time": (
-        lambda: with_a(se.Tumbling(se.F1(), period=9)), lambda one: one.update_many([{"a"}], [set()], times=[2]), 2
+    "Tumbling": (
+        lambda: with_a(se.Tumbling(se.F1(), period=9)),
+        lambda one: one.merge(with_a(se.Tumbling(se.F1(), period=9))),
+        2,
     ),
 }  # fmt: skip
 """What replaces states: an object, a call that replaces its states, and the time of what comes then."""

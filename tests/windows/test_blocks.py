@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ import streameval as se
 from streameval.windows.fading import power, powers
 from tests.support.effort import cases
 from tests.support.streams import Stream, readings, streams
+from tests.support.work import peak
 
 CHECK = settings(max_examples=cases(40), deadline=None)
 DAY = datetime(2024, 5, 1)
@@ -369,3 +372,12 @@ def test_what_changes_one_of_many_blocks_touches_no_other(call: str, monkeypatch
     else:
         window.advance(400.5)
     assert len(touched) <= 10
+
+
+@pytest.mark.parametrize("make", [lambda: se.Tumbling(se.F1(), size=10**6), lambda: se.Fading(se.F1(), 10**6)])
+def test_a_batch_does_not_copy_the_block_that_it_is_counted_in(make: Callable[[], Any]):
+    window, names = make(), [f"label-{number}" for number in range(20_000)]
+    window.update_many([[name] for name in names], [[name] for name in names])
+    window.update_many([["label-1"]], [["label-2"]])
+    assert peak(lambda: window.update_many([["label-1"]], [["label-3"]])) < 200_000  # a copy of its labels takes 1 MB
+    assert (window.examples, len(window.labels)) == (20_002, 20_000)
