@@ -133,7 +133,7 @@ def _same(true: list[Label], pred: list[Label]) -> bool:
 
 
 def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
-    """Labels that differ in surrounding space alone, or each on one side alone in type, case or Unicode form."""
+    """Labels that differ in surrounding space alone, or each on one side in type, case, Unicode form or a final .0."""
     _, fn, fp, tp, _ = cells
     groups: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names):
@@ -151,6 +151,8 @@ def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
+            if f"{true}.0" == pred or f"{pred}.0" == true:
+                way = "a final .0"
             differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
             yield "alike", f"{differ}, one only in y_true, one only in y_pred; use the same names"
             return
@@ -159,4 +161,5 @@ def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
 def _folded(label: Label) -> str:
     from unicodedata import normalize  # only where names are compared, as importing the package should be quick
 
-    return normalize("NFKC", str(label)).strip().casefold()
+    folded = normalize("NFKC", str(label)).strip().casefold()
+    return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas

@@ -75,6 +75,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "type": ({}, repeat(({1, "a"}, {"1", "a"})), 20, "labels 1 and '1' differ in type"),
     "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
     "Unicode form": ({}, repeat(({"caf\u00e9"}, {"cafe\u0301"}), ({"a"}, {"a"})), 20, "differ in case or Unicode form"),
+    "final .0": ({}, repeat(({"3.0", "a"}, {"3", "a"})), 20, "labels '3.0' and '3' differ in a final .0"),
     "space": ({}, repeat(({"cat "}, {"cat "}), ({"cat"}, {"dog"})), 20, "differ in surrounding space"),
     "empty string": ({}, repeat(([""], {"a"}), ({"a"}, {"a"})), 20, "the empty string is a label"),
     "one 0 or 1": ({}, repeat(([1], [0]), ([0], [0])), 20, "every list in y_true and y_pred has one member"),
