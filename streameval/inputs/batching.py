@@ -31,8 +31,7 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
         if isinstance(y_pred, str | bytes) or y_pred is None:
             raise no_scores(y_pred)
         weights = None if weight == 1.0 else np.array([weight])
-        masks = None if mask is None else [mask]
-        (batch,) = read_many([y_true], [y_pred], masks, weights, reader, many=False)
+        (batch,) = read_many([y_true], [y_pred], None if mask is None else [mask], weights, reader, many=False)
         return Example.of(batch, reader.labels.fixed)
     values = (y_true, y_pred) if mask is None else (y_true, y_pred, mask)
     arguments = [Argument(role, reader, many=False) for role, _ in zip(NAMES, values, strict=False)]

@@ -225,7 +225,6 @@ class Reader:
         return value
 
     def threshold_row(self, columns: IntArray) -> float | FloatArray:
-        """The thresholds of matrix columns."""
         if self._thresholds is None:
             return self._threshold
         names = self.labels.labels

@@ -209,7 +209,6 @@ def _first_known(names: Iterable[str], table: Mapping[str, MetricInfo] = _BY_NAM
 
 
 def _names() -> list[str]:
-    """All names and aliases."""
     entries = catalogue()
     return [*(entry.name for entry in entries), *(alias for entry in entries for alias in entry.aliases)]
 
@@ -258,7 +257,6 @@ def build_spec(
 def _completed(
     name: str, average: str | None, zero_division: float | None, empty: str, parameters: Mapping[str, object]
 ) -> tuple[object, ...]:
-    """The fields of the spec of a metric."""
     entry, named, choices = _read(name)
     if average == UNSET:
         average = named

@@ -176,8 +176,7 @@ def joined(parts: list[Lists], examples: int) -> Lists:
     if len(parts) == 1:
         return parts[0]
     rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists in parts])
-    order = np.argsort(rows, kind="stable")
-    columns = np.concatenate([lists.flat() for lists in parts])[order]
+    columns = np.concatenate([lists.flat() for lists in parts])[np.argsort(rows, kind="stable")]
     return Lists(offsets_of(np.bincount(rows, minlength=examples)), columns)
 
 

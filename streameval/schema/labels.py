@@ -117,7 +117,6 @@ class LabelIndex:
         return len(self.labels)
 
     def bound(self, limit: int | None, look: int = sys.maxsize) -> None:
-        """Set the limit, and when to look."""
         self.limit, self.look = limit, look
         if type(self) is LabelIndex:
             self._set_known()

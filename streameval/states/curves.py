@@ -349,7 +349,6 @@ class CurveTables(View[Curves]):
 
     @cached_property
     def weight(self) -> int:
-        """The weight of all examples, in units."""
         return self.examples if self.scale is None else self._weights[0]
 
     @cached_property

@@ -368,7 +368,6 @@ class PairTables(View[Pairs]):
 
     @cached_property
     def weight(self) -> int:
-        """The weight of all examples, in units."""
         return self._state.weight(self.scale)
 
     @cached_property

@@ -315,7 +315,6 @@ class RankingTables(View[Rankings]):
 
     @cached_property
     def weight(self) -> int:
-        """The total weight of all examples, in units."""
         return total(self._sums(self._table(2))[0])
 
     @cached_property

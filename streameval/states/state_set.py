@@ -119,9 +119,9 @@ class StateSet:
                 f"labels{further}; raise label_limit, or declare the labels and drop the rest with unknown='ignore'"
             )
 
-    def count_one(self, example: Example, sign: int, *, known: bool = False) -> None:
+    def count_one(self, example: Example, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
-        self.root.commit(self.prepare([(example, sign)], known=known))
+        self.root.commit(self.prepare([(example, sign)]))
 
     def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
@@ -234,7 +234,6 @@ class StateSet:
         return 2 * (self.labels.fixed + int(np.count_nonzero(grown))) < len(self.labels)
 
     def compact(self) -> None:
-        """Drop what no example is left of."""
         for state in self.states.values():
             state.compact()
 

@@ -102,7 +102,6 @@ class View(Generic[S]):
 
     @property
     def size(self) -> int:
-        """How many labels there are."""
         return len(self.columns)
 
     @property

@@ -322,8 +322,7 @@ class TimeRolling(_Recent[A]):
 
     def _numbers(self) -> tuple[int, ...]:
         latest = self._now[0].latest
-        aware = 2 if latest == ALWAYS or self._aware is None else int(self._aware)
-        return *self._clock.saved(), latest, aware
+        return *self._clock.saved(), latest, 2 if latest == ALWAYS or self._aware is None else int(self._aware)
 
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, latest, aware = numbers

@@ -174,8 +174,7 @@ def _take_moments(source: Source, plain: list[int]) -> list[int]:
         return [0, 0, 0]
     heavy = source.integer()
     if not _differ(plain):
-        residual = total // n
-        return [heavy, heavy * residual, heavy * residual * residual]
+        return [heavy * (total // n) ** power for power in range(3)]
     return [heavy, source.integer(_LONGEST), source.integer(_LONGEST)]
 
 

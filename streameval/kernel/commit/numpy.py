@@ -241,7 +241,6 @@ class Root:
         return after if done else before
 
     def cell(self, value: Any) -> Cell:
-        """A place for a value."""
         values = *self.values, value
         self._versions = values, values, []
         return Cell(self, len(values) - 1)
