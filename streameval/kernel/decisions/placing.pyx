@@ -42,7 +42,7 @@ cdef extern from "Python.h":
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
-cdef frozenset EITHER_ = EITHER
+cdef dict BITS = {member: 1 << place for place, member in enumerate(EITHER)}  # a bit for each
 cdef object EXACT = 2**53  # integers up to here are float64
 cdef enum:
     KNOWN = 8192  # keys that are remembered at most; a narrow table, of which there may be many, remembers fewer
@@ -364,14 +364,19 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
 
 
 cdef bint may_be_row(object members) except -1:
-    """Whether a list is one that `streameval.inputs.lists` looks at: of several members, all of which may be indicators."""
+    """Whether a list is one that `streameval.inputs.lists` looks at: of indicators, with a repeat or 1 before another."""
     cdef Py_ssize_t position, size = PySequence_Fast_GET_SIZE(members)
     cdef PyObject* member
+    cdef int bit, seen = 0
+    cdef bint repeats = False
     for position in range(size):
         member = PySequence_Fast_GET_ITEM(members, position)
-        if not (PyLong_CheckExact(<object>member) or PyUnicode_CheckExact(<object>member)) or <object>member not in EITHER_:
+        if not (PyLong_CheckExact(<object>member) or PyUnicode_CheckExact(<object>member)) or <object>member not in BITS:
             return False
-    return size > 1
+        bit = BITS[<object>member]
+        repeats |= seen & bit
+        seen |= bit
+    return repeats or size == 2 and members[0] in (1, "1")
 
 
 cdef Py_ssize_t row(Placing self, dict columns, Py_ssize_t fixed, object argument, bint scored, uint8_t* to) except -1:
