@@ -692,3 +692,13 @@ def test_the_backend_can_be_chosen_when_the_package_is_imported(value: str, orde
         cwd=Path.home(),
     )
     assert orders_seen in done.stdout + done.stderr
+
+
+@needs_compiled
+def test_the_kernel_counts_each_short_list_of_labels_that_may_not_be_a_row():
+    for zero, one in ((0, 1), ("0", "1")):
+        counts = _compiled.Counts(Root(), 8)
+        for example in ([zero], [one], [zero, one], (zero, one), [zero, 2], [2, zero], [2, 2]):
+            assert counts.count_example({zero: 0, one: 1, 2: 2}, 0, example, [2], None, 1) == DONE, example
+        for example in ([one, zero], (one, zero), [zero, zero], [one, zero, one], [zero, one, zero]):
+            assert counts.count_example({zero: 0, one: 1, 2: 2}, 0, example, [2], None, 1) == OTHER, example
