@@ -91,7 +91,7 @@ class Core:
             reader = Reader(self.config, labels)
             reader.note_strings(labels.labels[slot // 5] for slot in example.slots.tolist())
         forms = [] if reader is None else reader.confirm()
-        return self.states.taken(example, labels), forms
+        return example if labels is self.labels else self.states.taken(example, labels), forms
 
     def prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> Part:
         """Prepare an unweighted example straight from what the user passed, or raise `Declined`."""

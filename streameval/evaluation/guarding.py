@@ -38,7 +38,7 @@ def make_read(change: Change, labels: LabelIndex) -> None:
     """Make a change of one example, which was read in the columns of these labels."""
     one, reading, sign = change
     with one._guard:
-        if len(labels) <= labels.look:
+        if len(labels.labels) <= labels.look:
             commit.Root.commit(one._prepare(reading, sign))
             return
     make([change])  # as it may be warned of
@@ -116,7 +116,10 @@ def is_gone(holder: Any) -> bool:
     if not hasattr(holder, "_counters"):
         return False
     with holder._guard.reading:  # as slices may come
-        return not any(part.examples for part in holder._counters())
+        for part in holder._counters():
+            if part._core.table.examples:
+                return False
+    return True
 
 
 def _note_strings(holder: Any) -> None:

@@ -51,7 +51,8 @@ def pause(guard: commit.Guard, core: Core) -> None:
 
 def resume(guard: commit.Guard, core: Core) -> None:
     """With such a change, let the fast path count until it is time again."""
-    core.table.most = min(record_of(guard).stop, COUNT_MAX)
+    if core.table.examples >= core.table.most:
+        core.table.most = min(record_of(guard).stop, COUNT_MAX)
 
 
 def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:

@@ -145,8 +145,8 @@ class Example(NamedTuple):
         return self._replace(slots=slots, scored=self.scored and _moved(self.scored, columns))
 
     def weighing(self, weight: float) -> Example:
-        weights = None if weight == 1.0 else np.array([weight])
-        return self._replace(weight=weight, scored=self.scored and replace(self.scored, weights=weights))
+        scored = self.scored and replace(self.scored, weights=None if weight == 1.0 else np.array([weight]))
+        return Example(self.slots, self.key, weight, scored)
 
     @classmethod
     def at(cls, slots: IntArray, weight: float, scored: Batch | None = None) -> Example:

@@ -131,7 +131,7 @@ class Config:
 
     def differences(self, other: Config) -> list[str]:
         """What differs from ``other``, in words."""
-        if self == other:
+        if self is other or self == other:
             return []
         pairs = [(words, getattr(self, name), getattr(other, name)) for name, words in _DIFFER.items()]
         result = [f"{words} ({quoted(mine)} and {quoted(theirs)})" for words, mine, theirs in pairs if mine != theirs]

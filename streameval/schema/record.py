@@ -89,10 +89,10 @@ class Record:
 
     def check_merge(self, other: Record) -> None:
         """Raise `MergeError` if labels of one object are strings, and those of the other columns without names."""
-        for one, two in ((self.forms, other.forms), (other.forms, self.forms)):
-            if one.width is not None and two.strings:
-                differ = "one has counted columns without names, and labels of the other are strings"
-                raise MergeError(f"cannot merge: {differ}; construct both with labels=[...]")
+        mine, theirs = self.forms, other.forms
+        if (mine.width is not None and theirs.strings) or (theirs.width is not None and mine.strings):
+            differ = "one has counted columns without names, and labels of the other are strings"
+            raise MergeError(f"cannot merge: {differ}; construct both with labels=[...]")
 
     def merge(self, other: Record | None) -> None:
         """Take over what another object remembers, or with None that it remembers nothing of what it has counted."""

@@ -213,7 +213,7 @@ class State(ABC, Generic[K]):
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
         self._reserve()
-        weighs = self.weights.present or any(other.weights.present for other, *_ in merges)
+        weighs = self.weights.present or any(other.weights.present for other, _, _ in merges)
         # First, as to read a table may take back the room that was made in it for what comes.
         weights = self._prepare_weights(self._merged, merges, known=known) if weighs else []
         parts = [] if self.table is None else [self._part(self._prepare_counts(*merge)) for merge in merges]
@@ -232,10 +232,9 @@ class State(ABC, Generic[K]):
 
     def _prepare_extra(self, added: list[Added[K]]) -> list[Part]:
         before = self._extra.at(common_scale(self._extra.scale, *(sums.scale for sums, _ in added)))
-        after = changed(before, added)
-        if min(after.values(), default=0) < 0:
+        if min(changed(before, added).values(), default=0) < 0:
             raise refusal()
-        return self.extra.prepare_changes(before, after) if self.extra else []
+        return self.extra.prepare_add(added, before) if self.extra else []
 
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         return self.table.prepare_merge(other.table, columns, sign)
@@ -259,16 +258,16 @@ class State(ABC, Generic[K]):
     ) -> list[Part]:
         """Prepare that what changes, whose sign stands last, add to the weight sums is added."""
         added = sums_of(changes)
-        if len(added) == 1 and (known or changes[0][-1] > 0) and (parts := self.weights.prepare_add(*added[0])):
-            return parts
         removed = [] if known else [change for change in changes if change[-1] < 0]
+        if not removed and (parts := self.weights.prepare_add(added)):
+            return parts
         before = self._weights_at(common_scale(*(sums.scale for sums, _ in added)))
-        after = changed(before, added)
         if removed:
+            after = changed(before, added)
             gone = changed(ExactSums(before.scale), [(sums, -times) for sums, times in added if times < 0])
             units = joined(sums for sums, _ in sums_of(removed, weighted=False))
             self._check_removal(before, after, gone, units)
-        return self.weights.prepare_changes(before, after)
+        return self.weights.prepare_add(added, before)
 
     def _placed(self, sums: ExactSums[K], columns: IntArray | None) -> ExactSums[K]:
         # What was taken back may be of a label that has no column any more.

@@ -65,9 +65,7 @@ class Decisions(State[Key]):
         return self.table.prepare_merge(other.table, columns, self.labels.fixed, sign)
 
     def _sums_of_one(self, example: Example) -> ExactSums[Key]:
-        sums: dict[Key, int] = {slot: 1 for slot in example.slots.tolist() if slot % 5}
-        sums[example.key] = 1
-        return ExactSums(0, sums)
+        return ExactSums(0, kernel.unit_sums(example.slots, example.key))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Key]:
         if isinstance(batch, Dense):

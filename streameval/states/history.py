@@ -168,12 +168,9 @@ class History:
                 self.states.compact()
                 self._until_compaction = 64 + len(self.labels) + self.tape.examples
             self._until_compaction -= overdue
-        tape, unweighted = self.tape, list[Part]()
-        if not weighted:
-            unweighted = self.states.drop_weights() if self._weighted(0, overdue) == tape.weighted else []
-        if not overdue:
-            return unweighted, 0
-        return [tape.prepare_drop(overdue), *unweighted], overdue
+        weighted = weighted or self._weighted(0, overdue) != self.tape.weighted
+        parts = [] if weighted else self.states.drop_weights()
+        return [*parts, self.tape.prepare_drop(overdue)] if overdue else parts, overdue
 
     def _prepare_merges(self, merges: list[Merge[StateSet]], oldest: int) -> list[Part]:
         if oldest:

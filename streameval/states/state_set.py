@@ -81,7 +81,7 @@ class StateSet:
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
-        if len(self.labels) > self.labels.look:
+        if len(self.labels.labels) > self.labels.look:
             self._check_labels([(example.slots // 5, 1, sign) for example, sign in changes])
         return [part for state in self.states.values() for part in state.prepare(changes, known=known)]
 
@@ -188,7 +188,7 @@ class StateSet:
 
     def prepare_merges(self, merges: Sequence[Merge[StateSet]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other sets, of the same options, have counted is added (sign 1) or taken back (-1)."""
-        if len(self.labels) > self.labels.look:
+        if len(self.labels.labels) > self.labels.look:
             self._check_labels(
                 (np.arange(len(other.labels)) if columns is None else columns, other.decisions.mentions(), sign)
                 for other, columns, sign in merges
@@ -218,9 +218,7 @@ class StateSet:
         self.root.guard = self.labels.guard = guard
 
     def taken(self, example: Example, labels: LabelIndex) -> Example:
-        """An example as it was read in the columns of other labels, with those that it mentions registered here."""
-        if labels is self.labels:
-            return example
+        """An example that was read in the columns of other labels, with those that it mentions registered here."""
         columns = np.zeros(len(labels), np.int64)
         mentioned = np.unique(example.slots // 5)
         if example.scored is not None:

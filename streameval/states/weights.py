@@ -117,16 +117,12 @@ class SumCells(Generic[K]):
             return [self.cell.prepare_store(None)]
         return [self._scale.prepare_store(sums.scale), self.cell.prepare_store(sums.sums)]
 
-    def prepare_add(self, sums: ExactSums[K], sign: int) -> list[Any]:
-        """Add to some sums; no parts if there are none, or coarser ones."""
-        value, shift = self.cell.value, self._scale.value - sums.scale
-        return [] if value is None or shift < 0 else [self.cell.prepare_add(sums.sums, sign << shift)]
-
-    def prepare_changes(self, before: ExactSums[K], changes: dict[K, int]) -> list[Any]:
-        """Store new values of some sums; ``before`` are the present ones, in units that are at least as fine."""
-        if self.present and before.scale == self._scale.value:
-            return [self.cell.prepare_update(changes)]
-        return self.prepare(ExactSums(before.scale, {**before.sums, **changes}))
+    def prepare_add(self, added: list[tuple[ExactSums[K], int]], before: ExactSums[K] | None = None) -> list[Any]:
+        """Add sums so many times; where there are none or coarser ones, to ``before``, or prepare nothing."""
+        scale = self._scale.value
+        if self.cell.value is not None and max([sums.scale for sums, _ in added], default=0) <= scale:
+            return [self.cell.prepare_add([(sums.sums, times << scale - sums.scale) for sums, times in added])]
+        return [] if before is None else self.prepare(ExactSums(before.scale, before.sums | changed(before, added)))
 
 
 def common_scale(*scales: int) -> int:

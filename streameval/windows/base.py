@@ -76,8 +76,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and self._count_fast(y_true, y_pred, t)):
             change = self._change(y_true, y_pred, weight=weight, mask=mask, t=t)
-            _, ((labels, *_), *_), _ = change
-            make_read(change, labels)
+            make_read(change, change[1][0][0])
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
@@ -85,7 +84,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """Read what `update` counts."""
         time = self._time(t)
         forget_gone(self)
-        return self, (self._counting(time).read(y_true, y_pred, weight, mask), time, weight), 1
+        return self, (self._counting(time).read(y_true, y_pred, weight, mask), time), 1
 
     @abstractmethod
     def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
-from typing import ClassVar, Generic, NamedTuple, Self, TypeAlias
+from typing import ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 
@@ -36,10 +36,6 @@ class WindowState(NamedTuple, Generic[A]):
     latest: int = ALWAYS  # the latest time, if it matters
 
 
-_Read: TypeAlias = tuple[Reading, Moment | None, float]
-"""An example, its time and its weight, as they are before they are counted."""
-
-
 class Blocks(Window[A]):
     """Blocks of one period of the clock; the newest and ``history`` before it are stored.
 
@@ -52,8 +48,8 @@ class Blocks(Window[A]):
     _history: int
     _cell: commit.Cell  # of a `WindowState`
 
-    def _prepare_at(self, core: Core, reading: Reading, part: float, weight: float) -> list[Part]:  # noqa: ARG002
-        """Prepare that an example is counted which is so far into its block; ``weight`` is that of its user."""
+    def _prepare_at(self, core: Core, reading: Reading, part: float) -> list[Part]:  # noqa: ARG002
+        """Prepare that an example is counted which is so far into its block."""
         return core.prepare(reading)
 
     def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:  # noqa: ARG002
@@ -108,7 +104,7 @@ class Blocks(Window[A]):
     def _state(self) -> WindowState[A]:
         """What is in the window; a block of examples that is full is over."""
         state: WindowState[A] = self._cell.value
-        if not self.timed and (newest := self._position(state) // self._clock.period) != state.newest:
+        if not self._clock.timed and (newest := self._position(state) // self._clock.period) != state.newest:
             return self._pruned(state._replace(newest=newest))
         return state
 
@@ -174,11 +170,11 @@ class Blocks(Window[A]):
                 return state.blocks[index]._prepare_plain(y_true, y_pred)
         raise Declined
 
-    def _prepare(self, change: _Read, sign: int = 1) -> list[Part]:  # noqa: ARG002
-        reading, time, weight = change
+    def _prepare(self, change: tuple[Reading, Moment | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
+        reading, time = change
         state, index, part = self._where(time)
         block = self._block(state, index)
-        parts = self._prepare_at(core_of(block), reading, part, weight)
+        parts = self._prepare_at(core_of(block), reading, part)
         latest, aware = (state.latest, None) if time is None else (self._seen(state.latest, time[0]), time[1])
         if index not in state.blocks:
             newest = index if state.newest is None else max(index, state.newest)

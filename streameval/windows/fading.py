@@ -14,7 +14,6 @@ import numpy as np
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A, core_of, unlimited
-from streameval.inputs.values import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import number_or_none, quoted
@@ -74,8 +73,9 @@ class Fading(Blocks[A]):
         self._history = _KEEP
         self._begin(evaluator, Clock(whole(half_life, "half_life")) if counts else clock_of(half_life, "half_life"))
 
-    def _prepare_at(self, core: Core, reading: Reading, part: float, weight: float) -> list[Part]:
-        heavier = checked_weight(weight) * power(part)
+    def _prepare_at(self, core: Core, reading: Reading, part: float) -> list[Part]:
+        weight = reading[1].weight
+        heavier = weight * power(part)
         if math.isinf(heavier):
             raise InputError(f"weight {quoted(weight)} is too large to fade; divide all weights by some number")
         example, forms = core.placed(reading)

@@ -72,16 +72,17 @@ class _Recent(Window[A]):
         history, _, core = self._cell.value
         if core.scored or not core.fast_path:
             return False
-        stamp, limit = 0, ALWAYS
-        if (t is not None or self._clock.timed) and (time := self._time(t)) is not None:
-            if time[1] is not self._aware or not history.tape.examples:
+        stamp = limit = ALWAYS  # which a timed tape does not take
+        if t is not None:
+            time = self._time(t)
+            if time is None or time[1] is not self._aware:
                 return False
             stamp, limit = time[0], self._clock.before(time[0])
         labels = core.labels
-        code = history.tape.slide(
+        code: int = history.tape.slide(
             history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
         )
-        return bool(code == DONE)
+        return code == DONE
 
     def _counters(self) -> Iterable[A]:
         return self._now[1:2]
@@ -105,8 +106,8 @@ class _Recent(Window[A]):
                 return history.prepare_slide(Example(*placed), 0, self._size, ALWAYS)
         raise Declined
 
-    def _prepare(self, reading: tuple[Reading, Moment | None, float], sign: int = 1) -> list[Part]:  # noqa: ARG002
-        example, time, _ = reading
+    def _prepare(self, reading: tuple[Reading, Moment | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
+        example, time = reading
         stamp, limit = (0, ALWAYS) if time is None else (self._check(time), self._clock.before(time[0]))
         history, core = self._history()
         resume(self._guard, core)

@@ -20,5 +20,3 @@ cdef class Root:
 
 cdef class Cell:
     cdef readonly object value
-
-    cdef _prepare(self, dict changes, factor)

@@ -1,6 +1,7 @@
 """The cells of `numpy.py`, compiled, and the one function that commits; `numpy.py` says what they mean."""
 
-from cpython.dict cimport PyDict_SetItem
+from cpython.dict cimport PyDict_Next, PyDict_SetItem
+from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_IsValid
 
 from streameval.kernel.part cimport SE_PART_NAME, commit, part_of
@@ -122,7 +123,7 @@ cdef class Guards:
     cdef list changed, guards
 
     def __init__(self, changed, read=()):
-        self.changed = list(dict.fromkeys(changed))
+        self.changed = list(changed)
         self.guards = list(dict.fromkeys([*self.changed, *read]))
 
     def __enter__(self):
@@ -188,27 +189,22 @@ cdef class Cell:
         data.cell, data.value = self, new
         return part_of(commit_store, data)
 
-    def prepare_update(self, dict changes):
-        return self._prepare(changes, None)
-
-    def prepare_add(self, dict amounts, factor):
-        return self._prepare(amounts, factor)
-
-    cdef _prepare(self, dict changes, factor):
-        """Entries become others; with a factor, they grow by so much."""
-        cdef Updated data = Updated.__new__(Updated)
-        cdef dict value = self.value
-        cdef list entries = []
-        cdef bint plain = factor == 1
-        data.value, data.entries = value, entries
-        for key, new in changes.items():
-            old = value.setdefault(key, 0)
-            if factor is not None:
-                new = old + (new if plain else factor * new)
-            entries.append(key)
-            entries.append(new)
-            entries.append(old)
-        return part_of(commit_update, data)
+    def prepare_add(self, list added):
+        cdef Added data = Added.__new__(Added)
+        cdef dict value = self.value, new = {}, amounts
+        cdef list old = []
+        cdef bint again = False  # whether a key may have grown before
+        data.value, data.new, data.old = value, new, old
+        for amounts, factor in added:
+            for key, amount in amounts.items():
+                if again and key in new:
+                    before = new[key]
+                else:
+                    before = value.setdefault(key, 0)
+                    old.append(before)
+                new[key] = before + (factor if amount == 1 else factor * amount)
+            again = True
+        return part_of(commit_add, data)
 
 
 cdef class Stored:
@@ -221,9 +217,9 @@ cdef class Retired:
     cdef Guard guard  # the old one, once it was committed
 
 
-cdef class Updated:
-    cdef dict value
-    cdef list entries  # keys, new values, and old ones, so that replacing these releases nothing
+cdef class Added:
+    cdef dict value, new
+    cdef list old  # values, so that replacing them releases nothing
 
 
 cdef void commit_store(void* data) noexcept:
@@ -236,8 +232,10 @@ cdef void commit_retire(void* data) noexcept:
     part.guard, part.root.guard = part.root.guard, part.guard
 
 
-cdef void commit_update(void* data) noexcept:
-    cdef Updated part = <Updated>data
-    cdef Py_ssize_t at
-    for at in range(0, len(part.entries), 3):
-        PyDict_SetItem(part.value, part.entries[at], part.entries[at + 1])
+cdef void commit_add(void* data) noexcept:
+    cdef Added part = <Added>data
+    cdef PyObject* key
+    cdef PyObject* new
+    cdef Py_ssize_t at = 0
+    while PyDict_Next(part.new, &at, &key, &new):
+        PyDict_SetItem(part.value, <object>key, <object>new)

@@ -261,7 +261,7 @@ class Root:
 
 
 class Cell:
-    """A place for one value, which nobody changes where it stands but `prepare_update` and `prepare_add`."""
+    """A place for one value, which nobody changes where it stands but `prepare_add`."""
 
     __slots__ = ("_place", "root")
 
@@ -299,15 +299,16 @@ class Cell:
     def prepare_store(self, new: Any) -> Part:
         return self.prepare(lambda _: new)
 
-    def prepare_update(self, changes: Mapping[Any, Any]) -> Part:
-        """Entries of the value, a dict, become others. Keys that it lacks may be there, with 0, before the commit."""
-        return self.prepare(lambda value: {**value, **changes})
+    def prepare_add(self, added: Iterable[tuple[Mapping[Any, int], int]]) -> Part:
+        """Entries of the value, a dict, grow by amounts times factors; new ones may be there before, as 0."""
 
-    def prepare_add(self, amounts: Mapping[Any, int], factor: int) -> Part:
-        """Entries of the value, a dict, grow by an amount times a factor; in one commit by one such part."""
-        return self.prepare(
-            lambda value: {**value, **{key: value.get(key, 0) + factor * add for key, add in amounts.items()}}
-        )
+        def grown(value: Mapping[Any, int]) -> dict[Any, int]:
+            after = dict(value)
+            for amounts, factor in added:
+                after |= {key: after.get(key, 0) + factor * amount for key, amount in amounts.items()}
+            return after
+
+        return self.prepare(grown)
 
 
 class Table:

@@ -303,12 +303,13 @@ cdef class Counts(Placing):
             free(keys.places)
 
     def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign, bint known=False):
-        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        cdef Py_ssize_t count = slot.shape[0], position
+        slots = cnp.PyArray_FROMANY(slots, cnp.NPY_INT64, 1, 1, cnp.NPY_ARRAY_C_CONTIGUOUS)
+        cdef const int64_t* slot = <const int64_t*>cnp.PyArray_DATA(slots)
+        cdef Py_ssize_t count = cnp.PyArray_DIM(slots, 0), position
         for position in range(count):
             if not 0 <= slot[position] < 5 * self.width:
                 raise IndexError(f"slot {slot[position]} is out of range")
-        return part_of(self, None, &slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign, known)
+        return part_of(self, None, slot, count, fixed, outer_of(key), inner_of(key), sign, known)
 
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
         cdef Py_ssize_t slots
@@ -731,6 +732,17 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
 
 
 # -- exact sums of weights; `streameval.kernel.decisions.rows` says what they mean ---------------------------------------
+
+def unit_sums(slots, tuple key):
+    slots = cnp.PyArray_FROMANY(slots, cnp.NPY_INT64, 1, 1, cnp.NPY_ARRAY_C_CONTIGUOUS)
+    cdef const int64_t* slot = <const int64_t*>cnp.PyArray_DATA(slots)
+    cdef dict sums = {key: 1}
+    cdef Py_ssize_t position
+    for position in range(cnp.PyArray_DIM(slots, 0)):
+        if slot[position] % 5:
+            sums[slot[position]] = 1
+    return sums
+
 
 def weigh_dense(true, pred, masked, weights):
     cdef const double[::1] factors = weights

@@ -287,6 +287,11 @@ def _by_key(keys: IntArray, times: IntArray) -> dict[RowKey, tuple[int, ...]]:
     return dict(zip(map(tuple, keys.tolist()), zip(times.tolist(), strict=True), strict=True))
 
 
+def unit_sums(slots: IntArray, key: RowKey) -> dict[int | RowKey, int]:
+    """What an example that weighs 1 adds to the weight sums: of its key, and of its slots but true negatives."""
+    return {**dict.fromkeys(slots[slots % 5 > 0].tolist(), 1), key: 1}
+
+
 def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: int, true: Lists, pred: Lists) -> None:
     """Count each example, passed as lists of columns below ``width``, in the counts that its code tells."""
     if len(codes) != examples:

@@ -130,10 +130,10 @@ cdef class Tape:
         cdef Appended one
         cdef Py_ssize_t width = max(counts.width, len(columns)), position
         cdef int32_t* slots
-        cdef int code = -1
+        cdef int code = -1, part
         if self.weighted or self.written[SCORE] or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
             return OTHER
-        if (self.timed and self.live() and stamp < self.newest()) or not counts.start():
+        if (self.timed and not (self.live() and stamp >= self.newest())) or not counts.start():
             return OTHER
         try:
             describe(&one, width, 1.0, stamp)
@@ -146,8 +146,14 @@ cdef class Tape:
         slots = <int32_t*>self.held[SLOT].items + self.held[SLOT].last
         for position in range(counts.landed):
             slots[position] = <int32_t>counts.touched[position]
-        one.length, one.count[SLOT], one.items[SLOT] = <int32_t>counts.landed, counts.landed, slots
-        self.append(&one)
+        (<int32_t*>self.held[LENGTH].items)[self.held[LENGTH].last] = <int32_t>counts.landed
+        if self.written[WEIGHT]:
+            (<double*>self.held[WEIGHT].items)[self.held[WEIGHT].last] = 1.0
+        if self.timed:
+            (<int64_t*>self.held[STAMP].items)[self.held[STAMP].last] = stamp
+        for part in range(MANY):
+            self.held[part].last += self.written[part]
+        self.held[SLOT].last += counts.landed
         self.take_back(counts, self.late(size, limit))
         return DONE
 

@@ -24,14 +24,17 @@ needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compi
 
 
 class Value:
-    """Something that can be watched."""
+    """Something that can be watched, and becomes 0 where something is added."""
+
+    def __add__(self, other: int) -> int:
+        return 0
 
 
 @both_twins
 def test_what_was_prepared_is_not_there_before_the_commit_and_there_after_it(commit: Any):
     root = commit.Root()
     first, second = root.cell({"a": 1}), root.cell((1, 2))
-    parts = [first.prepare_update({"a": 5, "b": 7}), second.prepare_store((3,))]
+    parts = [first.prepare_add([({"a": 4, "b": 7}, 1)]), second.prepare_store((3,))]
     assert {key: value for key, value in first.value.items() if value} == {"a": 1}
     assert second.value == (1, 2)
     root.commit(parts)
@@ -43,10 +46,20 @@ def test_amounts_are_added_at_the_commit_to_entries_that_may_be_new(commit: Any)
     root = commit.Root()
     cell = root.cell({"a": 1, "c": 2**70})
     for factor, expected in ((1, {"a": 4, "b": 5, "c": 2**70}), (-(2**65), {"a": 4 - 3 * 2**65, "b": 5 - 5 * 2**65})):
-        part = cell.prepare_add({"a": 3, "b": 5}, factor)
+        part = cell.prepare_add([({"a": 3, "b": 5}, factor)])
         assert cell.value.get("a") == 1 or factor < 0
         root.commit([part])
         assert cell.value == {"c": 2**70, **expected}
+
+
+@both_twins
+def test_amounts_of_one_part_add_up_where_they_are_of_the_same_entries(commit: Any):
+    root = commit.Root()
+    cell = root.cell({"a": 1})
+    root.commit([cell.prepare_add([({"a": 1, "b": 1}, 2**70), ({"b": 3, "c": 1}, -1), ({"b": 1, "a": 5}, 2)])])
+    assert cell.value == {"a": 1 + 2**70 + 10, "b": 2**70 - 3 + 2, "c": -1}
+    assert root.commit([cell.prepare_add([])]) is None
+    assert cell.value["c"] == -1
 
 
 @both_twins
@@ -86,7 +99,7 @@ def test_parts_that_are_never_committed_change_nothing(commit: Any):
     cell, entries = root.cell(old), root.cell({1: old})
     before = sys.getrefcount(old), sys.getrefcount(new)
     cell.prepare_store(new)
-    entries.prepare_update({1: new})
+    entries.prepare_add([({1: 1}, 1)])
     assert cell.value is old
     assert entries.value == {1: old}
     assert (sys.getrefcount(old), sys.getrefcount(new)) == before
@@ -98,7 +111,7 @@ def test_a_failing_prepare_changes_nothing(commit: Any):
     cell = root.cell({"a": 1})
     changes = dict.fromkeys(["a", "b"], 2)
     with pytest.raises((TypeError, AttributeError)):
-        root.commit([cell.prepare_update(changes), cell.prepare_update(None), cell.prepare_store({})])
+        root.commit([cell.prepare_add([(changes, 1)]), cell.prepare_add([(None, 1)]), cell.prepare_store({})])
     assert {key: value for key, value in cell.value.items() if value} == {"a": 1}
 
 
@@ -129,7 +142,7 @@ def test_a_commit_releases_what_it_replaces_only_with_its_parts():
     for one in (value, entry):
         weakref.finalize(one, gone.append, True)
     cell, entries = root.cell(value), root.cell({"a": entry})
-    parts = [cell.prepare_store(None), entries.prepare_update({"a": 0})]
+    parts = [cell.prepare_store(None), entries.prepare_add([({"a": 1}, 1)])]
     del value, entry, one
     root.commit(parts)
     assert not gone
@@ -144,7 +157,7 @@ def test_a_commit_allocates_nothing():
     stores = [root.cell(2**80 + place) for place in range(9)]
     commit, collected = root.commit, []
     changes = {(column, 1): 2**75 + column for column in range(60)}
-    parts = [cell.prepare_update(changes) for cell in cells] + [cell.prepare_store(2**90) for cell in stores]
+    parts = [cell.prepare_add([(changes, 1)]) for cell in cells] + [cell.prepare_store(2**90) for cell in stores]
     count, blocks = sys.getallocatedblocks, []
     callback = lambda *_: collected.append(True)  # noqa: E731
     usual = gc.get_threshold()
@@ -163,7 +176,7 @@ def test_a_commit_allocates_nothing():
     blocks.append(after - before)
     assert blocks[0] <= 1, "the count itself may take one"
     assert not collected
-    assert cells[0].value == changes
+    assert cells[0].value == {key: value + (key[0] + 2**70) * (key[0] < 40) for key, value in changes.items()}
     assert stores[0].value == 2**90
 
 
