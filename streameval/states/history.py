@@ -107,8 +107,7 @@ class History:
     def prepare_slide(self, example: Example, stamp: int, size: int, limit: int) -> list[Part]:
         """Prepare that an example is counted, and that what is then overdue is taken back."""
         self._require_room()
-        overdue = self.tape.overdue(size - 1, limit)
-        drop, oldest = self._prepare_drop(overdue, weighted=example.weight != 1.0)
+        drop, oldest = self._prepare_drop(self.tape.overdue(size - 1, limit), weighted=example.weight != 1.0)
         if oldest <= _FEW:
             changes = [(example, 1), *((old, -1) for old in self._oldest(oldest))]
             parts = self.states.prepare(changes, known=True)

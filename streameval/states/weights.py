@@ -119,10 +119,14 @@ class SumCells(Generic[K]):
 
     def prepare_add(self, added: list[tuple[ExactSums[K], int]], before: ExactSums[K] | None = None) -> list[Any]:
         """Add sums so many times; where there are none or coarser ones, to ``before``, or prepare nothing."""
-        scale = self._scale.value
-        if self.cell.value is not None and max([sums.scale for sums, _ in added], default=0) <= scale:
-            return [self.cell.prepare_add([(sums.sums, times << scale - sums.scale) for sums, times in added])]
-        return [] if before is None else self.prepare(ExactSums(before.scale, before.sums | changed(before, added)))
+        scale = -1 if self.cell.value is None else self._scale.value
+        factors = []
+        for sums, times in added:
+            if sums.scale > scale:
+                after = before and ExactSums(before.scale, before.sums | changed(before, added))
+                return self.prepare(after) if after else []
+            factors.append((sums.sums, times << scale - sums.scale))
+        return [self.cell.prepare_add(factors)]
 
 
 def common_scale(*scales: int) -> int:

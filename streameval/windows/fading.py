@@ -74,11 +74,10 @@ class Fading(Blocks[A]):
         self._begin(evaluator, Clock(whole(half_life, "half_life")) if counts else clock_of(half_life, "half_life"))
 
     def _prepare_at(self, core: Core, reading: Reading, part: float) -> list[Part]:
-        weight = reading[1].weight
-        heavier = weight * power(part)
-        if math.isinf(heavier):
-            raise InputError(f"weight {quoted(weight)} is too large to fade; divide all weights by some number")
         example, forms = core.placed(reading)
+        heavier = example.weight * power(part)
+        if math.isinf(heavier):
+            raise InputError(f"weight {quoted(example.weight)} is too large to fade; divide all weights by some number")
         return core.states.prepare([(example.weighing(heavier), 1)]) + forms
 
     def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:
@@ -135,11 +134,9 @@ class Fading(Blocks[A]):
 
     def _take(self, source: Source, *numbers: int) -> None:
         super()._take(source, *numbers)
-        state, clock = self._state, self._clock
-        fits = self._history == _KEEP
-        if clock.timed and state.newest is not None:
-            fits = fits and self._now(state)[0] == state.newest
-        if not fits:
+        state = self._state
+        begun = self._clock.timed and state.newest is not None
+        if self._history != _KEEP or (begun and self._now(state)[0] != state.newest):
             raise FormatError("the window contradicts itself")
 
 

@@ -74,8 +74,7 @@ class _Recent(Window[A]):
             return False
         stamp = limit = ALWAYS  # which a timed tape does not take
         if t is not None:
-            time = self._time(t)
-            if time is None or time[1] is not self._aware:
+            if (time := self._time(t)) is None or time[1] is not self._aware:
                 return False
             stamp, limit = time[0], self._clock.before(time[0])
         labels = core.labels
