@@ -167,8 +167,7 @@ class History:
                 self.states.compact()
                 self._until_compaction = 64 + len(self.labels) + self.tape.examples
             self._until_compaction -= overdue
-        weighted = weighted or self._weighted(0, overdue) != self.tape.weighted
-        parts = [] if weighted else self.states.drop_weights()
+        parts = [] if weighted or self._weighted(0, overdue) != self.tape.weighted else self.states.drop_weights()
         return [*parts, self.tape.prepare_drop(overdue)] if overdue else parts, overdue
 
     def _prepare_merges(self, merges: list[Merge[StateSet]], oldest: int) -> list[Part]:

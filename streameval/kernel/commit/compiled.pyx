@@ -170,12 +170,11 @@ cdef class Root:
 
     @staticmethod
     def commit(list parts):
-        cdef Py_ssize_t at
-        for at in range(len(parts)):
-            if not PyCapsule_IsValid(parts[at], SE_PART_NAME):
+        for part in parts:
+            if not PyCapsule_IsValid(part, SE_PART_NAME):
                 raise TypeError("a part of a change is something else")
-        for at in range(len(parts)):
-            commit(parts[at])
+        for part in parts:
+            commit(part)
 
 
 cdef class Cell:
@@ -193,17 +192,14 @@ cdef class Cell:
         cdef Added data = Added.__new__(Added)
         cdef dict value = self.value, new = {}, amounts
         cdef list old = []
-        cdef bint again = False  # whether a key may have grown before
         data.value, data.new, data.old = value, new, old
         for amounts, factor in added:
             for key, amount in amounts.items():
-                if again and key in new:
-                    before = new[key]
-                else:
+                before = new.get(key)
+                if before is None:
                     before = value.setdefault(key, 0)
                     old.append(before)
                 new[key] = before + (factor if amount == 1 else factor * amount)
-            again = True
         return part_of(commit_add, data)
 
 
@@ -234,8 +230,7 @@ cdef void commit_retire(void* data) noexcept:
 
 cdef void commit_add(void* data) noexcept:
     cdef Added part = <Added>data
-    cdef PyObject* key
-    cdef PyObject* new
+    cdef PyObject *key, *new
     cdef Py_ssize_t at = 0
     while PyDict_Next(part.new, &at, &key, &new):
         PyDict_SetItem(part.value, <object>key, <object>new)

@@ -734,11 +734,10 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
 # -- exact sums of weights; `streameval.kernel.decisions.rows` says what they mean ---------------------------------------
 
 def unit_sums(slots, tuple key):
-    slots = cnp.PyArray_FROMANY(slots, cnp.NPY_INT64, 1, 1, cnp.NPY_ARRAY_C_CONTIGUOUS)
-    cdef const int64_t* slot = <const int64_t*>cnp.PyArray_DATA(slots)
+    cdef const int64_t[::1] slot = slots
     cdef dict sums = {key: 1}
     cdef Py_ssize_t position
-    for position in range(cnp.PyArray_DIM(slots, 0)):
+    for position in range(slot.shape[0]):
         if slot[position] % 5:
             sums[slot[position]] = 1
     return sums
