@@ -123,7 +123,7 @@ class SumCells(Generic[K]):
         factors = []
         for sums, times in added:
             if sums.scale > scale:
-                after = before and ExactSums(before.scale, before.sums | changed(before, added))
+                after = before and ExactSums(before.scale, {**before.sums, **changed(before, added)})
                 return self.prepare(after) if after else []
             factors.append((sums.sums, times << scale - sums.scale))
         return [self.cell.prepare_add(factors)]

@@ -190,7 +190,7 @@ cdef class Cell:
 
     def prepare_add(self, list added):
         cdef Added data = Added.__new__(Added)
-        cdef dict value = self.value, new = {}, amounts
+        cdef dict value = self.value, new = {}
         cdef list old = []
         data.value, data.new, data.old = value, new, old
         for amounts, factor in added:

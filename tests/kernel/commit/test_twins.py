@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import weakref
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -56,7 +57,8 @@ def test_amounts_are_added_at_the_commit_to_entries_that_may_be_new(commit: Any)
 def test_amounts_of_one_part_add_up_where_they_are_of_the_same_entries(commit: Any):
     root = commit.Root()
     cell = root.cell({"a": 1})
-    root.commit([cell.prepare_add([({"a": 1, "b": 1}, 2**70), ({"b": 3, "c": 1}, -1), ({"b": 1, "a": 5}, 2)])])
+    amounts = {"a": 1, "b": 1}, {"b": 3, "c": 1}, Counter("baaaaa")
+    root.commit([cell.prepare_add(list(zip(amounts, (2**70, -1, 2), strict=True)))])
     assert cell.value == {"a": 1 + 2**70 + 10, "b": 2**70 - 3 + 2, "c": -1}
     assert root.commit([cell.prepare_add([])]) is None
     assert cell.value["c"] == -1
