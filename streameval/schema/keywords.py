@@ -118,9 +118,12 @@ def explain_methods(kind: type) -> None:
 
 def _explain(method: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> None:
     """Raise `InputError` if these are not arguments of a method."""
-    parts = _parts(method)
+    any_values, any_names = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    variable = {any_values, any_names} & {part.kind for part in _parts(method)}
+    parts = [part for part in _parts(method) if part.kind not in variable]
     holder, values = (args[:1], args[1:]) if "self" in inspect.signature(method).parameters else ((), args)
-    refuse_mistaken(method, {name: value for name, value in options.items() if name not in {one.name for one in parts}})
+    if any_names not in variable:
+        refuse_mistaken(method, {name: options[name] for name in options if name not in {one.name for one in parts}})
     required = [part for part in parts if part.default is part.empty]
     placed = [part.name for part in parts if part.kind is not part.KEYWORD_ONLY]
     absent = [part.name for part in required if part.name not in {*placed[: len(values)], *options}]
@@ -129,7 +132,7 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
         examples["where"] = f"{{{', '.join(f'{name!r}: ...' for name in by)}}}"
     words = (one.name if one.name in placed else f"{one.name}={examples.get(one.name, '...')}" for one in required)
     name, advice = _name(method), f"write {_name(method)}({', '.join(words)})"
-    if len(values) > len(placed):
+    if len(values) > len(placed) and any_values not in variable:
         rest = [f"{part.name}=" for part in parts if part.name not in placed]
         advice = f"name the others: {', '.join(rest)}" if rest and not {*absent} - {*placed} else advice
         most = f"{number_of(len(placed), 'argument')} without a name ({', '.join(placed)})"

@@ -157,6 +157,27 @@ def test_an_error_within_a_call_stays_what_it_is():
         se.Pending(se.F1()).predict(1, Odd("a"))
 
 
+def test_a_type_error_of_rows_is_not_one_of_arguments():
+    def rows() -> Iterator[dict[str, str]]:
+        yield {"a": "x", "p": "x", "region": "us"}
+        raise TypeError("no rows today")
+
+    with pytest.raises(TypeError, match="no rows today"):
+        se.evaluate_table(rows(), actual="a", predicted="p", by="region")
+    with pytest.raises(se.InputError, match=r"^evaluate_table is missing source; write evaluate_table\(source\)$"):
+        se.evaluate_table()
+
+
+def test_a_type_error_of_a_method_that_takes_any_arguments_is_its_own():
+    class Mine(se.Evaluator):
+        def count(self, *items: object) -> None:
+            raise TypeError("no items today")
+
+    for items in ((), (1, 2)):
+        with pytest.raises(TypeError, match="no items today"):
+            Mine().count(*items)
+
+
 @pytest.mark.parametrize("verb", ["merge", "unmerge"])
 @pytest.mark.parametrize(
     "total", [se.Evaluator(["f1_micro"]), se.F1("micro"), sliced()], ids=lambda one: type(one).__name__
