@@ -335,9 +335,9 @@ class _Csv:
             )  # fmt: skip
         except pa.ArrowException:
             return None
-        table = read.rename_columns([*self.places])
-        again = all(pc.any(pc.equal(table.column(name), name)).as_py() for name in self.places)  # a header, perhaps
-        return None if again else table
+        heads = ([self.header[place], _MARK.decode() + self.header[place]] for place in self.places.values())
+        again = (pc.any(pc.is_in(column, pa.array(head))).as_py() for column, head in zip(read, heads, strict=True))
+        return None if all(again) else read.rename_columns([*self.places])  # a header again, perhaps
 
     def line(self, first: int, data: bytes, row: int) -> int:
         records = self.records(data, self.delimiter)
@@ -355,7 +355,7 @@ class _Csv:
     def _error(self, cells: list[str] | csv.Error) -> RowError | None:
         if isinstance(cells, csv.Error):
             return RowError(f"not CSV: {cells}")
-        if cells == self.header:
+        if [cells[0].removeprefix(_MARK.decode()), *cells[1:]] == self.header:
             return RowError("this line repeats the header; remove it")
         if len(cells) != self.width:
             return RowError(f"{len(cells)} cells where the header has {self.width}")

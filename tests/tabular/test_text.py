@@ -367,6 +367,13 @@ def test_a_line_that_repeats_the_header_is_no_row(block: int, tmp_path: Path, mo
     assert evaluated(plain) == expected(rows)
 
 
+@pytest.mark.parametrize("header", ["\ufefftags,guess", "tags, guess"])
+def test_a_header_is_repeated_as_the_file_has_it(header: str, tmp_path: Path):
+    path = written(tmp_path, "a.csv", f"{header}\ncat,cat\n" * 2)
+    with pytest.raises(se.InputError, match=r"a.csv:3: this line repeats the header; remove it"):
+        evaluated(path)
+
+
 def test_an_object_of_json_on_several_lines_is_explained(tmp_path: Path):
     path = written(tmp_path, "a.json", '{\n  "tags": ["cat"],\n  "guess": []\n}\n')
     with pytest.raises(se.InputError, match=r"a.json:1:\d: not JSON: .*; write each object on one line"):
