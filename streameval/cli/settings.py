@@ -23,7 +23,7 @@ def say(text: str) -> None:
     """Write a line on standard error, if it is read: nobody who reads it ends a run or changes its status."""
     try:
         sys.stderr.write(f"{text}\n")
-    except BrokenPipeError:
+    except OSError:  # such as a pipe that is closed, or a disk that is full
         forget_output()
 
 

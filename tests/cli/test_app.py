@@ -302,6 +302,13 @@ def test_a_full_disk_is_reported_in_one_line():
     assert "No space left" in done.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")  # noqa: PTH110
+def test_a_full_disk_under_what_is_noted_changes_no_status():
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        command = [sys.executable, "-m", "streameval", "nothing"]
+        assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=full, check=False).returncode == 2
+
+
 @pytest.mark.parametrize("form", ["table", "markdown"])
 @pytest.mark.parametrize(
     ("digits", "text"), [([], "0.6667"), (["--digits", "2"], "0.67"), (["--digits", "7"], "0.6666667")]
