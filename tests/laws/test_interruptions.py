@@ -425,7 +425,7 @@ REPLACING: dict[str, tuple[Callable[[], Any], Callable[[Any], object], int]] = {
     ),
     "Tumbling": (
         lambda: with_a(se.Tumbling(se.F1(), period=9)),
-        lambda one: one.merge(with_a(se.Tumbling(se.F1(), period=9))),
+        lambda one: one.merge(with_a(with_a(se.Tumbling(se.F1(), period=9)))),
         2,
     ),
 }  # fmt: skip
@@ -458,6 +458,7 @@ def test_an_example_of_another_thread_is_not_lost_where_states_were_replaced_and
     places = [point._replace(visits=1) for point in points(lambda: count(made))][:80]  # of the fast path
     sequences = [[count], [count, replace], [replace, count]]
     right = {bytes_after(make(), calls) for calls in sequences}
+    assert bytes_after(make(), [replace]) not in right, "an example that is lost would not show"
     for hit in range(first, min(first + 3, executed)):
         for place in places:
             one = make()
