@@ -33,15 +33,15 @@ ADVICE = {
 """By keyword of scikit-learn, torchmetrics or River."""
 
 _MEANT = {
-    **dict.fromkeys(("preds", "input", "y_score", "y_prob", "y_proba", "scores"), "y_pred"),
-    **dict.fromkeys(("target", "truth", "actual"), "y_true"),
+    **dict.fromkeys(("y_pred", "preds", "input", "y_score", "y_prob", "y_proba", "scores"), "y_pred"),
+    **dict.fromkeys(("y_true", "target", "truth", "actual"), "y_true"),
     **dict.fromkeys(("id", "uid", "request", "name"), "key"),
     **dict.fromkeys(("by", "group", "groups", "slice", "slices"), "where"),
     **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
 }
 """The arguments of ours that other words stand for."""
 
-_OTHERWISE = {"where": "by", "t": "times"}
+_OTHERWISE = {"y_true": "actual", "y_pred": "predicted", "where": "by", "t": "times"}
 """What an argument is called where it is about columns, or about many examples."""
 
 _PLACED = ("y_true", "y_pred", "key")  # arguments that are written without their names
@@ -135,7 +135,7 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
     if len(values) > len(placed) and any_values not in variable:
         rest = [f"{part.name}=" for part in parts if part.name not in placed]
         advice = f"name the others: {', '.join(rest)}" if rest and not {*absent} - {*placed} else advice
-        most = f"{number_of(len(placed), 'argument')} without a name ({', '.join(placed)})"
+        most = number_of(len(placed), "argument") + " without a name" + f" ({', '.join(placed)})" * bool(placed)
         raise InputError(f"{name} takes {most}, not {len(values)}; {advice}")
     if absent:
         raise InputError(f"{name} is missing {' and '.join(absent)}; {advice}")

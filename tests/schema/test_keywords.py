@@ -168,6 +168,18 @@ def test_a_type_error_of_rows_is_not_one_of_arguments():
         se.evaluate_table()
 
 
+@with_each("names", [("y_true", "actual"), ("target", "actual"), ("y_pred", "predicted"), ("y_score", "predicted")])
+def test_columns_are_not_named_as_arrays_are(names: tuple[str, str]):
+    name, ours = names
+    with pytest.raises(se.InputError, match=rf"^evaluate_table has no argument {name}=; write {ours}=\.\.\.$"):
+        se.evaluate_table([], actual="a", predicted="p", **{name: "a"})
+
+
+def test_a_call_without_arguments_says_so():
+    with pytest.raises(se.InputError, match=r"^reset takes no arguments without a name, not 1; write reset\(\)$"):
+        se.Evaluator().reset(1)
+
+
 def test_a_type_error_of_a_method_that_takes_any_arguments_is_its_own():
     class Mine(se.Evaluator):
         def count(self, *items: object) -> None:
