@@ -165,7 +165,8 @@ def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
     reader, samples = arguments[0].reader, [argument.sample for argument in arguments[:2]]
     if samples[0].first or not (most := undescribed(reader.record)):
         return
-    few = batch.take(slice(0, min(most, batch.examples)))
+    few = batch.take(slice(0, most := min(most, batch.examples)))
+    few = few.take(np.arange(most))  # a copy, as another thread may change arrays once they are checked
     if isinstance(few, Dense) and max(few.true.max(initial=0), 0 if few.pred is None else few.pred.max(initial=0)) > 1:
         return  # which the kernel refuses
     (rows, slots), names = cells_of(few, 0), reader.labels.labels

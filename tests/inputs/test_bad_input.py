@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse as sp
 
 import streameval as se
+from streameval.inputs import samples
 from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.naming import case_name
@@ -1234,3 +1235,18 @@ def test_a_message_says_which_example_and_label(form: str):
     with pytest.raises(se.InputError, match=rf"^y_true\[5000\]{'' if message[0] in ': ' else ' '}{message}"):
         ev.update_many(bad, [()] * 5_001)
     assert ev == se.Evaluator()
+
+
+@with_each("side", [0, 1])
+def test_a_byte_that_another_thread_makes_wrong_once_it_was_looked_at_is_refused(
+    monkeypatch: pytest.MonkeyPatch, side: int
+):
+    sides, cells_of = np.zeros((2, 3, 2), np.uint8), samples.cells_of
+
+    def changing(batch: Any, fixed: int) -> Any:
+        sides[side, 1, 0] = 255
+        return cells_of(batch, fixed)
+
+    monkeypatch.setattr(samples, "cells_of", changing)
+    with pytest.raises(se.InputError, match=rf"{('y_true', 'y_pred')[side]}\[1\] is 255"):
+        se.Tumbling(se.F1(labels=["cat", "dog"]), size=10).update_many(*sides)

@@ -61,9 +61,9 @@ def string_codes(offsets, data):
         distinct = [None] * table.used
         for _ in range(<Py_ssize_t>table.used):
             number = se_sums_next(&table, &at, &one, &two)
-            string = <bytes>(<const char*>number[1])[: SC_LENGTH(two)]  # a copy, as another thread may change the data
-            distinct[number[0] - 1] = string.decode()
-        return codes, distinct
+            # A copy, as another thread may change the data.
+            distinct[number[0] - 1] = <bytes>(<const char*>number[1])[: SC_LENGTH(two)]
+        return codes, [string.decode() for string in distinct]  # so that the first that is not UTF-8 is refused
     finally:
         free(table.places)
 

@@ -110,6 +110,14 @@ def test_offsets_that_do_not_bound_strings_are_reported(offsets: list[int], kind
         assert twin.string_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
 
 
+def test_the_first_string_that_is_not_utf_8_is_refused():
+    lone = [b"fine", *(b"x" * length + b"\xff" for length in range(40))]
+    offsets = np.cumsum([0, *map(len, lone)])
+    for twin in TWINS:
+        with pytest.raises(UnicodeDecodeError, match="position 0: invalid start byte"):
+            twin.string_codes(offsets, np.frombuffer(b"".join(lone), np.uint8))
+
+
 def view(length: int, *rest: int | bytes) -> bytes:
     """A view by its parts."""
     parts = [part if isinstance(part, bytes) else struct.pack("<i", part) for part in (length, *rest)]
