@@ -556,3 +556,26 @@ def test_a_row_is_added_without_a_copy_of_those_before_it(call: str):
     assert trace.columns()["examples"] == [*range(1, 1 + len(trace))]
     for twin in (trace.copy(), copy.deepcopy(trace), pickle.loads(pickle.dumps(trace))):
         assert twin.columns() == trace.columns()
+
+
+def test_rows_that_an_interrupted_batch_has_left_are_replaced(monkeypatch: pytest.MonkeyPatch):
+    def interrupt(one: object, *what: object) -> object:
+        if one is trace.evaluators[""]:  # and not a copy, of which rows are made
+            raise KeyboardInterrupt
+        return prepare(one, *what)
+
+    prepare = se.Metric._prepare_merge
+    trace, other = (se.Trace(se.F1(average="micro"), every=2) for _ in range(2))
+    for one in (trace, other):
+        one.update({"a"}, {"a"})
+    with monkeypatch.context() as patch:
+        patch.setattr(se.Metric, "_prepare_merge", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            trace.update_many([{"a"}] * 6, [{"b"}] * 6)
+    assert len(trace._written) == 3
+    assert trace == other
+    for one in (trace, other):
+        one.update({"a"}, {"a"})
+        one.update_many([{"a"}, {"b"}], [{"a"}, {"a"}])
+        one.record()
+    assert trace.columns() == other.columns() == {"examples": [2, 4], "f1_micro": [1.0, 0.75]}
