@@ -232,7 +232,7 @@ LABEL_FORMS = [
         instead='`value == "1"`',
         repair=lambda rows: [_of(bool)(row) for row in rows],
     ),
-    Form("dictionary label: Decimal or Fraction", _of(lambda cell: Decimal(int(cell))), refused="Decimal"),
+    Form("dictionary label: Decimal", _of(lambda cell: Decimal(int(cell))), refused="Decimal"),
     Form("dictionary label: Fraction", _of(lambda cell: Fraction(int(cell))), refused="Fraction"),
     Form(
         "Counter in which something is counted twice",
@@ -478,6 +478,7 @@ SCORE_FORMS = [
     ],
     Form("dictionary label: float", _of(float)),
     Form("dictionary label: float of numpy", _of(np.float32)),
+    Form("dictionary label: Decimal", _of(lambda p: Decimal(float(p)))),
     Form("dictionary label: array or tensor without dimensions", _of(np.array)),
     Form("dictionary label: {False: 1 - p, True: p} (River)", _of(lambda p: {False: 1 - float(p), True: float(p)})),
     Form("list of floats", lambda row: np.asarray(row).tolist()),
