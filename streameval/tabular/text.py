@@ -9,7 +9,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
 from itertools import groupby, islice
 from pathlib import PurePath
 from typing import Any, TypeAlias
@@ -336,8 +336,10 @@ class _Csv:
         except pa.ArrowException:
             return None
         heads = ([self.header[place], _MARK.decode() + self.header[place]] for place in self.places.values())
-        again = (pc.any(pc.is_in(column, pa.array(head))).as_py() for column, head in zip(read, heads, strict=True))
-        return None if all(again) else read.rename_columns([*self.places])  # a header again, perhaps
+        same = (pc.is_in(column, pa.array(head)) for column, head in zip(read, heads, strict=True))
+        return (
+            None if pc.any(reduce(pc.and_, same)).as_py() else read.rename_columns([*self.places])
+        )  # perhaps a header
 
     def line(self, first: int, data: bytes, row: int) -> int:
         records = self.records(data, self.delimiter)

@@ -374,6 +374,12 @@ def test_a_header_is_repeated_as_the_file_has_it(header: str, tmp_path: Path):
         evaluated(path)
 
 
+def test_columns_that_hold_their_names_in_different_rows_are_read_at_once(tmp_path, monkeypatch):
+    path = written(tmp_path, "a.csv", "tags,guess\ntags,cat\ndog,guess\n")
+    monkeypatch.setattr("streameval.tabular.text._Csv.runs", None)
+    assert evaluated(path) == expected([{"tags": ["tags"], "guess": ["cat"]}, {"tags": ["dog"], "guess": ["guess"]}])
+
+
 def test_an_object_of_json_on_several_lines_is_explained(tmp_path: Path):
     path = written(tmp_path, "a.json", '{\n  "tags": ["cat"],\n  "guess": []\n}\n')
     with pytest.raises(se.InputError, match=r"a.json:1:\d: not JSON: .*; write each object on one line"):
