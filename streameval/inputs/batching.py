@@ -137,7 +137,10 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
             return Packed(columns, (sides[0], sides[1]), refusal)
 
     def bits_of(piece: Rows) -> tuple[UInt8Array, UInt8Array | None]:
-        bits, masked = piece.read(unchecked=not reader.again)
+        try:
+            bits, masked = piece.read(unchecked=not reader.again)
+        except InputError:  # but an argument that is not checked yet may be the first that is wrong
+            raise refusal() from None
         if again and np.may_share_memory(bits, piece.block):
             bits = bits.copy()
         return _aligned(bits, piece, columns), None if masked is None else _aligned(masked, piece, columns)

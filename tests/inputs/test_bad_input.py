@@ -1250,3 +1250,10 @@ def test_a_byte_that_another_thread_makes_wrong_once_it_was_looked_at_is_refused
     monkeypatch.setattr(samples, "cells_of", changing)
     with pytest.raises(se.InputError, match=rf"{('y_true', 'y_pred')[side]}\[1\] is 255"):
         se.Tumbling(se.F1(labels=["cat", "dog"]), size=10).update_many(*sides)
+
+
+@with_each("kind", [np.uint8, np.int8, np.float32])
+@with_each("options", [{}, {"threshold": 0.5}])
+def test_of_several_wrong_arrays_the_first_is_refused_whatever_its_type(kind: type, options: dict[str, Any]):
+    with pytest.raises(se.InputError, match=r"y_true\[0\] is 2"):
+        se.F1(**options).update_many(np.array([[2, 0]], kind), np.array([[INF, 0.5]]))
