@@ -337,9 +337,8 @@ class _Csv:
             return None
         heads = ([self.header[place], _MARK.decode() + self.header[place]] for place in self.places.values())
         same = (pc.is_in(column, pa.array(head)) for column, head in zip(read, heads, strict=True))
-        return (
-            None if pc.any(reduce(pc.and_, same)).as_py() else read.rename_columns([*self.places])
-        )  # perhaps a header
+        again = pc.any(reduce(pc.and_, same)).as_py()  # a header, perhaps
+        return None if again else read.rename_columns([*self.places])
 
     def line(self, first: int, data: bytes, row: int) -> int:
         records = self.records(data, self.delimiter)
