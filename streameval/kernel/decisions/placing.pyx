@@ -38,6 +38,7 @@ cdef extern from "Python.h":
         Py_ssize_t mask
         setentry* table
     long PyLong_AsLong(object) except? -1
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
     double PyLong_AsDouble(object) except? -1.0
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
@@ -369,9 +370,14 @@ cdef bint may_be_row(object members) except -1:
     cdef PyObject* member
     cdef int bit, seen = 0
     cdef bint repeats = False
-    for position in range(size):
+    for position in range(size if size > 1 else 0):
         member = PySequence_Fast_GET_ITEM(members, position)
-        if not (PyLong_CheckExact(<object>member) or PyUnicode_CheckExact(<object>member)) or <object>member not in BITS:
+        if PyUnicode_CheckExact(<object>member):
+            if PyUnicode_GET_LENGTH(<object>member) > 4:  # most names are longer, and need not be looked up
+                return False
+        elif not PyLong_CheckExact(<object>member):
+            return False
+        if <object>member not in BITS:
             return False
         bit = BITS[<object>member]
         repeats |= seen & bit
