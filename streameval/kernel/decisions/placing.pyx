@@ -278,10 +278,18 @@ cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) ex
     labels, so that columns are remembered by address. Columns are numbered from 0, so that a dict has them all, or, where
     labels must be looked at, none."""
     cdef Known* known = &self.known[<size_t>label // 32 & self.last]
-    cdef PyObject* value
-    cdef Py_ssize_t column
     if known.label == label and known.column < PyDict_Size(columns):
         return known.column
+    return searched(self, columns, label, known)
+
+
+cdef Py_ssize_t searched(Placing self, dict columns, PyObject* label, Known* known) except -2:
+    """The same of a label that is not at its place: at the next one, as two may have the same, or in the dict."""
+    cdef Known* second = &self.known[known - self.known ^ 1]
+    cdef PyObject* value
+    cdef Py_ssize_t column
+    if second.label == label and second.column < PyDict_Size(columns):
+        return second.column
     if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
         return -1
     value = PyDict_GetItemWithError(columns, <object>label)
@@ -289,7 +297,8 @@ cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) ex
     if not 0 <= column < self.width:
         return -1
     Py_INCREF(<object>label)
-    Py_XDECREF(known.label)
+    Py_XDECREF(second.label)
+    second[0] = known[0]
     known.label, known.column = label, column
     return column
 
