@@ -126,7 +126,9 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("calibration", "the parameter of a metric is checked before"): ("_buckets: 1 -> 0",),
     ("areas", "of equal weights any do"): ("averaged: 1 -> 2",),
     ("areas", "it moves a bound by some 2**-256, which no float64 shows"): (
-        "averaged: side == _HIGH -> side != _HIGH",
+        "averaged: side == 2 -> side != 2",
+        "averaged: 2 -> 1",
+        "averaged: 2 -> 3",
     ),
     ("areas", "what no label owns is not read"): ("_precisions: len(support) -> len(support) + 1 (2)",),
     ("decisions", "it decides how many digits a power has; a float64 shows 17 of some 60"): (
