@@ -135,7 +135,7 @@ class Ledger(Mergeable, Generic[StateT]):
             self._total = None  # whatever interrupts this, it is summed anew then
             if total is not None:
                 try:
-                    if before is not None:  # alone in its sum, or this would have been refused
+                    if before is not None:  # the only shard of its sum, or this would have been refused
                         total.unmerge(restored(before.state))
                     total.merge(state)
                 except StreamevalError:  # there is no inverse, or reading will say what is wrong

@@ -140,8 +140,8 @@ def metric(
 
 def _refuse_mistaken(entry: MetricInfo, arguments: Iterable[str]) -> None:
     """Raise `MetricError` for what its class has no argument for, if it is known what was meant."""
-    known = [*signature_of(entry).parameters, *_CHOICES]
     for name in arguments:
+        known = [*signature_of(entry).parameters, *_CHOICES]
         if name not in known and (hint := advice_on(name, known, of_metric=True)):
             raise MetricError(f"{entry.name} has no parameter {name!r}{hint}")
 

@@ -59,7 +59,7 @@ ATTRIBUTES = {
 def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False) -> str:
     """What to write in place of a keyword that there is not, of a metric or a call; nothing where that is not known."""
     advice, meant = ADVICE.get(name, ""), _MEANT.get(name, "")
-    meant = _OTHERWISE[meant] if meant in _OTHERWISE and meant not in known else meant
+    meant = meant if meant in known else _OTHERWISE.get(meant, meant)
     if meant in known:
         return f"; it is {meant}, the {_ORDINALS[known.index(meant)]} argument" if meant in _PLACED else _written(meant)
     if advice is _WEIGHTS and "weight" in known:

@@ -378,7 +378,7 @@ def weighted_sum(terms: Sequence[tuple[Fraction, Fraction | Root]]) -> Fraction:
 
 
 def tree_sum(parts: list[Fraction]) -> Fraction:
-    """The exact sum, first of equal denominators, then in pairs, so that the large denominators of sums meet late."""
+    """The exact sum, first of equal denominators, then in pairs, so that the large denominators of sums come last."""
     tops = Counter[int]()
     for part in parts:
         tops[part.denominator] += part.numerator
