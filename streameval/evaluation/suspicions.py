@@ -67,7 +67,7 @@ def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
             yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
         if core.config.labels is None and "" in names:
             yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
-        alike = [*_alike(names, cells)] if len(names) <= _LABELS else []
+        alike = [*_alike(names, cells)] if len(names) <= _LABELS and str in map(type, names) else []
         yield from alike or _unshared(names, cells, true, pred, examples)
         if core.config.labels is None and core.config.rows is None and {*names} in ({0, 1}, {"0", "1"}):
             keys = decisions.by_example(None)[0]

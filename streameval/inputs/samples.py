@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from itertools import islice
@@ -40,17 +41,26 @@ class Sample:
 
     def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, single: bool = False) -> None:
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-        numbers = [value for value in plain if type(value) in (int, float) and value == value]
-        self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
-        self.examples, self.numbers = self.examples + 1, self.numbers + len(numbers)
-        self.low, self.high = min([self.low, *numbers]), max([self.high, *numbers])
-        self.binary &= {*numbers} <= {0, 1}
-        self.permuted = self.permuted and len(numbers) > 2 and sorted(numbers) == [*range(len(numbers))]
-        self.single &= single
+        numbers = [value for value in plain if type(value) in (int, float) and abs(value) <= sys.float_info.max]
+        self.add_rows(labels, np.array([numbers], np.float64), single=single)
 
-    def add_rows(self, labels: list[Any], rows: np.ndarray[Any, Any]) -> None:
-        for row in rows.tolist():
-            self.add(labels, row)
+    def add_rows(self, labels: Iterable[Any], rows: np.ndarray[Any, Any], *, single: bool = False) -> None:
+        """Note rows of an array, of which booleans are no numbers."""
+        if rows.dtype == object or type(rows) is not np.ndarray:  # which may be masked
+            for row in rows.tolist():
+                self.add(labels, row)
+            return
+        numeric = rows[:, : None if rows.dtype.kind in "iuf" else 0].astype(np.float64)
+        ordered = np.sort(numeric)  # NaN stands last
+        known = ordered == ordered
+        numbers = ordered[known]
+        self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
+        self.examples, self.numbers = self.examples + len(rows), self.numbers + numbers.size
+        self.low, self.high = float(numbers.min(initial=self.low)), float(numbers.max(initial=self.high))
+        self.binary &= bool(((numbers == 0) | (numbers == 1)).all())
+        in_order = (ordered == np.arange(ordered.shape[1])) | ~known
+        self.permuted = self.permuted and bool(in_order.all() and (known.sum(axis=1) > 2).all())
+        self.single &= single
 
     def add_example(self, example: Any) -> None:
         """Note an example of a common form, and of any other that there was one."""
@@ -185,7 +195,7 @@ def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
 
 
 def _note(samples: Sequence[Sample], names: list[Label], slots: list[int]) -> None:
-    cells = [(names[slot // 5], slot % 5) for slot in sorted(slots)]
+    cells = [(names[slot // 5], slot % 5) for slot in sorted(slots) if slot % 5]
     true, pred, masked = ([label for label, outcome in cells if outcome in one_of] for one_of in ((1, 3), (2, 3), (4,)))
     samples[0].first.append({"labels": true} | ({"masked": masked} if masked else {}))
     samples[1].first.append({"labels": pred})

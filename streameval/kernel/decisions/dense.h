@@ -293,11 +293,13 @@ static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts, se_s
     return (to->entries = (se_entry *)calloc((size_t)to->last + 1, sizeof(se_entry))) != NULL;
 }
 
-/* Add to the histogram, which has room. */
+/* Add to the histogram, which has room; for no rows ask for the place only. */
 SE_INLINE void se_unpack(const se_tally *to, uint64_t key, int64_t rows) {
     const int bits = to->bits;
     const uint64_t field = ((uint64_t)1 << bits) - 1, masked = to->parts > 3 ? key >> 3 * bits : 0;
-    se_sums_add(to->h, (key & field) | (key >> bits & field) << 32, (key >> 2 * bits & field) | masked << 32, rows);
+    const uint64_t outer = (key & field) | (key >> bits & field) << 32, inner = (key >> 2 * bits & field) | masked << 32;
+    if (rows) se_sums_add(to->h, outer, inner, rows);
+    else se_sums_prefetch(to->h, outer, inner);
 }
 
 /* Move an entry there. 0 if memory ran out. */
@@ -312,6 +314,7 @@ static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows
     se_entry *entries = to->entries;
     if (!entries) {
         if (!se_sums_reserve(to->h, (size_t)rows)) return 0;
+        for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 0);
         for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 1);
         return 1;
     }
