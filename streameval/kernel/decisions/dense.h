@@ -302,31 +302,24 @@ SE_INLINE void se_unpack(const se_tally *to, uint64_t key, int64_t rows) {
     else se_sums_prefetch(to->h, outer, inner);
 }
 
-/* Move an entry there. 0 if memory ran out. */
-SE_APART int se_evict(const se_tally *to, se_entry entry) {
-    if (entry.rows && !se_sums_reserve(to->h, 1)) return 0;
-    if (entry.rows) se_unpack(to, entry.key, (int64_t)entry.rows);
-    return 1;
-}
-
-/* 0 if memory ran out. */
-static int se_tally_add(const se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
+/* Count rows with these keys, which are overwritten. 0 if memory ran out. What leaves the table is moved to the histogram
+   together, as that is far from the processor if there are many keys. */
+static int se_tally_add(const se_tally *to, uint64_t *keys, ptrdiff_t rows) {
     se_entry *entries = to->entries;
-    if (!entries) {
-        if (!se_sums_reserve(to->h, (size_t)rows)) return 0;
-        for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 0);
-        for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 1);
-        return 1;
-    }
+    ptrdiff_t gone = entries ? 0 : rows;
     SE_UNROLL
-    for (ptrdiff_t r = 0; r < rows; r++) {
+    for (ptrdiff_t r = gone; r < rows; r++) {
         const uint32_t key = (uint32_t)keys[r], at = (key + (key >> 11)) & to->last;
         if (SE_RARELY(entries[at].key != key)) {
-            if (!se_evict(to, entries[at])) return 0;
+            if (entries[at].rows) keys[gone++] = (uint64_t)entries[at].rows << 32 | entries[at].key;
             entries[at] = (se_entry){key, 0};
         }
         entries[at].rows++;
     }
+    if (!se_sums_reserve(to->h, (size_t)gone)) return 0;
+    for (ptrdiff_t r = 0; r < gone; r++) se_unpack(to, entries ? (uint32_t)keys[r] : keys[r], 0);
+    for (ptrdiff_t r = 0; r < gone; r++)
+        se_unpack(to, entries ? (uint32_t)keys[r] : keys[r], entries ? (int64_t)(keys[r] >> 32) : 1);
     return 1;
 }
 
