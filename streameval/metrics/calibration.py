@@ -21,7 +21,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.areas import Unrounded, by_part, curve
 from streameval.metrics.curves import place_of, shares
 from streameval.metrics.logarithms import UNIT, minus_log
-from streameval.metrics.spec import Parameter
+from streameval.metrics.spec import Parameter, as_float
 from streameval.schema.labels import Label
 from streameval.schema.text import check_choice, check_number
 from streameval.states.curves import CurveTables, moments_of
@@ -275,9 +275,9 @@ def calibration_curve(
         group = _quantiles(held, buckets)
         first, last = np.searchsorted(group, order, "left"), np.searchsorted(group, order, "right") - 1
         low, high = binned.edges_of(held.bins[first]), binned.edges_of(np.minimum(held.bins[last] + 1, binned.BINS - 1))
-    sizes = np.array([float(weight * tables.unit) for weight in weights.tolist()])
+    sizes = np.array([as_float(weight * tables.unit) for weight in weights.tolist()])
     means = shares(scores, weights * held.one)
-    return CalibrationCurve(means, shares(hits, weights), sizes, low, high, float(moved * tables.unit))
+    return CalibrationCurve(means, shares(hits, weights), sizes, low, high, as_float(moved * tables.unit))
 
 
 @curve(

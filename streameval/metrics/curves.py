@@ -205,9 +205,14 @@ def _both(c: Counts) -> Flags:
 
 
 def rough_ratios(num: Integers, den: Integers) -> FloatArray:
-    """Ratios as floats; 0/0 is 0."""
+    """Ratios as floats, or all of them over a power of 2 where one is too large for a float64; 0/0 is 0."""
     defined = np.asarray(den != 0, np.bool_)
-    return np.asarray(np.where(defined, num / np.where(defined, den, 1), 0), np.float64)
+    den = np.where(defined, den, 1)
+    try:
+        ratios = num / den
+    except OverflowError:
+        ratios = (num >> max(map(int.bit_length, map(int, num))) - 1000) / den
+    return np.asarray(np.where(defined, ratios, 0), np.float64)
 
 
 def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:

@@ -22,6 +22,7 @@ from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
 from streameval.metrics.bounds import Choice, Choices
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.curves import CLOSE, Terms, best_point, path_of, reaches, rough_ratios
+from streameval.metrics.spec import as_float
 from streameval.schema.labels import Label
 from streameval.schema.text import check_choice, check_number, number_or_none, quoted
 from streameval.states.curves import CurveTables, Path
@@ -138,8 +139,7 @@ def best_threshold(tables: CurveTables, goal: Objective = _F1, *, average: str =
     check_choice("average", average, ("micro", "macro"), MetricError)
     if average == "micro":
         return _best(path_of(tables, None), goal, _unit(tables, goal))
-    paths = [tables.steps.of(position).trimmed() for position in range(tables.size)]
-    return _best_mean(paths, goal, float(_unit(tables, goal)))
+    return _best_mean([tables.steps.of(position).trimmed() for position in range(tables.size)], goal)
 
 
 def _unit(tables: CurveTables, goal: Objective) -> Fraction:
@@ -151,7 +151,7 @@ def _best(path: Path, goal: Objective, unit: Fraction) -> Choice:
     if (best := best_point(path, partial(goal.terms, pos=int(path.tp[-1])))) is None:
         return Choice(math.inf, math.nan, math.nan)
     at, value, bound = best
-    return Choice(_threshold(path, at), float(value * unit), float(bound * unit))
+    return Choice(_threshold(path, at), as_float(value * unit), as_float(bound * unit))
 
 
 def _threshold(path: Path, at: int) -> float:
@@ -159,8 +159,8 @@ def _threshold(path: Path, at: int) -> float:
     return math.inf if at == 0 else float(path[at - 1 : at].thresholds[0])  # the others are not computed
 
 
-def _best_mean(paths: list[Path], goal: Objective, unit: float) -> Choice:
-    """The threshold with the greatest mean over labels, among the lower edges of all bins."""
+def _best_mean(paths: list[Path], goal: Objective) -> Choice:
+    """The threshold with the greatest mean of shares over labels, among the lower edges of all bins."""
     grid = np.unique(np.concatenate([path.bins for path in paths] or [np.zeros(0, np.int64)]))[::-1]
     if not len(grid):
         return Choice(math.inf, math.nan, math.nan)
@@ -170,7 +170,7 @@ def _best_mean(paths: list[Path], goal: Objective, unit: float) -> Choice:
     common = np.full(len(grid) + 1, -2)  # the residual of all scores of a bin, over labels; -1 where they differ
     for path in paths:
         tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1])
-        last = np.flatnonzero(np.append(path.bins[1:] != path.bins[:-1], True)) + 1  # a bin may be two steps
+        last = np.flatnonzero(np.diff(path.bins, append=-2)) + 1  # a bin may be two steps
         edges = np.concatenate([[0], last])
         *ratios, allowed = goal.terms(tp[edges], fp[edges], pos)
         *corners, met = goal.terms(tp[edges[1:]], fp[edges[:-1]], pos)
@@ -194,8 +194,7 @@ def _best_mean(paths: list[Path], goal: Objective, unit: float) -> Choice:
     # Sums of floats in a fixed order: their error is far below the margin that decides whether to call it exact.
     bound = max(value, float((np.cumsum(change) + more).max()))
     slack = CLOSE * max(1.0, abs(value))
-    scale = unit / len(paths)
-    return Choice(threshold, value * scale, (value if bound <= value + slack else bound) * scale)
+    return Choice(threshold, value / len(paths), (value if bound <= value + slack else bound) / len(paths))
 
 
 def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
@@ -212,7 +211,7 @@ def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     at = int(np.argmin(np.abs(excess)))
     after = int(np.searchsorted(excess, 0, "left"))
     mixed = 0 < after < len(excess) and excess[after] > 0 and bool(path.mixed[after - 1])
-    value = float(excess[at] * tables.unit)
+    value = as_float(excess[at] * tables.unit)
     return Choice(_threshold(path, at), value, 0.0 if mixed else value)
 
 

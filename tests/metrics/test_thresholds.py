@@ -10,6 +10,7 @@ import pytest
 
 import streameval as se
 from streameval.errors import InputError, MetricError
+from streameval.metrics.spec import as_float
 from streameval.metrics.thresholds import (
     Choice,
     Cost,
@@ -95,7 +96,7 @@ def test_where_scores_are_known_the_best_threshold_is_exact_and_the_greatest_of_
             assert choice.threshold == max(bound for bound in bounds if worth(goal, part, bound) == top)
 
 
-@pytest.mark.parametrize("goal", [FScore(), FScore(2.0), Cost(1.0, 3.0)], ids=repr)
+@pytest.mark.parametrize("goal", [FScore(), FScore(2.0)], ids=repr)
 @pytest.mark.parametrize("seed", range(cases(60)))
 def test_the_best_threshold_for_a_mean_over_labels_is_as_good_as_any(goal: Objective, seed: int):
     tables, cells, _, _ = case(seed, pure=seed % 2 == 0)
@@ -169,6 +170,27 @@ def test_nothing_counted_leaves_nothing_to_choose():
     assert best_threshold(tables, average="macro").threshold == math.inf
     assert pcut(tables) == Choice(math.inf, 0.0, 0.0)
     assert decisions_at(tables, 0.5).least.tp.tolist() == [0, 0]
+
+
+def test_a_label_without_a_cell_that_counts_changes_no_threshold_of_the_mean():
+    ev = se.Evaluator(["roc_auc_macro"], labels=["a", "b"])
+    ev.update(["a"], {"a": 0.75, "b": 0.5}, mask={"b"})
+    ev.update(["b"], {"a": 0.75, "b": 0.5}, weight=0)
+    assert ev.best_threshold("f1_macro").value == 0.5
+
+
+@pytest.mark.parametrize("weights", [(1e308, 1.7e308), (5e-324, 1.0), (5e-324, 1e308), (1.0, 3.0)])
+@pytest.mark.parametrize("goal", [FScore(), Cost(), Cost(1e300, 5e-324), Cost(5e-324, 1e308)], ids=repr)
+def test_extreme_weights_and_prices_have_the_best_thresholds(weights: tuple[float, ...], goal: Objective):
+    ev = se.Evaluator(["roc_auc_macro"])
+    cells = [(score, true, Fraction(weight)) for weight in weights for score, true in ((0.25, 1), (0.5, 0), (0.75, 1))]
+    for score, true, weight in cells:
+        ev.update(["a"] if true else ["b"], {"a": score, "b": 0.5}, weight=float(weight))
+    top, choice = best(goal, cells), ev.best_thresholds(goal)["a"]
+    assert worth(goal, cells, choice.threshold) == top
+    assert choice.value == choice.bound == as_float(top)
+    assert ev.pcut("b").value == as_float(-sum(map(Fraction, weights)))
+    assert ev.calibration_curve("a", buckets=1).weight[0] == as_float(sum(weight for *_, weight in cells))
 
 
 def test_what_was_chosen_is_a_threshold():
