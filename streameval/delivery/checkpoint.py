@@ -26,7 +26,7 @@ from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, decoding, opened, sealed, sized
 from streameval.wire.fields import varint
-from streameval.wire.files import UnsyncedError, check_writable, naming_file, read_file, write_file
+from streameval.wire.files import check_writable, naming_file, read_file, write_file
 
 _MORE = Ledger, Pending, Trace
 _PATIENCE = 1.0  # seconds that save() waits for step() of another thread
@@ -166,8 +166,8 @@ class Checkpointer(Generic[HeldT]):
         self._lock = PathLock(self._path)
         self._release = weakref.finalize(self, self._lock.release)
         try:
-            self._own = self._identity()
-            if self._own is not None:
+            self._ours = {None, own := self._identity()}  # what may be there, and is replaced
+            if own is not None:
                 data = read_file(self._path)
                 with naming_file(self._path):
                     loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
@@ -186,10 +186,9 @@ class Checkpointer(Generic[HeldT]):
     def _identity(self) -> tuple[int, ...] | None:
         """What tells the file from one that replaced it, or that it became; None if there is none."""
         try:
-            status = self._path.stat()
+            return _identity_of(self._path.stat())
         except FileNotFoundError:
             return None
-        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     @property
     def evaluator(self) -> HeldT:
@@ -272,7 +271,7 @@ class Checkpointer(Generic[HeldT]):
     def _write(self, *, last: bool = False) -> None:
         """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
         self._check_open()
-        if self._identity() not in (self._own, None):
+        if self._identity() not in self._ours:
             lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
             raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
 
@@ -283,13 +282,9 @@ class Checkpointer(Generic[HeldT]):
             if not last and self._noted != self._version():
                 raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
-        try:
-            with contextlib.closing(pieces()) as made:
-                write_file(self._path, made)
-        except UnsyncedError:
-            self._own = self._identity()
-            raise
-        self._own = self._identity()
+        with contextlib.closing(pieces()) as made:  # an interruption may follow as soon as the file is replaced
+            write_file(self._path, made, lambda status: self._ours.add(_identity_of(status)))
+        self._ours = {None, self._identity()}
         self._saved, self._saved_at = self._position, time.monotonic()
 
     def _check_open(self) -> None:
@@ -323,6 +318,10 @@ class Checkpointer(Generic[HeldT]):
 
     def __repr__(self) -> str:
         return f"<Checkpointer of {self._path} at {self._position}: {self._evaluator!r}>"
+
+
+def _identity_of(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class _MovedError(InputError):

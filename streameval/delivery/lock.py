@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import socket
+import stat
 import weakref
 from pathlib import Path
 
 from streameval.errors import InputError
 from streameval.wire.files import CLOSE_FIRST, FLAGS, hold, is_same, short_name
+
+_LONGEST = 500  # bytes of a lock file
 
 
 class PathLock:
@@ -30,15 +34,24 @@ class PathLock:
             if held is False:
                 with file:
                     raise InputError(f"{path} is held by {self._holder(file)}")
-            if held is None or is_same(self._path, os.fstat(file.fileno())):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or not re.fullmatch(rb"(\d+( .*\n?)?)?", file.read(_LONGEST)):
+                with file:
+                    raise InputError(f"{self._path} is no lock file of a Checkpointer; rename it, or give another path")
+            if held is None or is_same(self._path, status):
                 break
             file.close()  # who held it has removed it meanwhile
         self._file: io.FileIO | None = file
-        if held:
-            file.truncate(0)
-            file.write(f"{self.process} {socket.gethostname()}\n".encode())
-        else:
+        try:
+            if held:
+                file.seek(0)
+                file.truncate()
+                file.write(f"{self.process} {socket.gethostname()}\n".encode())
+            else:
+                self.release()
+        except OSError as error:  # as on a full disk
             self.release()
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
         self.open = True
         _OPEN.add(self)
 
@@ -46,7 +59,7 @@ class PathLock:
         if any(lock.target == self.target for lock in _OPEN):
             return "an open Checkpointer of this process; close() it, or use with"
         file.seek(0)
-        process, _, host = file.read(500).decode(errors="replace").strip().partition(" ")
+        process, _, host = file.read(_LONGEST).decode(errors="replace").strip().partition(" ")
         who = f"process {process} on {host}" if host else "another process"
         return f"a Checkpointer of {who}; let it end first, or give another path"
 

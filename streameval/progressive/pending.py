@@ -314,7 +314,6 @@ class Pending(Holder, Generic[EvaluatorT]):
         twin._targets = {"": Target(copy.deepcopy(self.evaluator, memo))}
         twin._trials = [trial._fresh() for trial in self._trials]
         twin._waiting = self._waiting.copy()  # a stored prediction never changes, so both hold the same one
-        twin._cell = commit.Root().cell(self._status)
         return twin
 
     def _parameters(self) -> dict[str, Any]:

@@ -82,6 +82,7 @@ class Holder(Saveable):
     _taken: ClassVar[tuple[type, ...]] = ()  # what it takes besides evaluators, metrics and windows
     _strict = False  # whether what cannot be saved is refused at once
     _guard: commit.Guard  # held before those of the evaluators
+    _cell: commit.Cell  # of what changes in one step with them
     _targets: dict[str, Target]  # the evaluators by name; a single one has the name ""
 
     def copy(self) -> Self:
@@ -100,10 +101,11 @@ class Holder(Saveable):
         return copy.deepcopy(self)._contents()  # of one moment
 
     def __setstate__(self, contents: dict[str, Any]) -> None:
-        self.__dict__.update(contents, _guard=commit.Guard())
+        self.__dict__.update(contents, _guard=commit.Guard(), _cell=commit.Root().cell(contents["_cell"]))
 
     def _contents(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_guard"}
+        """All that copies have, with nothing of the kernel in it."""
+        return {name: value for name, value in vars(self).items() if name != "_guard"} | {"_cell": self._cell.value}
 
     @property
     def _inner_guards(self) -> list[commit.Guard]:  # type: ignore[override]  # which nobody sets
@@ -196,7 +198,7 @@ class Holder(Saveable):
         with self._guard:
             for name, target in self._targets.items():
                 target.evaluator._take_over(source._targets[name].evaluator)
-            self.__dict__.update({**source._contents(), "_targets": self._targets})
+            self.__dict__.update({**vars(source), "_targets": self._targets, "_guard": self._guard})
 
     def _moment(self, before: object, t: object) -> object:
         """The time after a call at ``t``."""

@@ -52,6 +52,9 @@ class Target:
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self.needs_t = evaluator.timed
 
+    def __reduce__(self) -> tuple[object, ...]:  # which old protocols of pickle need where there are slots
+        return Target, (self.evaluator,)
+
     def refuse_weight(self) -> None:
         if self._weight is None:
             raise InputError(f"{self._name} takes no weight; leave the weight out, or give an evaluator that does")

@@ -84,7 +84,7 @@ class Trace(Holder):
         self._guard = commit.Guard()
         # A list of all rows is too long to copy for each: as many of it count as are committed.
         self._written: list[_Row] = []
-        self._status = commit.Root().cell((0, None, 0))  # how many examples there are, the time, and how many rows
+        self._cell = commit.Root().cell((0, None, 0))  # how many examples there are, the time, and how many rows
 
     @classmethod
     def _named_targets(cls, evaluators: object) -> dict[str, Target]:
@@ -110,12 +110,12 @@ class Trace(Holder):
         Its time ``t`` is a number or a datetime, which must not go backwards. It becomes the column ``time``, and is
         passed to those evaluators that are windows over time.
         """
-        if not (self._status.value[0] + 1) % self._every:
+        if not (self._cell.value[0] + 1) % self._every:
             self._look()  # before anything is counted
         plain = mask is None and t is None and type(weight) in NUMBERS and weight == 1
         if not (plain and self._count_plain(y_true, y_pred)):
             make([self._change(y_true, y_pred, weight=weight, mask=mask, t=t)])
-        if not self._status.value[0] % self._every:
+        if not self._cell.value[0] % self._every:
             self._write()
 
     def update_many(
@@ -148,7 +148,7 @@ class Trace(Holder):
     def _add(self, gathered: list[tuple[Any, Core, list[Batch]]], examples: int) -> None:
         """Add what was read to the evaluators, with the rows that are due before the last example."""
         with commit.Guards([self._guard, *self._inner_guards]):
-            (before, moment, _), every, count, rows = self._status.value, self._every, self._completed(), list[_Row]()
+            (before, moment, _), every, count, rows = self._cell.value, self._every, self._completed(), list[_Row]()
             dues = range(before - before % every + every, before + examples, every)
             twins = {name: one.copy() for name, one in self.evaluators.items()} if dues else {}
             for start, stop in pairwise([before, *dues]):
@@ -156,7 +156,7 @@ class Trace(Holder):
                     twin._merge(core.counted(batches, start - before, stop - before))
                 rows.append((stop, moment, self._row_of(twins)))
             self._written[count:] = rows
-            parts = [self._status.prepare_store((before + examples, moment, count + len(rows)))]
+            parts = [self._cell.prepare_store((before + examples, moment, count + len(rows)))]
             for one, core, batches in gathered:
                 parts += one._prepare_merge(core.counted(batches, 0, examples), core.reader)
             commit.Root.commit(parts)
@@ -167,11 +167,11 @@ class Trace(Holder):
             self._store(self._completed())
 
     def _store(self, rows: int) -> None:
-        commit.Root.commit([self._status.prepare_store((*self._status.value[:2], rows))])
+        commit.Root.commit([self._cell.prepare_store((*self._cell.value[:2], rows))])
 
     def _completed(self) -> int:
         """Add the row of the last example if it is due; how many rows there are then. The guard is held."""
-        count, due = int(self._status.value[2]), self._due()
+        count, due = int(self._cell.value[2]), self._due()
         self._written[count:] = due  # in place of what a call that was interrupted has left
         return count + len(due)
 
@@ -198,7 +198,7 @@ class Trace(Holder):
     ) -> Change:
         """Read one example to be counted, for every evaluator."""
         if t is not None:
-            check_order(self._status.value[1], t, "t")
+            check_order(self._cell.value[1], t, "t")
         targets = self._targets.values()
         changes = [one.evaluator._change(y_true, y_pred, **one.keywords(weight, mask, t)) for one in targets]
         return self, (t, changes), 1
@@ -206,9 +206,9 @@ class Trace(Holder):
     def _prepare(self, reading: tuple[object, Sequence[Change]], sign: int = 1) -> list[Part]:  # noqa: ARG002
         """Prepare what `_change` read, and that there is one more example; the guards are held until the commit."""
         t, changes = reading
-        examples, moment, rows = self._status.value
+        examples, moment, rows = self._cell.value
         rows = rows if examples % self._every else self._completed()
-        parts = [self._status.prepare_store((examples + 1, self._moment(moment, t), rows))]
+        parts = [self._cell.prepare_store((examples + 1, self._moment(moment, t), rows))]
         for one, what, times in changes:
             parts += one._prepare(what, times)
         return parts
@@ -224,16 +224,16 @@ class Trace(Holder):
 
     @property
     def _rows(self) -> list[_Row]:
-        return self._written[: self._status.value[2]] + self._due()
+        return self._written[: self._cell.value[2]] + self._due()
 
     def _due(self) -> list[_Row]:
         """The row of the last example, which is written after the commit, if it is not yet; the guard is held."""
-        examples, _, count = self._status.value
+        examples, _, count = self._cell.value
         is_due = examples and not examples % self._every
         return [self._row()] if is_due and (not count or self._written[count - 1][0] != examples) else []
 
     def _row(self) -> _Row:
-        return *self._status.value[:2], self._row_of(self.evaluators)
+        return *self._cell.value[:2], self._row_of(self.evaluators)
 
     def _row_of(self, evaluators: dict[str, Any]) -> dict[tuple[Any, ...], float]:
         row: dict[tuple[Any, ...], float] = {}
@@ -254,7 +254,7 @@ class Trace(Holder):
     @property
     def examples(self) -> int:
         """Number of examples counted."""
-        return int(self._status.value[0])
+        return int(self._cell.value[0])
 
     @property
     def evaluators(self) -> dict[str, Any]:
@@ -338,7 +338,7 @@ class Trace(Holder):
 
     @reads
     def __len__(self) -> int:
-        return int(self._status.value[2]) + len(self._due())
+        return int(self._cell.value[2]) + len(self._due())
 
     @reads
     def __repr__(self) -> str:
@@ -354,7 +354,7 @@ class Trace(Holder):
 
     def _put(self, sink: Sink) -> None:
         put_value(sink, self._metrics, TUPLE)
-        rows, (examples, moment, _) = self._rows, self._status.value
+        rows, (examples, moment, _) = self._rows, self._cell.value
         sink += (varint(len(rows)), _bytes_of(rows), varint(examples))
         put_value(sink, moment, SPAN, "t")
 
@@ -378,7 +378,7 @@ class Trace(Holder):
         written = [at for at, _, _ in rows]
         due = sum(not at % self._every for at in written if at)
         require(ascending(written), not rows or written[-1] <= examples, due == examples // self._every)
-        self._written, self._status = rows, commit.Root().cell((examples, moment, len(rows)))
+        self._written, self._cell = rows, commit.Root().cell((examples, moment, len(rows)))
 
 
 def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,15 @@ _ACL = "system.posix_acl_access"
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errno.EACCES}
 
 
-def write_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) -> None:
+def write_file(
+    path: str | os.PathLike[str], pieces: bytes | Iterable[bytes], note: Callable[[os.stat_result], object] = id
+) -> None:
     """Write all of the bytes or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
 
     Once this returns, the data is on disk. Mode, owner, group and attributes stay as far as the system allows. What
-    a link leads to is replaced, not the link; hard links of it keep the old content. `OSError` if it cannot be written,
-    also for what is there and is no file, such as a device.
+    a link leads to is replaced, not the link; hard links of it keep the old content. ``note`` is called with the status
+    of the new file before that is replaced. `OSError` if it cannot be written, also for what is there and is no file,
+    such as a device.
     """
     with _naming_target(path):
         target, old = _resolved(path)
@@ -49,6 +52,7 @@ def write_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) ->
             written = os.fstat(file.fileno())
             if CLOSE_FIRST:  # elsewhere it is held until it is renamed, or others might take it for a leftover
                 file.close()
+            note(written)
             try:
                 temporary.replace(target)
             except OSError:  # a network may lose the answer, and not find the old name when it asks again
@@ -69,11 +73,7 @@ def write_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) ->
     except OSError as error:
         if error.errno not in _CANNOT_SYNC:
             reason = f"replaced, but may not survive a power cut, as its folder cannot be synced: {error.strerror}"
-            raise UnsyncedError(error.errno, reason, os.fspath(path)) from error
-
-
-class UnsyncedError(OSError):
-    """A file is replaced, but its folder could not be synced."""
+            raise OSError(error.errno, reason, os.fspath(path)) from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -215,7 +215,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> byt
     `FormatError` if it is no ordinary file, begins differently or has more bytes; then no more than its start is read.
     """
     flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with naming_file(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
+    with naming_file(path), io.FileIO(Path(path), opener=lambda name, _: os.open(name, flags)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
             raise FormatError("this is no ordinary file; load() reads files that save() wrote")

@@ -345,6 +345,30 @@ def test_a_path_is_held_until_it_is_closed_left_or_forgotten(name: str, tmp_path
     assert held(path).position == 0
 
 
+@pytest.mark.parametrize("content", ["requests==2.31", "1 host\nmore", None])
+def test_a_file_that_only_has_the_name_of_a_lock_file_stays(content: str | None, tmp_path: Path):
+    path = tmp_path / "poetry.lock"
+    if content is not None:
+        path.write_text(content)
+    elif hasattr(os, "mkfifo"):
+        os.mkfifo(path)
+    for _ in range(2):
+        with pytest.raises(se.InputError, match="lock is no lock file of a Checkpointer; rename it, or give another"):
+            held(tmp_path / "poetry")
+    assert content is None or path.read_text() == content
+    assert path.exists()
+
+
+def test_a_disk_that_is_full_leaves_no_lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full() -> str:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(socket, "gethostname", full)
+    with pytest.raises(OSError, match=r"full: '.*state.lock'"):
+        held(tmp_path / "state")
+    assert list(tmp_path.iterdir()) == []
+
+
 HOLDER = """
 import sys, streameval as se
 saved = se.Checkpointer(se.Evaluator(["f1_micro", "mcc_macro"]), sys.argv[1])
@@ -495,22 +519,38 @@ def test_what_somebody_else_wrote_is_not_replaced(
     assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
-def test_a_folder_that_cannot_be_synced_leaves_a_file_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    fsync = os.fsync
+@pytest.mark.parametrize("moment", ["the folder is synced", "the file is replaced"])
+def test_what_is_raised_once_the_file_is_replaced_leaves_a_file_of_ours(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    fsync, replace = os.fsync, Path.replace
 
     def synced(file: int) -> None:
         fsync(file)
         if stat.S_ISDIR(os.fstat(file).st_mode):
             raise OSError(errno.EIO, "broken disk")
 
+    def replaced(path: Path, target: Path) -> None:
+        replace(path, target)
+        raise KeyboardInterrupt
+
     with held(tmp_path / "state") as saved:
         saved.step()
+        saved.save()
+        saved.step()
         with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", synced)
-            with pytest.raises(OSError, match="replaced, but may not survive a power cut"):
-                saved.save()
-        assert se.load(tmp_path / "state").position == 1
-    assert se.load(tmp_path / "state").position == 1
+            if moment == "the folder is synced":
+                patch.setattr(os, "fsync", synced)
+                with pytest.raises(OSError, match="replaced, but may not survive a power cut"):
+                    saved.save()
+            else:
+                patch.setattr(Path, "replace", replaced)
+                with pytest.raises(KeyboardInterrupt):
+                    saved.save()
+        assert se.load(tmp_path / "state").position == 2
+        saved.step()
+        saved.save()
+    assert se.load(tmp_path / "state").position == 3
 
 
 def test_a_file_that_is_gone_is_written_again(tmp_path: Path):
@@ -676,6 +716,10 @@ def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, mo
             with pytest.raises(se.FormatError, match=f"{re.escape(str(tmp_path / name))}: .*{why}"):
                 se.load(tmp_path / name)
     assert se.load(tmp_path / "state", max_bytes=size) == counted()
+    with (tmp_path / "state").open("rb") as file:
+        with pytest.raises(TypeError):
+            se.load(file.fileno())
+        assert file.read(1)  # it is still open, at its start
     monkeypatch.setattr(files, "check_start", None)  # not even its start is read
     with pytest.raises(se.FormatError, match=f"state: the file has {size} bytes, more than max_bytes={size - 1}"):
         se.load(tmp_path / "state", max_bytes=size - 1)

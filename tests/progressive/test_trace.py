@@ -217,7 +217,7 @@ def refused(trace: se.Trace, error: type[Exception], *inputs: object, **more: ob
 
     def state() -> list:
         result = [evaluator.to_bytes() for evaluator in trace.evaluators.values()]
-        return [result, trace.columns(), trace.examples, trace._status.value]
+        return [result, trace.columns(), trace.examples, trace._cell.value]
 
     before = state()
     with pytest.raises(error) as caught:
@@ -335,7 +335,14 @@ def test_one_object_under_two_names_would_count_twice():
 
 
 @pytest.mark.parametrize(
-    "how", [copy.copy, copy.deepcopy, se.Trace.copy, lambda one: pickle.loads(pickle.dumps(one))], ids=case_name
+    "how",
+    [
+        copy.copy,
+        copy.deepcopy,
+        se.Trace.copy,
+        *(lambda one, by=by: pickle.loads(pickle.dumps(one, by)) for by in range(pickle.HIGHEST_PROTOCOL + 1)),
+    ],
+    ids=case_name,
 )
 def test_copies_are_independent(how):
     trace = se.Trace({"all": se.Evaluator(["f1_micro"]), "one": se.Rolling(se.F1(), 20)}, every=2)
