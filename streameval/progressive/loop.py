@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from streameval.errors import InputError, StreamevalError
 from streameval.inputs.values import checked_weight
-from streameval.progressive.target import Target, check_order, reads_scores
+from streameval.progressive.target import Target, check_order, instant, reads_scores
 from streameval.progressive.trace import Trace
 from streameval.schema.text import check_choice, quoted
 
@@ -222,6 +222,7 @@ class Loop:
         if self._time is not None:
             now = self._time(place, x)
             check_order(before, now, f"the time of dataset[{place}]")
+            now = instant(now)
         due = now if self._delay is None else _due(place, now, self._delay(place, x, y))
         weight = extra.pop("w", None)
         if self._weight is not None:

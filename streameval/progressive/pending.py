@@ -15,7 +15,7 @@ from streameval.evaluation.guarding import Change, Declined, changes, make, read
 from streameval.kernel.backend import commit
 from streameval.progressive.predictions import Predictions, Row, compact_copy, from_compact
 from streameval.progressive.states import Holder
-from streameval.progressive.target import Target, check_order
+from streameval.progressive.target import Target, check_order, instant
 from streameval.progressive.trace import Trace
 from streameval.schema.text import check_choice, check_number, quoted
 from streameval.windows.base import Window
@@ -253,7 +253,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     def _is_old(self, since: object, now: object) -> bool:
         try:
-            return bool(now - since > self._max_age)  # type: ignore[operator]
+            return bool(instant(now) - instant(since) > self._max_age)
         except TypeError:
             wrong = f"max_age {quoted(self._max_age)} cannot be compared with times such as {quoted(now)}"
             raise InputError(f"{wrong}; give a number for numbers, a timedelta for datetimes") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError
@@ -138,12 +139,18 @@ def _spec_of(evaluator: object) -> MetricSpec | None:
     return None
 
 
+def instant(t: Any) -> Any:
+    """A time as it is compared: in UTC if it has a zone, whose clock may go back an hour."""
+    return t.astimezone(UTC) if isinstance(t, datetime) and t == t and t.utcoffset() is not None else t
+
+
 def check_order(before: Any, t: Any, name: str) -> None:
     """Raise unless ``t`` is a time that does not lie before another one, if there is one."""
     before = t if before is None else before
     try:
-        fits = not hasattr(t, "__iter__") and bool(before <= t)  # strings and sets compare too, but are no times
-    except TypeError:
+        # Strings and sets compare too, but are no times.
+        fits = not hasattr(t, "__iter__") and bool(instant(before) <= instant(t))
+    except (TypeError, OverflowError):
         pair = f"{quoted(t)} after {quoted(before)}"
         raise InputError(f"{name} must be numbers or datetimes of one kind, not {pair}") from None
     if not fits:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,38 @@ class Own(se.Evaluator):
 def test_what_cannot_be_counted_in_one_step_is_refused_when_it_is_passed(make: Callable[[], Any]):
     with pytest.raises(se.InputError, match=r"must (be one of an Evaluator, a metric object, a window|have update)"):
         make()
+
+
+class Constant:
+    """A model that predicts the same for each example."""
+
+    def predict_one(self, x: dict[str, Any]) -> set[str]:
+        return {"a"}
+
+
+def test_times_of_the_hour_that_comes_twice_in_autumn_are_compared_as_moments():
+    berlin = ZoneInfo("Europe/Berlin")
+    first = dt.datetime(2024, 10, 27, 2, 30, tzinfo=berlin)
+    later = dt.datetime(2024, 10, 27, 2, 10, fold=1, tzinfo=berlin)  # 40 minutes
+    latest = dt.datetime(2024, 10, 27, 3, 5, tzinfo=berlin)  # 95 minutes
+    trace, waits = se.Trace(se.F1(), every=1), pending(max_age=dt.timedelta(minutes=60))
+    for place, t in enumerate((first, later)):
+        trace.update({"a"}, {"a"}, t=t)
+        waits.predict(place, {"a"}, t=t)
+    for made in (trace, waits):
+        assert type(made).from_bytes(made.to_bytes()) == made
+    waits.predict(2, {"a"}, t=latest)
+    assert waits.keys() == [1, 2]
+    with pytest.raises(se.InputError, match="goes backwards"):
+        trace.update({"a"}, {"a"}, t=first)
+    stream = [({"t": t}, {"a"}) for t in (first, later, latest)]
+    for delay, due in ((None, (30, 70, 125)), (dt.timedelta(minutes=45), (75, 115, 170))):
+        window = se.TimeRolling(se.F1(), dt.timedelta(minutes=60))
+        options: dict[str, Any] = {"time": "t", "delay": delay, "learn": False}
+        snapshots = se.iter_progressive_evaluate(stream, Constant(), window, **options)
+        midnight = dt.datetime(2024, 10, 27, tzinfo=dt.UTC)
+        assert [one.time - midnight for one in snapshots] == [dt.timedelta(minutes=minutes) for minutes in due]
+        assert window.examples == 2
 
 
 def test_what_cannot_be_saved_is_equal_to_itself_alone():
