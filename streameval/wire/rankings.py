@@ -139,8 +139,11 @@ def _in_bounds(content: RankingContent) -> bool:
     checks += [u <= m, m - u <= l, l + u + h <= size, (erring > 0) | (wrong == 0)]
     column, rank = labels.keys.T
     checks += [column < size, rank <= options.label_ranks, labels.sums[:, 0] <= examples]
-    k, sure, places, whole_size, within, a, g = hits.keys.T
-    checks += [np.isin(k, options.hit_cutoffs), a < k, g >= 1, sure <= size, places <= whole_size, within <= whole_size]
+    k, sure, places, whole, within, a, g = hits.keys.T
+    straddles, end = whole > 0, a + g  # whether a group does
+    checks += [np.isin(k, options.hit_cutoffs), a < k, g >= 1, sure <= size, within <= whole]
+    checks += [straddles == (number > 0) for number in (places, within, whole - places)]
+    checks.append(np.where(end > k, (places == k - a) & (whole == g), (end <= k - places) & (sure > 0)))
     m, a, g = gains.keys.T
     checks += [m >= 1, m <= options.gain_ranks, a < options.gain_ranks, g >= 1]
     m, rank = ideals.keys.T

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+import streameval as se
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import ranking_sums
 from streameval.states.options import RankingOptions
+from streameval.states.ranking_sums import HITS
 from streameval.states.rankings import RankingTables, Table
 from streameval.wire.rankings import is_possible
 from tests.support.effort import cases
@@ -125,6 +127,24 @@ def test_taking_back_is_the_inverse_of_counting(stream: Stream):
     assert alike(state, expected)
     state.compact()
     assert alike(state, expected)
+
+
+def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
+    ev = se.Evaluator(["map_at(k=3, divisor=hits)"])
+    ev.update({"a", "c"}, {"a": 0.9, "b": 0.5, "c": 0.5, "d": 0.5})
+    content = ev._core.states.content()["rankings"]
+    hits = content.tables[HITS]
+    assert hits.keys.tolist() == [[3, 1, 2, 3, 1, 0, 1], [3, 1, 2, 3, 1, 1, 3]]
+    for row, part, value in ((0, 1, 0), (0, 2, 3), (0, 6, 2), (1, 2, 1), (1, 3, 4), (1, 5, 2), (1, 6, 2)):
+        keys = hits.keys.copy()
+        keys[row, part] = value
+        tables = (*content.tables[:HITS], hits._replace(keys=keys), *content.tables[HITS + 1 :])
+        assert not is_possible(replace(content, tables=tables)), keys
+    for part in (2, 3, 4):
+        keys = hits.keys.copy()
+        keys[:, part] = 0
+        tables = (*content.tables[:HITS], hits._replace(keys=keys), *content.tables[HITS + 1 :])
+        assert not is_possible(replace(content, tables=tables)), keys
 
 
 @settings(max_examples=cases(60), deadline=None)
