@@ -31,9 +31,10 @@ CASES = {
 
 
 def weighted(wrong: float) -> se.Evaluator:
-    """Of a label a sum of weights at a tie of its decimals, and an F1 that a few wrong ones hardly change."""
+    """Sums of weights at a tie of their decimals, or written with an exponent; an F1 that a few wrong ones hardly change."""
     ev = se.Evaluator()
-    ev.update({"cat"}, {"cat"}, weight=1234.25)
+    for label, weight in {"cat": 1234.25, "dog": 2.0625, "fly": 0.00005, "fox": 2.0**60, "pig": 9999.5}.items():
+        ev.update({label}, {label}, weight=weight)
     ev.update(set(), {"cat"}, weight=wrong)
     return ev
 
@@ -115,7 +116,9 @@ def test_the_script_writes_the_rows_that_stood_there_without_it(opened, name: st
     if name == "few":
         assert "0.0312" in plain.page.locator("[data-table=labels] tbody").inner_text()
     if name == "weighted":
-        assert plain.page.locator("[data-table=labels] tbody td").all_inner_texts()[2:] == ["+0.0000", "1,234.2"]
+        cells = plain.page.locator("[data-table=labels] tbody td").all_inner_texts()
+        assert cells[2:4] == ["+0.0000", "1,234.2"]
+        assert cells[7::4] == ["2.062", "5e-05", "1.153e+18", "9,999.5"]
     assert plain.page.locator("form:visible, button:visible, select:visible").count() == 0
 
 

@@ -15,7 +15,11 @@
     const text = (tie ? (below + Math.abs(below % 2)) / scale : value).toFixed(digits);
     return minus(text.replace(/^-(?=[0.]+$)/, ""));
   };
-  const short = (value, digits = 4) => minus(String(Number(value.toPrecision(digits))));
+  const short = (value, digits = 4) => {  // as Python's format "g"
+    const [part, power] = value.toExponential(digits - 1).split("e");
+    if (power >= -4 && power < digits) return fixed(value, digits - 1 - power).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+    return minus(`${Number(part)}e${power.replace(/\d+/, last => last.padStart(2, "0"))}`);
+  };
   const written = (value, kind) => {
     if (value === null) return "–";
     if (typeof value === "string") return minus(value.replace("inf", "∞"));
