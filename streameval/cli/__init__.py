@@ -66,7 +66,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return _failed(str(error))
     except OSError as error:
         forget_output()
-        return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _failed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
     except MemoryError:
         return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
     except usage as error:

@@ -37,8 +37,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""
     streameval demo --write demo
-    streameval evaluate demo/photos.jsonl --actual true --predicted predicted --save old.state
-    streameval evaluate demo/photos.jsonl --actual true --scores scores --threshold 0.4 --save new.state
+    streameval evaluate demo/photos.jsonl -a true -p predicted --save old.state
+    streameval evaluate demo/photos.jsonl -a true -s scores -t 0.4 --save new.state
     streameval compare old.state new.state
     """,
 )  # fmt: skip
@@ -60,14 +60,14 @@ def _main(version: _Version = False) -> None:  # its callback answers
     """Exact multi-label evaluation of files and streams."""
 
 
-@command(app, "rows", "metrics", "evaluating", "printing", "results", "evaluate")
+@command(app, "rows", "metrics", "evaluating", "values", "printing", "labels", "results", "evaluate")
 def evaluate(files: list[str], **options: Any) -> int:
     """Compute metrics from the rows of files or of a stream, however large.
 
     streameval evaluate demo/photos.jsonl --actual true --predicted predicted
-    streameval evaluate demo/photos.csv --actual 'true_*' --scores 'score_*' --threshold 0.5
-    streameval evaluate 'part-*.parquet' -a true -p predicted --by region --save today.state --report today.html
-    cat demo/photos.jsonl | streameval evaluate - -a true -p predicted -m f1_micro,hamming_loss --window 1000
+    streameval evaluate demo/photos.csv -a 'true_*' -s 'score_*' --threshold 0.5
+    streameval evaluate 'part-*.parquet' -a true -p predicted --report today.html
+    cat demo/photos.jsonl | streameval evaluate - -a true -p predicted --by region
     """
     sources = sources_of(files)
     inputs = [file for source in sources for file in source.files]
@@ -91,15 +91,15 @@ def evaluate(files: list[str], **options: Any) -> int:
     return output.write(result().document(source, names, notes), result(), stopped=stopped)
 
 
-@command(app, "rows", "metrics", "evaluating")
+@command(app, "rows", "metrics", "evaluating", "values")
 def watch(
     file: str, every: str = "1s", top: int = 20, save: Path | None = None, force: bool = False, **options: Any
 ) -> None:
     """Follow a file that grows until Ctrl-C: a live table in a terminal, in a pipe lines of JSON.
 
     streameval watch demo/photos.jsonl --actual true --predicted predicted
-    streameval watch demo/photos.jsonl -a true -p predicted --metrics f1_micro --every 10s
-    streameval watch demo/photos.jsonl -a true -p predicted --window 10 --save now.state
+    streameval watch demo/photos.jsonl -a true -p predicted --every 10s
+    streameval watch demo/photos.jsonl -a true -p predicted --save now.state
     streameval watch demo/photos.csv -a 'true_*' -s 'score_*' --threshold 0.5
     """
     pause = seconds_of(every)
@@ -147,7 +147,7 @@ def _count(
     return stopped
 
 
-@command(app, "printing", "results")
+@command(app, "values", "printing", "labels", "results")
 def merge(states: list[Path], save: Path | None = None, **options: Any) -> int:
     """Merge saved states, in any order, into the state of all their rows.
 
@@ -165,7 +165,7 @@ def merge(states: list[Path], save: Path | None = None, **options: Any) -> int:
     return output.write(result.document({"files": [*map(str, states)]}, notes=notes), result)
 
 
-@command(app, "metrics", "printing", "results", name="show")
+@command(app, "metrics", "values", "printing", "labels", "results", name="show")
 def show_state(state: Path, shown_by: list[str] | None = None, **options: Any) -> int:
     """Print metrics from a saved state, including metrics not named when it was saved.
 
@@ -201,8 +201,8 @@ def report(
 
     streameval report today.state --output today.html
     streameval report old.state new.state --output change.html
-    streameval report today.state --output today.html --title 'Photos' --meta model=v7
-    streameval report monday.state tuesday.state --output days.html --meta 'data=the first days'
+    streameval report today.state -o today.html --title 'Photos' --meta model=v7
+    streameval report monday.state tuesday.state -o days.html --meta data=May
     """
     check_outputs({"--output of a page": page}, states, force)
     if wrong := [fact for fact in meta or () if "=" not in fact]:
@@ -214,13 +214,11 @@ def report(
     write_output(page, to_html(runs if len(runs) > 1 else runs[names[0]], title=title, meta=facts).encode())
 
 
-@command(app, "printing")
+@command(app, "values", "printing", "labels")
 def compare(
     first: Path,
     second: Path,
     metrics: list[str] | None = None,
-    raw: bool = False,
-    top: int = 10,
     changes: list[str] | None = None,
     **options: Any,
 ) -> int:
@@ -232,7 +230,7 @@ def compare(
     streameval compare old.state new.state --format csv
     """
     paths = first, second
-    output = Output({**options, "raw": raw, "top": top, "fail_if": changes}, paths, change=True)
+    output = Output({**options, "fail_if": changes}, paths, change=True)
     results = [Result.of(load_state(path)) for path in paths]
     names = names_of(metrics)
     specs = specs_of(names, None, None) if names else [spec for spec in results[0].specs if spec in results[1].specs]
@@ -283,15 +281,15 @@ def _averages(entry: MetricInfo) -> list[str]:
 
 def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
     details = {
-        "says": entry.summary, "formula": entry.formula, "averages": ", ".join(_averages(entry)),
-        "parameters": "; ".join(f"{each.name}={each.default} in {each.range}" for each in entry.parameters),
-        "other names": ", ".join(entry.aliases), "range": f"{entry.low:g} to {entry.high:g}",
+        "meaning": entry.summary, "formula": entry.formula, "averages": ", ".join(_averages(entry)),
+        "parameters": "; ".join(f"{each.name} in {each.range}, default {str(each.default).lower()}" for each in entry.parameters),
+        "other names": ", ".join(entry.aliases), "range": f"{entry.low:g} to {entry.high:g}; {entry.direction}",
         "read from": entry.state, "source": entry.source,
     }  # fmt: skip
     return ((name, value) for name, value in details.items() if value)
 
 
-@command(app, "rows", "printing")
+@command(app, "rows", "values", "printing")
 def thresholds(
     files_or_state: list[str],
     beta_to_maximise: float = 1.0,
@@ -302,8 +300,8 @@ def thresholds(
     """Find the threshold of each label that maximises its F1, from scores.
 
     streameval thresholds demo/photos.jsonl --actual true --scores scores
-    streameval thresholds demo/photos.jsonl -a true -s scores --save thresholds.json
-    streameval thresholds demo/photos.csv --actual 'true_*' --scores 'score_*' --beta 2
+    streameval thresholds demo/photos.jsonl -a true -s scores --save best.json
+    streameval thresholds demo/photos.csv -a 'true_*' -s 'score_*' --beta 2
     streameval thresholds scored.state --format csv
     """
     beta = beta_to_maximise
@@ -340,7 +338,7 @@ def thresholds(
     return 130 if stopped else 0
 
 
-@command(app, "printing")
+@command(app, "values", "printing")
 def demo(write: Path | None = None, report: Path | None = None, **options: Any) -> None:
     """Evaluate a synthetic stream of tagged posts, by region and over the last rows.
 

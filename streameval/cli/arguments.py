@@ -82,6 +82,8 @@ thresholds_file --save FILE.json  Write the thresholds as JSON, for 'evaluate --
 --write DIR          Write a small data set to DIR instead.
 --quiet -q           Write only results, warnings and errors.
 --color WHEN         auto, always or never. [default: auto]
+
+Output of values
 --digits N           Decimals of values in tables and Markdown. [default: 4]
 
 Output of printing
@@ -89,9 +91,11 @@ Output of printing
 --output -o FILE     Write the results to a file: .json, .csv, .md or .txt.
 --force              Replace files that streameval did not write.
 
-Output of results
+Output of labels
 --raw                Write labels to CSV unescaped, with every cell in quotes.
---top N              Number of labels to show. [default: 20; compare: 10]
+--top N              Number of labels to show. [default: 20]
+
+Output of results
 --report FILE.html   Write a report page.
 --title TEXT         Heading of the report page.
 --fail-if CHECK      Exit with status 1 if this holds, e.g. 'f1_micro < 0.7' or 'f1_micro[region] < 0.6'. Repeatable.
@@ -105,7 +109,7 @@ _KINDS: dict[str, Any] = {
     **dict.fromkeys(("labels", "actual", "predicted", "scores", "mask", "by", "metrics", "fail_if"), list[str] | None),
     **dict.fromkeys(("output", "report", "save"), Path | None), **dict.fromkeys(("limit", "window"), int | None),
     **dict.fromkeys(("beta", "zero_division"), float | None), "top": int, "rows": Rows | None,
-    "unknown": Unknown | None, "null": Null | None, "format": Format | None,
+    "unknown": Unknown | None, "null": Null | None, "format": Format | None, "digits": int,
 }  # fmt: skip
 """The types of options of groups; of any other it is a string, or a switch without a metavariable."""
 
@@ -212,19 +216,20 @@ def _write_help(command: Any, ctx: Any, formatter: Any, usage: str, sections: di
         if rows:
             with formatter.section(name):
                 formatter.write_dl(rows, col_max=26)
-    for name, text in (("Examples", inspect.cleandoc(command.epilog)), ("Exit status", _STATUS)):
-        with formatter.section(name):
-            formatter.write("".join(f"  {line}\n" for line in text.splitlines()))
+    with formatter.section("Examples"):  # which lines are not broken, so that they can be copied
+        formatter.write("".join(f"  {line}\n" for line in inspect.cleandoc(command.epilog).splitlines()))
+    with formatter.section("Exit status"):
+        formatter.write_text(_STATUS)
 
 
 def command(app: typer.Typer, *groups: str, name: str | None = None) -> Callable[[Any], Any]:
     """A command, whose ``**options`` are those of some groups, and whose docstring has its examples."""
 
     def register(function: Any) -> Any:
-        def run(quiet: bool = False, color: Color = Color.auto, digits: int = DIGITS.get(), **rest: Any) -> Any:
+        def run(quiet: bool = False, color: Color = Color.auto, **rest: Any) -> Any:
             QUIET.set(quiet)
             COLOR.set(color)
-            DIGITS.set(digits)
+            DIGITS.set(rest.pop("digits", DIGITS.get()))
             return function(**rest)
 
         shared = [_option(each) for group in groups for each in _GROUPS[group]]
@@ -248,7 +253,7 @@ def _parameters(function: Any) -> Iterator[inspect.Parameter]:
 
 def _option(name: str) -> inspect.Parameter:
     kind = _KINDS.get(name, str | None if _DESCRIBED[name][2] else bool)
-    default = {bool: False, int: 20}.get(kind)  # of switches, and of --top
+    default = {"top": 20, "digits": DIGITS.get()}.get(name, False if kind is bool else None)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=described(name, kind))
 
 

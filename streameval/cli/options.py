@@ -158,8 +158,6 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
     scored, decided = "scores" in read, "scores" not in read or threshold is not None
     if not scored and threshold is not None:
         raise UserError("--threshold is for scores; name their column with --scores")
-    if len(set(read["by"])) < len(read["by"]):
-        raise UserError(f"--by names a column twice: {', '.join(read['by'])}")
     metrics = metrics or names_of(options["metrics"])
     if not metrics:
         if beta is not None and not decided:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from streameval.cli.reading import STDIN, UserError
 from streameval.cli.settings import COLOR, Color
+from streameval.schema.text import either
 from streameval.wire.envelope import MAGIC
 from streameval.wire.files import check_writable, write_file
 
@@ -50,7 +51,7 @@ def format_of(output: Path | None, how: Format | None) -> Format:
     if output is None or is_device(output) or (how is not None and not suffix):
         return how or Format.table
     page = "; for a page give --report FILE.html" if suffix == ".html" else ""
-    raise UserError(f"--output {output} must end in {', '.join(SUFFIXES)}{page}")
+    raise UserError(f"--output {output} must end in {either(SUFFIXES)}{page}")
 
 
 @contextmanager

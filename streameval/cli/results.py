@@ -29,7 +29,7 @@ from streameval.progressive.states import restored
 from streameval.progressive.trace import Trace
 from streameval.report.model import MetricValue, Report
 from streameval.report.parts import Number, Part, differences, part_of
-from streameval.schema.text import printable, scope_text
+from streameval.schema.text import either, printable, scope_text
 from streameval.slices import Sliced
 from streameval.states.views import Counts, Tables, cached_property
 from streameval.tabular.sources import no_file
@@ -158,7 +158,7 @@ def merged(paths: list[Path]) -> Any:
     for path, part in states:
         if type(part) is not type(total):
             kinds = [_HELD.get(type(each), f"the class {type(each).__name__}") for each in (part, total)]
-            raise UserError(f"{path} holds {kinds[0]}, {paths[0]} {kinds[1]}; they do not merge")
+            raise UserError(f"{path} holds {kinds[0]}, {paths[0]} {kinds[1]}; evaluate both with the same options")
         try:
             total.merge(part)
         except StreamevalError as error:
@@ -267,7 +267,7 @@ def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]
         if match is None or bool(match["change"]) != change:
             forms = ("change(f1_micro) < -0.01",) if change else ("f1_micro < 0.7", "f1_micro[region=us] < 0.6")
             of = " of compare" * change
-            raise UserError(f"--fail-if '{text}' is not a check{of}; write {' or '.join(map(repr, forms))}")
+            raise UserError(f"--fail-if '{text}' is not a check{of}; write {either(map(repr, forms))}")
         try:
             metric = parse_spec(match["metric"])
         except MetricError as error:

@@ -106,6 +106,7 @@ _PHRASES = {
     r"^(there is no file '(\w+_(?:micro|macro|weighted|samples|per_label))').*": (
         r"\1; name several metrics with commas between: --metrics f1_micro,\2"
     ),
+    r"^(\w+) (?=names a column twice)": r"--\1 ",
     r"^(actual|truth|example) and (predicted|scores|join|label) (?=both|go)": r"--\1 and --\2 ",
 }
 """How messages of the library that name its arguments speak of the options of the command."""

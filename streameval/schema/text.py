@@ -71,7 +71,12 @@ def suggestion(word: object, known: Iterable[str], most: int = 1, cutoff: float 
     import difflib  # only once something is wrong, so that importing the package stays quick
 
     near = difflib.get_close_matches(word, dict.fromkeys(known), most, cutoff)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"; did you mean {either(map(repr, near))}?" if near else ""
+
+
+def either(words: Iterable[str], last: str = "or") -> str:
+    """Words as a sentence lists them: ``a, b or c``."""
+    return f" {last} ".join(filter(None, [", ".join((every := [*words])[:-1]), *every[-1:]]))
 
 
 def cut(name: str, width: int) -> str:

@@ -93,6 +93,8 @@ class Columns:
             names = tuple(names) if isinstance(names, list) else names
             if role == "by" and not _are_names(names):
                 raise InputError(f"by must be a name of a column, or several, not {quoted(names)}")
+            if _are_names(names) and len({*names}) < len(names):  # type: ignore[misc]  # a tuple
+                raise InputError(f"{role} names a column twice: {', '.join(names)}")
             one = role != "by" and isinstance(names, tuple) and len(names) == 1
             object.__setattr__(self, role, names[0] if one else names)  # type: ignore[index]  # a tuple
         for role in _SINGLE:

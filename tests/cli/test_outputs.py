@@ -130,7 +130,7 @@ def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):
         assert se.load(name).examples == examples
     before = content()
     se.F1().save("single")
-    refused(run("merge", "one", "single", "--save", "one"), "they do not merge")
+    refused(run("merge", "one", "single", "--save", "one"), "evaluate both with the same options")
     assert content() == before | {"single": se.F1().to_bytes()}
 
 

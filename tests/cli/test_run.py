@@ -89,7 +89,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", "--true", "a"], "there is no option --true; did you mean '--actual'?"),
     (["t.jsonl", "--predcted", "a"], "there is no option --predcted; did you mean '--predicted'?"),
     ([], "FILE... is missing; see streameval evaluate --help"),
-    (["t.jsonl", *COLUMNS, "-m", "f1_micr"], "did you mean 'f1_micro' or 'f1_macro'"),
+    (["t.jsonl", *COLUMNS, "-m", "f1_micr"], "did you mean 'f1_micro', 'f1_macro' or 'fpr_micro'?"),
     (["t.jsonl", *COLUMNS, "-m", "roc_auc"], "--scores"),
     (["t.jsonl", *COLUMNS, "-m", "f1_micro", "--beta", "2"], "--beta 2 applies to none of these metrics; name"),
     (["t.jsonl", *COLUMNS, "-m", "fbeta_micro(beta=3),f1_micro", "--beta", "2"], "fbeta_micro(beta=3) has its own"),
@@ -102,7 +102,8 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--format", "xml"], "--format must be one of 'table', 'json'"),
     (["t.jsonl", *COLUMNS, "--max-bad", "1x"], "--max-bad must be a number of rows or per cent, such as 10 or 1%"),
     (["t.jsonl", *COLUMNS, "--sep", ""], "--sep must be a string of at least one character"),
-    (["t.jsonl", *COLUMNS, "--by", "a,a"], "a"),
+    (["t.jsonl", *COLUMNS, "--by", "a,a"], "--by names a column twice: a, a"),
+    (["t.jsonl", *COLUMNS, "-p", "p"], "--predicted names a column twice: p, p"),
     (["t.jsonl", *COLUMNS, "--save", "no/state"], "there is no folder no"),
     (["t.jsonl", *COLUMNS, "--report", "."], ". is a folder"),
     (["t.jsonl", *COLUMNS, "--save", "pipe"], "pipe is no ordinary file"),
@@ -149,7 +150,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
         run("merge", "plain", "half", "--save", "out"), "half: cannot merge", "; evaluate both with the same options"
     )
     refused(run("merge", "plain", "single"), "single holds the class F1, plain metrics without slices")
-    refused(run("merge", "sliced", "plain"), "plain holds metrics without slices, sliced slices; they do not merge")
+    refused(run("merge", "sliced", "plain"), "plain holds metrics without slices, sliced slices; evaluate both with the same options")
     (tmp_path / "link").symlink_to("plain")
     for again in ("plain", tmp_path / "plain", "link"):
         ran = run("merge", "single", "plain", again, "--save", "out")

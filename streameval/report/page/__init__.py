@@ -20,7 +20,7 @@ from streameval.report.page.pairs import pair_section
 from streameval.report.page.runs import change_sections, part_section, slice_label_section, stream_section
 from streameval.report.page.scores import curve_section, ranking_section
 from streameval.report.parts import HasLines
-from streameval.schema.text import VERSION, check_number, cut, printable, quoted
+from streameval.schema.text import VERSION, check_number, cut, either, printable, quoted
 
 _LINE = 400
 
@@ -39,8 +39,7 @@ def html_page(
     reports = [report for _, report in runs]
     report = reports[0]
     if title is None:
-        *earlier, last = [name for name, _ in runs if name] or [f"Evaluation of {report.headline}"]
-        title = f"{', '.join(earlier)} and {last}" if earlier else last
+        title = either([name for name, _ in runs if name] or [f"Evaluation of {report.headline}"], "and")
     if not isinstance(title, str):
         raise InputError(f"title must be a string, not {quoted(title)}")
     if not isinstance(meta, Mapping) or not all(isinstance(name, str) for name in meta):
