@@ -150,7 +150,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
         run("merge", "plain", "half", "--save", "out"), "half: cannot merge", "; evaluate both with the same options"
     )
     refused(run("merge", "plain", "single"), "single holds the class F1, plain metrics without slices")
-    refused(run("merge", "sliced", "plain"), "plain holds metrics without slices, sliced slices; evaluate both with the same options")
+    refused(run("merge", "sliced", "plain"), "plain holds metrics without slices, sliced slices; evaluate both with")
     (tmp_path / "link").symlink_to("plain")
     for again in ("plain", tmp_path / "plain", "link"):
         ran = run("merge", "single", "plain", again, "--save", "out")
