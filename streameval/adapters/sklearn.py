@@ -118,7 +118,7 @@ class Scorer:
 
     def __repr__(self) -> str:
         names = ", ".join(spec.key for spec in self._counts.metrics)
-        return f"<scorer of {names} from {either(self._methods)}>"
+        return f"<scorer of {names} from {' or '.join(self._methods)}>"
 
 
 def _methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _response_of(estimator: object, X: object, methods: tuple[str, ...]) -> obje
     """What the first of these methods that there is says; if one array per label, its probabilities of being true."""
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
-        missing = f"{type(estimator).__name__} has no {either(methods)}"
+        missing = f"{type(estimator).__name__} has no {' or '.join(methods)}"
         raise InputError(f"{missing}; leave the threshold out, or choose another response_method that fits it")
     response: Any = getattr(estimator, method)(X)
     if not isinstance(response, list):

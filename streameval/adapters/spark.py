@@ -151,7 +151,7 @@ def evaluate_by_key(
     """
     names = (keys,) if isinstance(keys, str) else tuple(keys)
     if not names or set(names) & set(_RESULTS):
-        raise InputError(f"keys is {quoted(keys)}; name one column or more, none of them {either(_RESULTS)}")
+        raise InputError(f"keys is {quoted(keys)}; name one column or more, none of them {' or '.join(_RESULTS)}")
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     fresh = job.fresh()
     if isinstance(fresh, Sliced):

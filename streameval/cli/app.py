@@ -280,9 +280,10 @@ def _averages(entry: MetricInfo) -> list[str]:
 
 
 def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
+    parameters = (f"{each.name} in {each.range}, default {str(each.default).lower()}" for each in entry.parameters)
     details = {
         "meaning": entry.summary, "formula": entry.formula, "averages": ", ".join(_averages(entry)),
-        "parameters": "; ".join(f"{each.name} in {each.range}, default {str(each.default).lower()}" for each in entry.parameters),
+        "parameters": "; ".join(parameters),
         "other names": ", ".join(entry.aliases), "range": f"{entry.low:g} to {entry.high:g}; {entry.direction}",
         "read from": entry.state, "source": entry.source,
     }  # fmt: skip

@@ -31,7 +31,7 @@ CASES = {
 
 
 def weighted(wrong: float) -> se.Evaluator:
-    """Sums of weights at a tie of their decimals, or written with an exponent; an F1 that a few wrong ones hardly change."""
+    """Sums of weights at a tie of their decimals or with an exponent; an F1 that a few wrong ones hardly change."""
     ev = se.Evaluator()
     for label, weight in {"cat": 1234.25, "dog": 2.0625, "fly": 0.00005, "fox": 2.0**60, "pig": 9999.5}.items():
         ev.update({label}, {label}, weight=weight)
