@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -28,7 +28,7 @@ _CELL = re.compile(r"^column '([^'*]*)\*([^'*]*)'(.*?) is (\S+) for label '([^']
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
 
-def _are_names(names: object) -> bool:
+def _are_names(names: object) -> TypeGuard[tuple[str, ...]]:
     return isinstance(names, tuple) and all(isinstance(name, str) for name in names)
 
 
@@ -93,7 +93,7 @@ class Columns:
             names = tuple(names) if isinstance(names, list) else names
             if role == "by" and not _are_names(names):
                 raise InputError(f"by must be a name of a column, or several, not {quoted(names)}")
-            if _are_names(names) and len({*names}) < len(names):  # type: ignore[misc]  # a tuple
+            if _are_names(names) and len({*names}) < len(names):
                 raise InputError(f"{role} names a column twice: {', '.join(names)}")
             one = role != "by" and isinstance(names, tuple) and len(names) == 1
             object.__setattr__(self, role, names[0] if one else names)  # type: ignore[index]  # a tuple
