@@ -14,8 +14,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 
-from streameval.delivery.ledger import MOST, Ledger
+from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
+from streameval.delivery.shards import MOST
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
+from typing import Any, ClassVar, Generic, Self, cast, overload
 
-from streameval.errors import ConflictError, FormatError, InputError, MergeError, StreamevalError, public
+from streameval.delivery.shards import SavedSum, Shard, Version, counter, digest, is_news, take_sum
+from streameval.errors import FormatError, InputError, MergeError, StreamevalError, public
 from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of
 from streameval.evaluation.guarding import changes, combines, reads
 from streameval.evaluation.value import Mergeable, differences
@@ -18,36 +18,7 @@ from streameval.schema.labels import Label, ascending, in_order, normalise
 from streameval.schema.record import record_of
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.wire.envelope import LEDGER, decoding, opened, sealed
-from streameval.wire.fields import Sink, Source, varint
-
-MOST = 2**63 - 1  # the largest epoch, sequence and position
-_DIGEST = 16
-
-
-class Version(NamedTuple):
-    """How new a shard's state is: of two, the one with the larger epoch, then with the larger sequence, is newer."""
-
-    epoch: int
-    sequence: int
-
-
-class Shard(NamedTuple):
-    """What is known of a shard: how new its state is, and which one it was."""
-
-    version: Version
-    digest: bytes
-
-
-class SavedSum(NamedTuple):
-    """The state of some shards, as bytes; the shards are sorted."""
-
-    shards: dict[Label, Shard]
-    state: bytes
-
-
-def digest(state: bytes) -> bytes:
-    """What tells the bytes of one state from those of another."""
-    return hashlib.blake2b(state, digest_size=_DIGEST).digest()
+from streameval.wire.fields import Sink, varint
 
 
 @public
@@ -114,7 +85,7 @@ class Ledger(Mergeable, Generic[StateT]):
         MergeError
             If it is built differently from the other shards.
         """
-        name, version = _shard(shard), Version(_counter(epoch, "epoch"), _counter(sequence, "sequence"))
+        name, version = _shard(shard), Version(counter(epoch, "epoch"), counter(sequence, "sequence"))
         if isinstance(evaluator, bytes | bytearray | memoryview):
             data = bytes(evaluator)
             state = restored(data)
@@ -127,19 +98,14 @@ class Ledger(Mergeable, Generic[StateT]):
         fresh = _template_of(plain) if self._template is None else None
         added = SavedSum({name: Shard(version, digest(data))}, data)
         with self._guard:
-            template = fresh if self._template is None else self._template
+            template: Any = fresh if self._template is None else self._template
             check_compatible(template, state, f"shard {name!r} does not match the ledger")
-            if not _is_news(added, self._sums):
+            if not is_news(added, self._sums):
                 return
-            total, before = self._total, self._sums.get(name)
+            total, before = self._total if self._sums else template.copy(), self._sums.get(name)
             self._total = None  # whatever interrupts this, it is summed anew then
-            if total is not None:
-                try:
-                    if before is not None:  # the only shard of its sum, or this would have been refused
-                        total.unmerge(restored(before.state))
-                    total.merge(state)
-                except StreamevalError:  # there is no inverse, or reading will say what is wrong
-                    total = None
+            # The only shard of its sum, or this would have been refused.
+            total = _exchanged(total, [] if before is None else [before], [state])
             self._template, self._sums[name], self._total = template, added, total
 
     @combines
@@ -155,15 +121,18 @@ class Ledger(Mergeable, Generic[StateT]):
         if other._template is None:
             return
         self._check_compatible(other)
-        sums = dict(self._sums)
-        for added in other._each():
-            if _is_news(added, sums):
-                sums.update(dict.fromkeys(added.shards, added))
-        if sums != self._sums:
+        template = other._template if self._template is None else self._template
+        theirs = other._each()
+        news = [added for added in theirs if is_news(added, self._sums)]
+        changed = {shard: added for added in news for shard in added.shards}
+        gone = {id(part): part for shard, part in self._sums.items() if shard in changed}
+        total = self._total if self._sums else template.copy()
+        whole = other._total is not None and len(news) == len(theirs) and not gone
+        if news:
             self._total = None
-        if self._template is None:
-            self._template = other._template
-        self._sums = sums
+            added = [other._total] if whole else (restored(part.state) for part in news)
+            total = _exchanged(total, gone.values(), added)
+        self._template, self._sums, self._total = template, {**self._sums, **changed}, total
 
     def _differences(self, other: Self) -> list[str]:
         mine, theirs = self._template, other._template
@@ -187,8 +156,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if len(picked) < 2:
             return
         whole = {name: shard for part in picked.values() for name, shard in part.shards.items()}
-        parts = ((restored(part.state), part) for part in picked.values())
-        state = _summed(self._template._compared()._fresh(), parts).to_bytes()
+        state = _summed(self._template._compared()._fresh(), picked.values()).to_bytes()
         both = SavedSum({name: whole[name] for name in sorted(whole, key=in_order)}, state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
 
@@ -276,7 +244,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if self._template is None:
             raise InputError("the ledger is empty and does not know what to count; write Ledger(evaluator)")
         if self._total is None:
-            self._total = _summed(self._template, ((restored(part.state), part) for part in self._each()))
+            self._total = _summed(self._template.copy(), self._each())
         return self._total  # type: ignore[no-any-return]  # a state
 
     def _each(self) -> list[SavedSum]:
@@ -315,7 +283,7 @@ class Ledger(Mergeable, Generic[StateT]):
         _, source = opened(data, (LEDGER,))
         with decoding():
             template = source.raw(source.varint())
-            sums = [_take_sum(source) for _ in range(source.count())]
+            sums = [take_sum(source) for _ in range(source.count())]
             source.end()
             names = [shard for shards, _ in sums for shard in shards]
             if len(set(names)) != len(names) or not ascending([next(iter(shards)) for shards, _ in sums]):
@@ -324,38 +292,15 @@ class Ledger(Mergeable, Generic[StateT]):
                 raise FormatError("shards of no configuration")
         try:
             made = cls(cast("StateT", restored(template))) if template else cls()
-
-            def states() -> Iterator[tuple[AnyState, SavedSum]]:
-                for part in sums:
-                    state = restored(part.state)
-                    check_compatible(made._template, state, "the shards differ")
-                    yield state, part
-
-            try:  # as they have to be read anyway
-                made._total = _summed(made._template, states()) if sums else None
-            except StreamevalError:
-                for _ in states():  # either one of them is refused, or only reading the sum is
-                    pass
+            made._total = None if made._template is None else made._template.copy()
+            for part in sums:
+                state = restored(part.state)
+                check_compatible(made._template, state, "the shards differ")
+                made._total = _exchanged(made._total, (), (state,))  # as they have to be read anyway
         except (InputError, MergeError) as error:
             raise FormatError(f"the bytes are damaged: {error}") from None
         made._sums = {shard: part for part in sums for shard in part.shards}
         return made
-
-
-def _take_sum(source: Source) -> SavedSum:
-    shards: dict[Label, Shard] = {}
-    many = source.count()
-    for _ in range(many):
-        name, version = source.label(), Version(source.varint(), source.varint())
-        if max(version) > MOST:
-            raise FormatError("an epoch or a sequence beyond 63 bits")
-        shards[name] = Shard(version, source.raw(_DIGEST) if many > 1 else b"")
-    if not many or len(shards) < many or not ascending(list(shards)):
-        raise FormatError("a state of no shards, or of shards that are repeated or not in order")
-    state = source.raw(source.varint())
-    if many == 1:
-        shards[name] = Shard(version, digest(state))
-    return SavedSum(shards, state)
 
 
 def _template_of(state: AnyState) -> AnyState:
@@ -373,87 +318,24 @@ def _shard(shard: object) -> Label:
         raise InputError(f"a shard must be a string or an integer, such as 'topic/3', not {quoted(shard)}") from None
 
 
-def _counter(value: object, name: str) -> int:
-    try:
-        number = normalise(value)
-    except InputError:
-        number = ""
-    if isinstance(number, str) or not 0 <= number <= MOST:
-        raise InputError(f"{name} must be an integer from 0 to 2**63 - 1, not {quoted(value)}")
-    return number
+def _exchanged(total: Any, gone: Iterable[SavedSum], added: Iterable[AnyState]) -> Any:
+    """A sum without some parts and with more states; None where it is not known until all is summed anew."""
+    if total is not None:
+        try:
+            for part in gone:
+                total.unmerge(restored(part.state))
+            for state in added:
+                total.merge(state)
+        except StreamevalError:  # there is no inverse, or reading will say what is wrong
+            return None
+    return total
 
 
-def _is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
-    """Whether a sum replaces those that its shards are in; `ConflictError` if neither can replace the other."""
-    present = [sums[shard] for shard in added.shards if shard in sums]
-    if present and _supersedes(present[0], added):
-        return False
-    for current in present:
-        if not _supersedes(added, current):
-            raise _conflict(added, current)
-    return True
-
-
-def _supersedes(one: SavedSum, other: SavedSum) -> bool:
-    """Whether one sum has every shard of another, each at least as new, so that the other is not needed any more.
-
-    As this is a partial order, what remains of many does not depend on the order in which they come.
-    """
-    if len(one.shards) < len(other.shards):
-        return False
-    same = True
-    for shard, theirs in other.shards.items():
-        mine = one.shards.get(shard)
-        if mine is None or mine.version < theirs.version:
-            return False
-        if mine.version == theirs.version and mine.digest != theirs.digest:
-            advice = "a shard must give every state a sequence of its own, and a new epoch when it starts again"
-            raise ConflictError(f"shard {shard!r} has two different states with {_at(theirs)}; {advice}")
-        same = same and mine.version == theirs.version
-    if same and len(one.shards) == len(other.shards) and one.state != other.state:
-        sums = f"two sums of the same {len(one.shards)} shards"
-        raise ConflictError(f"{sums} differ; restore one of the ledgers from a copy")
-    return True
-
-
-def _conflict(added: SavedSum, current: SavedSum) -> ConflictError:
-    both = [shard for shard in added.shards if shard in current.shards]
-    newer = [shard for shard in both if added.shards[shard].version != current.shards[shard].version]
-    shard = (newer or both)[0]
-    single, several = sorted((added, current), key=lambda each: len(each.shards))
-    if len(single.shards) == 1:
-        return ConflictError(
-            f"shard {shard!r} was compacted with {len(several.shards) - 1} other shards at "
-            f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; compact shards only "
-            "after their last state, and count newer examples as a new shard"
-        )
-    return ConflictError(
-        f"shard {shard!r} is in two sums, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, which "
-        "cannot be separated; merge ledgers before compact(), or compact in only one of them"
-    )
-
-
-def _at(shard: Shard) -> str:
-    return f"epoch {shard.version.epoch}, sequence {shard.version.sequence}"
-
-
-def _summed(empty: AnyState, parts: Iterable[tuple[AnyState, SavedSum]]) -> AnyState:
-    """The sum of states, which are used up, with the ``label_limit`` of an empty one.
-
-    Each is added to one of about its size, or many labels would cost much.
-    """
-    waiting: list[tuple[int, Any]] = [(1, empty.copy())]
-    for state, part in parts:
-        size, whole = 1, state
-        while waiting and waiting[-1][0] <= size:
-            more, before = waiting.pop()
-            try:
-                before.merge(whole)
-            except MergeError as error:
-                raise MergeError(f"shard {next(iter(part.shards))!r} does not match the rest: {error}") from None
-            size, whole = size + more, before
-        waiting.append((size, whole))
-    while len(waiting) > 1:
-        _, last = waiting.pop()
-        waiting[-1][1].merge(last)
-    return waiting[0][1]  # type: ignore[no-any-return]  # a state
+def _summed(total: Any, parts: Iterable[SavedSum]) -> AnyState:
+    """The sum of a state, which becomes it, and of parts."""
+    for part in parts:
+        try:
+            total.merge(restored(part.state))
+        except MergeError as error:
+            raise MergeError(f"shard {next(iter(part.shards))!r} does not match the rest: {error}") from None
+    return total  # type: ignore[no-any-return]  # a state

@@ -567,16 +567,34 @@ def test_a_compacted_sum_has_more_labels_than_the_limit_only_where_it_is_read():
     assert se.Ledger.from_bytes(ledger.to_bytes()) == ledger
 
 
-def test_a_shard_that_comes_again_is_exchanged_in_the_sum_not_all_added_anew(monkeypatch: pytest.MonkeyPatch):
-    ledger, read = se.Ledger(se.Evaluator(["f1_micro"])), list[bytes]()
-    for shard in range(200):
-        ledger.put(shard, 1, limited("a", "b", limit=None))
-    ledger.get()
-    real = module.restored
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "restored", lambda data: read.append(data) or real(data))
-        for shard in range(10):
-            ledger.put(shard, 2, limited("a", "c", "d", limit=None))
-            ledger.get()
-    assert len(read) < 50
-    assert ledger.total().to_bytes() == se.Ledger.from_bytes(ledger.to_bytes()).total().to_bytes()
+def test_what_changes_is_exchanged_in_the_sum_so_that_reading_adds_up_nothing(monkeypatch: pytest.MonkeyPatch):
+    read, real = list[bytes](), module.restored
+    monkeypatch.setattr(module, "restored", lambda data: read.append(data) or real(data))
+
+    def check(ledger: se.Ledger, states: int) -> None:
+        """What was decoded, of which reading needs nothing more; and that the sum is right."""
+        assert (repr(ledger), ledger.examples > 0, len(read)) == (repr(ledger), True, states)
+        assert ledger.total() == se.Ledger.from_bytes(ledger.to_bytes()).total()
+        read.clear()
+
+    one, other = se.Ledger(se.Evaluator(["f1_micro"])), se.Ledger()
+    for ledger, first in ((one, 0), (other, 100)):
+        for shard in range(first, first + 100):
+            ledger.put(shard, 1, limited("a", "b", limit=None))
+        check(ledger, 0)
+    for shard in range(10):
+        one.put(shard, 2, limited("a", "c", "d", limit=None))
+    check(one, 10)
+    one.merge(other)
+    check(one, 0)
+    other.put(100, 2, limited("c", limit=None))
+    other.put("new", 1, limited("b", limit=None))
+    read.clear()
+    one.merge(other)
+    check(one, 3)
+    one.compact(range(50))
+    read.clear()
+    check(one, 0)
+    one.reset()
+    one.merge(other)
+    check(one, 0)

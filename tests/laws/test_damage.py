@@ -11,7 +11,7 @@ import pytest
 
 import streameval as se
 from streameval.delivery.checkpoint import decoded, encode_checkpoint
-from streameval.delivery.ledger import digest
+from streameval.delivery.shards import digest
 from streameval.wire.fields import varint
 from tests.golden import write
 from tests.soak import damage

@@ -1,0 +1,123 @@
+"""The states of shards as a ledger stores them, and which of them replaces which."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from streameval.errors import ConflictError, FormatError, InputError
+from streameval.schema.labels import Label, ascending, normalise
+from streameval.schema.text import quoted
+from streameval.wire.fields import Source
+
+MOST = 2**63 - 1  # the largest epoch, sequence and position
+_DIGEST = 16
+
+
+class Version(NamedTuple):
+    """How new a shard's state is: of two, the one with the larger epoch, then with the larger sequence, is newer."""
+
+    epoch: int
+    sequence: int
+
+
+class Shard(NamedTuple):
+    """What is known of a shard: how new its state is, and which one it was."""
+
+    version: Version
+    digest: bytes
+
+
+class SavedSum(NamedTuple):
+    """The state of some shards, as bytes; the shards are sorted."""
+
+    shards: dict[Label, Shard]
+    state: bytes
+
+
+def digest(state: bytes) -> bytes:
+    """What tells the bytes of one state from those of another."""
+    return hashlib.blake2b(state, digest_size=_DIGEST).digest()
+
+
+def counter(value: object, name: str) -> int:
+    """An epoch or a sequence."""
+    try:
+        number = normalise(value)
+    except InputError:
+        number = ""
+    if isinstance(number, str) or not 0 <= number <= MOST:
+        raise InputError(f"{name} must be an integer from 0 to 2**63 - 1, not {quoted(value)}")
+    return number
+
+
+def take_sum(source: Source) -> SavedSum:
+    """The state of some shards as a ledger wrote it."""
+    shards: dict[Label, Shard] = {}
+    many = source.count()
+    for _ in range(many):
+        name, version = source.label(), Version(source.varint(), source.varint())
+        if max(version) > MOST:
+            raise FormatError("an epoch or a sequence beyond 63 bits")
+        shards[name] = Shard(version, source.raw(_DIGEST) if many > 1 else b"")
+    if not many or len(shards) < many or not ascending(list(shards)):
+        raise FormatError("a state of no shards, or of shards that are repeated or not in order")
+    state = source.raw(source.varint())
+    if many == 1:
+        shards[name] = Shard(version, digest(state))
+    return SavedSum(shards, state)
+
+
+def is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
+    """Whether a sum replaces those that its shards are in; `ConflictError` if neither can replace the other."""
+    present = [sums[shard] for shard in added.shards if shard in sums]
+    if present and _supersedes(present[0], added):
+        return False
+    for current in present:
+        if not _supersedes(added, current):
+            raise _conflict(added, current)
+    return True
+
+
+def _supersedes(one: SavedSum, other: SavedSum) -> bool:
+    """Whether one sum has every shard of another, each at least as new, so that the other is not needed any more.
+
+    As this is a partial order, what remains of many does not depend on the order in which they come.
+    """
+    if len(one.shards) < len(other.shards):
+        return False
+    same = True
+    for shard, theirs in other.shards.items():
+        mine = one.shards.get(shard)
+        if mine is None or mine.version < theirs.version:
+            return False
+        if mine.version == theirs.version and mine.digest != theirs.digest:
+            advice = "a shard must give every state a sequence of its own, and a new epoch when it starts again"
+            raise ConflictError(f"shard {shard!r} has two different states with {_at(theirs)}; {advice}")
+        same = same and mine.version == theirs.version
+    if same and len(one.shards) == len(other.shards) and one.state != other.state:
+        sums = f"two sums of the same {len(one.shards)} shards"
+        raise ConflictError(f"{sums} differ; restore one of the ledgers from a copy")
+    return True
+
+
+def _conflict(added: SavedSum, current: SavedSum) -> ConflictError:
+    both = [shard for shard in added.shards if shard in current.shards]
+    newer = [shard for shard in both if added.shards[shard].version != current.shards[shard].version]
+    shard = (newer or both)[0]
+    single, several = sorted((added, current), key=lambda each: len(each.shards))
+    if len(single.shards) == 1:
+        return ConflictError(
+            f"shard {shard!r} was compacted with {len(several.shards) - 1} other shards at "
+            f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; compact shards only "
+            "after their last state, and count newer examples as a new shard"
+        )
+    return ConflictError(
+        f"shard {shard!r} is in two sums, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, which "
+        "cannot be separated; merge ledgers before compact(), or compact in only one of them"
+    )
+
+
+def _at(shard: Shard) -> str:
+    return f"epoch {shard.version.epoch}, sequence {shard.version.sequence}"
