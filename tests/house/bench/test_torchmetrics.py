@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
+import re
+from pathlib import Path
 
 import pytest
 import torch
 from torchmetrics import classification
+from torchmetrics.functional import classification as functional
+
+import streameval as se
 
 
 def test_batches_of_rows_are_read_and_shards_merged_but_nothing_is_taken_back():
@@ -43,3 +49,26 @@ def test_areas_need_all_scores_or_are_approximate():
         metric.update(scores, truth)
     assert sum(len(part) for part in exact.preds) == 500
     assert abs(float(exact.compute()) - float(binned.compute())) > 0.01
+
+
+@pytest.mark.parametrize(("theirs", "options", "ours"), [
+    ("accuracy", {}, "accuracy_macro"), ("accuracy", {"average": "micro"}, "accuracy_micro"),
+    ("exact_match", {}, "subset_accuracy"), ("hamming_distance", {}, "hamming_loss_macro"),
+    ("precision", {}, "precision_macro"), ("recall", {}, "recall_macro"),
+    ("f1_score", {"average": "weighted"}, "f1_weighted"), ("fbeta_score", {"beta": 2.0}, "fbeta_macro(beta=2)"),
+    ("jaccard_index", {}, "jaccard_macro"), ("specificity", {}, "specificity_macro"),
+    ("negative_predictive_value", {}, "npv_macro"), ("matthews_corrcoef", {}, "mcc_micro"),
+    ("coverage_error", {}, "coverage_error"), ("ranking_loss", {}, "ranking_loss"),
+    ("ranking_average_precision", {}, "label_ranking_average_precision"),
+    ("auroc", {}, "roc_auc_macro(zero_division=0)"), ("average_precision", {}, "average_precision_macro"),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:No positive samples")
+def test_the_page_of_names_is_right_also_for_a_label_that_is_never_true(theirs: str, options: dict, ours: str):
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand((60, 4), generator=generator, dtype=torch.float64)
+    truth = (torch.rand((60, 4), generator=generator) < torch.tensor([0.5, 0.3, 0.8, 0.0])).int()
+    value = getattr(functional, f"multilabel_{theirs}")(scores, truth, num_labels=4, **options)
+    threshold = math.nextafter(0.5, 1)
+    assert se.score(truth.numpy(), scores.numpy(), ours, threshold=threshold) == pytest.approx(float(value), abs=1e-4)
+    page = (Path(__file__).parents[3] / "docs" / "names.md").read_text(encoding="utf-8")
+    assert re.search(rf"(?m)^\|[^|]*`multilabel_{theirs}\(.*`{re.escape(ours)}`", page)
