@@ -283,7 +283,7 @@ def calibration_curve(
 @curve(
     "expected_calibration_error",
     "Mean absolute difference between mean score and frequency, over buckets of scores.",
-    "sum of shares times |frequency - mean score|",
+    "sum of fraction of scores times |frequency - mean score|, over buckets",
     "Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI",
     certify=_by_bins, bigger_is_better=False, aliases=("ece",), reported=("micro",), parameters=(
         Parameter("buckets", 15, 1, math.inf, whole=True),

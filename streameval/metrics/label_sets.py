@@ -166,7 +166,7 @@ _of_sets(
 )(lambda pairs: _over(len(pairs.sets), pairs.examples))  # fmt: skip
 _of_sets(
     "unique_labelsets", "Number of sets of true labels that occur in one example only.",
-    "|{sets that one example has}|", "mldr, num.single.labelsets", high=math.inf, aliases=("num_single_labelsets",),
+    "|{sets of exactly one example}|", "mldr, num.single.labelsets", high=math.inf, aliases=("num_single_labelsets",),
     notes=_UNWEIGHTED,
 )(lambda pairs: Fraction(pairs.set_times.count(1)))  # fmt: skip
 _of_sets(

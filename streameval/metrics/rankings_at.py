@@ -225,7 +225,7 @@ _propensity_scored = partial(
 
 @_propensity_scored(
     "psp_at", "Precision at k with each hit weighted by the inverse propensity of its label.",
-    "sum of inverse propensities of hits / the greatest that could be", _JAIN, class_name="PropensityScoredPrecisionAt",
+    "sum of inverse propensities of hits / the greatest possible", _JAIN, class_name="PropensityScoredPrecisionAt",
     parameters=(_K, Parameter("normalize", True)), aliases=("psprecision_at",),
 )  # fmt: skip
 def psp_at(tables: RankingTables, k: int, normalize: bool) -> tuple[Fraction, Fraction | int]:
@@ -236,7 +236,7 @@ def psp_at(tables: RankingTables, k: int, normalize: bool) -> tuple[Fraction, Fr
 
 @_propensity_scored(
     "psndcg_at", "nDCG at k with each hit weighted by the inverse propensity of its label.",
-    "sum of discounted inverse propensities of hits / the greatest that could be", _JAIN,
+    "sum of discounted inverse propensities of hits / the greatest possible", _JAIN,
     class_name="PropensityScoredNDCGAt",
     parameters=(_K, Parameter("norm", "k", choices=("k", "min")), Parameter("normalize", True)),
 )  # fmt: skip
@@ -253,7 +253,7 @@ def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tupl
 def _weighted(
     tables: RankingTables, k: int, table: Sequence[int], divisor: Callable[[int], int]
 ) -> tuple[Fraction, Fraction]:
-    """Gains of the first k, and the greatest that could be; ``table`` sums what ranks count, up to each rank."""
+    """Gains of the first k, and the greatest possible; ``table`` sums what ranks count, up to each rank."""
     _check(k, "propensity-scored gains", tables.options.gain_ranks)
     sums = best = Fraction(0)
     for (m, a, g), gain in tables.gains:

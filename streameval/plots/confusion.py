@@ -150,7 +150,7 @@ def plot_multilabel_confusion(
     high = max(1, math.ceil(len(drawn) / wide))
     default = some_of("Outcomes of each label", len(drawn), len(counts), "most frequent")
     ax = titled(ax, (max(1.5 * wide + 0.9, 3.6), 1.62 * high + 0.9), "predicted", "true", title, default)
-    names = named(table.labels, 22)
+    names = named(table.labels, 18)
     for position, place in enumerate(drawn):
         x, y = position % wide * 2.5, position // wide * 2.9
         _panel(ax, x, y, counts[place])

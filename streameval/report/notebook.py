@@ -76,7 +76,7 @@ def slice_table(table: Table) -> Table:
     ranked = replace(table, columns=rows_of(table.columns, range(last))).order()[:_ROWS]
     columns = rows_of(table.columns[: _COLUMNS + 2], [*ranked, last])
     columns[2:] = [replace(one, name=one.name + arrow(one.name)) for one in columns[2:]]
-    return Table(table.name, _caption("Slices", last), columns, first=table.size)
+    return Table(table.name, _caption("Slices", last) + _cut(len(table.columns) - 2), columns, first=table.size)
 
 
 def label_table(
@@ -93,6 +93,7 @@ def latest_table(columns: Mapping[str, Sequence[object]]) -> Table:
     few = {name: values[-_ROWS // 2 :] for name, values in list(columns.items())[:_COLUMNS]}
     every = len(columns["examples"])
     caption = f"The last {len(few['examples'])} of {every:,} rows" if every > len(few["examples"]) else "Rows"
+    caption += _cut(len(columns))
     kinds: dict[str, Kind] = {"examples": "count", "time": "text"}
     return Table("rows", caption, [Column(name, kinds.get(name, "fraction"), few[name]) for name in few])
 
@@ -123,3 +124,7 @@ def outcomes_html(table: LabelTable) -> str:
 
 def _caption(what: str, count: int) -> str:
     return f"{what}, the {_ROWS} worst of {count:,}" if count > _ROWS else f"{what}, the worst first"
+
+
+def _cut(columns: int) -> str:
+    return f"; the first {_COLUMNS} of {columns:,} columns" if columns > _COLUMNS else ""

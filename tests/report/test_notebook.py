@@ -172,6 +172,16 @@ def test_of_many_labels_the_worst_are_displayed_and_of_equal_ones_the_most_frequ
     assert len(rows) == 21
 
 
+def test_columns_that_are_left_out_are_counted_in_the_caption():
+    names = [f"fbeta_micro(beta={beta})" for beta in range(1, 10)]
+    trace, holder = se.Trace(se.Evaluator(names)), se.Sliced(se.Evaluator(names), by="a")
+    trace.update({"x"}, {"x"})
+    trace.record()
+    holder.update({"x"}, {"x"}, where={"a": "b"})
+    assert "Rows; the first 8 of 10 columns</caption>" in trace._repr_html_()
+    assert "Slices, the worst first; the first 8 of 9 columns</caption>" in holder._repr_html_()
+
+
 def test_metrics_complete_in_brackets():
     ev = evaluator()
     keys = ev._ipython_key_completions_()
