@@ -246,6 +246,7 @@ def pending_calls(feed: Feed) -> Calls:
         "predict of another": lambda held: held.predict(8, feed.pred({9: 0.5}), t=2),
         "discard of the oldest": lambda held: held.discard(0),
         "observe": lambda held: held.observe(1, {1, 7}, t=2),
+        "observe plainly": lambda held: held.observe(1, {1}),
         "observe again": lambda held: held.observe(1, {0}, t=2),
         "observe of another": lambda held: held.observe(2, {2}, weight=0.5, mask={1}, t=2),
         "observe what is refused": lambda held: held.observe(2, {2, None}, t=2),
@@ -286,6 +287,12 @@ def trace_calls(feed: Feed) -> Calls:
         "copy": lambda held: state_of_trace(held.copy()),
         "evaluator": lambda held: repr(held.evaluators["all"].get()),
     }
+
+
+def batch_calls(feed: Feed) -> Calls:
+    lists = [{0, 3}, {4}, {1}], [feed.pred(SCORED_BEFORE), feed.pred(SCORED_FIRST), feed.pred({1: 0.5})]
+    calls = {name: call for name, call in trace_calls(feed).items() if name in ("update", "columns", "copy")}
+    return calls | {"update_many": lambda held: held.update_many(*lists)}
 
 
 def ledger(feed: Feed) -> se.Ledger[Any]:
@@ -413,6 +420,9 @@ HOLDERS = {
     "Pending": Holder(pending, pending_calls, state_of_pending),
     "Pending for a time": Holder(lambda feed: pending(feed, max_age=10), pending_calls, state_of_pending),
     "Trace": Holder(trace, trace_calls, state_of_trace),
+    "Trace of batches": Holder(
+        lambda feed: count(se.Trace(feed.evaluator(), every=2), feed), batch_calls, state_of_trace
+    ),
     "Ledger": Holder(ledger, ledger_calls),
     "the progressive loop": Holder(loop, lambda _: LOOP, lambda held: (held[1].to_bytes(), repr(list(held[0])))),
     "the progressive loop, delayed": Holder(

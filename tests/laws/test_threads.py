@@ -51,6 +51,7 @@ from tests.support.exploring import (
     refused,
     short,
     standing,
+    unguarded,
     waiting_place,
     waits,
     within,
@@ -104,6 +105,23 @@ def test_two_calls_at_once_come_to_what_one_after_the_other_would(
     assert not wrong, f"{len(wrong)} of {points} points are wrong, such as\n" + "\n".join(
         draw.sample(wrong, min(len(wrong), 20))
     )
+
+
+HELD = {
+    "_pieces", "_contents", "_compact", "_replace", "_current", "_counters", "_prepare", "_prepare_merge", "_merge",
+    "_become", "_append", "_adopt", "_pass", "_history", "_recording", "_put", "_numbers", "_each", "_known", "_row",
+    "_rows", "_due", "_completed", "_store", "_present", "_carry_over", "_commit", "_add_late", "_too_old",
+    "_add_counted", "_prepare_add", "_grouped",
+}  # fmt: skip
+"""Methods that read or change the content of an object, and leave it to their callers to hold its guard."""
+
+
+@pytest.mark.parametrize("title", [title for title in HOLDERS if not title.startswith("the progressive")])
+def test_content_is_read_and_changed_while_the_guard_is_held(title: str):
+    feed, holder = FEEDS["decisions"], HOLDERS[title]
+    for name, call in holder.calls(feed).items():
+        held = holder.started(feed)
+        assert unguarded(lambda call=call, held=held: call(held), held, HELD) == [], name
 
 
 # -- user code runs while nothing is guarded --------------------------------------------------------------------------

@@ -7,6 +7,7 @@ they come to one after the other.
 from __future__ import annotations
 
 import dis
+import linecache
 import os
 import random
 import signal
@@ -15,7 +16,7 @@ import threading
 import time
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -111,6 +112,33 @@ def points(call: Hook) -> list[Point]:
     with _traced(trace):
         outcome(call)
     return [Point(code, offset, times) for (_, offset), (code, times) in visits.items()]
+
+
+def unguarded(call: Hook, held: Any, names: Collection[str]) -> list[str]:
+    """What runs while the guard of an object is free: of its methods those of these names, and lines that commit."""
+    free = list[str]()
+
+    def note(frame: Any) -> None:
+        if held._guard.begin():
+            held._guard.__exit__(KeyError, None, None)
+            free.append(f"{frame.f_code.co_name}, line {frame.f_lineno}")
+
+    def trace(frame: Any, event: str, arg: object) -> Any:
+        code = frame.f_code
+        if not code.co_filename.startswith(PACKAGE) or frame.f_locals.get("self") is not held:
+            return None
+        if code.co_name in names:
+            note(frame)
+        return local
+
+    def local(frame: Any, event: str, arg: object) -> Any:
+        if event == "line" and "Root.commit(" in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+            note(frame)
+        return local
+
+    with _traced(trace):
+        outcome(call)
+    return free
 
 
 def stopped(call: Hook, point: Point, hook: Hook) -> Any:
