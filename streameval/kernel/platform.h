@@ -26,6 +26,12 @@ static inline int se_has_avx2(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") != 0;
 }
+/* Processors that have AVX-512 without VBMI lower their clock for it. */
+static inline int se_has_avx512(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq");
+}
 #else
 #define SE_AVX2
 static inline int se_has_avx2(void) { return 0; }

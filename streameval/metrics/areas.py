@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
@@ -77,12 +76,12 @@ def _rounded(part: Unrounded | None) -> Bounds:
 def _mean(terms: list[tuple[Fraction | float, int]], *, up: bool) -> Fraction | float:
     """The mean; of many denominators rounded down or up in the 256th bit, since a common one grows with every other."""
     whole = sum(weight for _, weight in terms)
-    if math.inf in (part for part, _ in terms):
+    if math.inf in [part for part, _ in terms if isinstance(part, float)]:
         return math.inf
-    sums = Counter[int]()
+    sums = dict[int, int]()
     for part, weight in terms:
         num, den = part.as_integer_ratio()
-        sums[den] += num * weight
+        sums[den] = sums.get(den, 0) + num * weight
     if len(sums) <= _SUMMED:
         total, common = 0, 1
         for den, num in sums.items():

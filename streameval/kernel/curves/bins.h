@@ -141,6 +141,7 @@ static inline int64_t se_common(const se_moments *p) {
     uint64_t rest, high;
     if (p->head < SE_ONE) return -2;
     if (p->head < 2 * SE_ONE) return (int64_t)p->sum;
+    if ((p->head >> 20) * p->square != p->sum * p->sum) return -1; /* without the digits beyond 64 bits, and a division */
     const uint64_t mean = se_mean(p, &rest);
     if (rest) return -1;
     const uint64_t least = se_least_square(p, mean, 0, &high);

@@ -21,7 +21,7 @@ cdef extern from "curves/rows.h" nogil:
     ctypedef struct se_moments:
         uint64_t head, sum, square_high, square
     ctypedef struct se_table:
-        uint32_t empty
+        pass
     ctypedef struct se_label:
         se_table table[2]
         int64_t binned
@@ -35,13 +35,15 @@ cdef extern from "curves/rows.h" nogil:
         ptrdiff_t width
     int64_t se_common(const se_moments*)
     int se_next_bin(const se_label*, uint32_t*, int64_t*, const se_moments**)
-    se_moments* se_moments_of(se_table*, uint32_t)
+    uint32_t se_position_of(se_table*, uint32_t)
+    se_moments* se_moments_at(const se_table*, uint32_t)
+    void se_note(se_table*, uint32_t)
     uint32_t se_lower(const se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
     ptrdiff_t se_settle_columns(se_label*, const int64_t*, ptrdiff_t)
     void se_compact(se_table*)
     void se_discard(se_table*)
-    void se_pairs(const se_label*, int64_t*, uint64_t*)
+    void se_pairs(const se_label*, const int64_t*, ptrdiff_t, int64_t (*)[2], uint64_t (*)[6])
     int se_append_rows(se_label*, const se_score_rows*, int)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
@@ -266,14 +268,14 @@ cdef class Bins:
 
     def pairs(self, columns):
         cdef const int64_t[::1] place = columns
-        cdef Py_ssize_t position
+        cdef Py_ssize_t count = place.shape[0]
         self.settle(place)
-        counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
+        counts, sums = np.empty((count, 2), np.int64), np.empty((count, 3, 2), np.uint64)
         cdef int64_t[:, ::1] times = counts
         cdef uint64_t[:, :, ::1] limb = sums
-        with nogil:
-            for position in range(place.shape[0]):
-                se_pairs(self.labels + place[position], &times[position, 0], &limb[position, 0, 0])
+        if count:
+            with nogil:
+                se_pairs(self.labels, &place[0], count, <int64_t (*)[2]>&times[0, 0], <uint64_t (*)[6]>&limb[0, 0, 0])
         return counts, sums
 
     def compact(self):
@@ -297,6 +299,7 @@ cdef class Bins:
         cdef const int64_t[:, ::1] times = np.ascontiguousarray(counts, np.int64)
         cdef const uint64_t[:, :, ::1] limb = np.ascontiguousarray(limbs, np.uint64)
         cdef Py_ssize_t column, at, side
+        cdef uint32_t position
         cdef se_label* label
         cdef se_moments* part
         if first < 0 or first + offset.shape[0] - 1 > self.width:
@@ -308,12 +311,13 @@ cdef class Bins:
                     if not times[at, side]:
                         continue
                     check_memory(se_enlarge(&label.table[side], 1))
-                    part = se_moments_of(&label.table[side], <uint32_t>bin_[at])
+                    position = se_position_of(&label.table[side], <uint32_t>bin_[at])
+                    part = se_moments_at(&label.table[side], position)
                     part.head = <uint64_t>times[at, side] << 20 | limb[at, side, 1]
                     part.sum = limb[at, side, 0]
                     part.square = limb[at, side, 2]
                     part.square_high = limb[at, side, 3]
-                    label.table[side].empty -= 1
+                    se_note(&label.table[side], position)
                     label.binned += times[at, side]
 
     def copy(self, root):

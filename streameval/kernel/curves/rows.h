@@ -4,7 +4,7 @@
 #define STREAMEVAL_ROWS_H
 
 #include "scores.h"
-#include "settle.h"
+#include "areas.h"
 
 /* -- rows of scores ------------------------------------------------------------------------------------------------------ */
 
@@ -149,9 +149,11 @@ static ptrdiff_t se_mentions_of_lists(
 
 SE_INLINE se_table *se_table_of(se_label *labels, const se_mention *m) { return &labels[m->column].table[m->kind]; }
 
-/* The part that counts the score of a mention, or NULL; all scores are in bins. */
-SE_INLINE se_moments *se_part_of(se_label *labels, const se_mention *m, uint64_t *residual) {
-    return se_seek(se_table_of(labels, m), se_bin(m->score, residual));
+/* The part that counts the score of a mention, which would be at position `at`, or NULL; all scores are in bins. */
+SE_INLINE se_moments *se_part_of_mention(se_label *labels, const se_mention *m, uint32_t *at, uint64_t *residual) {
+    const uint32_t bin = se_bin(m->score, residual);
+    *at = se_lower(se_table_of(labels, m), bin);
+    return se_part_at(se_table_of(labels, m), *at, bin);
 }
 
 /* How often a label was mentioned so without a score. */
@@ -200,11 +202,12 @@ static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrd
 static int se_can_count(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
     se_counter counter = {0};
     int fits = 1;
+    uint32_t at;
     uint64_t x;
     for (const se_mention *m = mentions; m < mentions + count && fits > 0; m++) {
         if (m->kind > 1 || labels[m->column].binned < SE_MOST) continue;
         fits = se_settle(se_table_of(labels, m), &counter) ? 1 : -1;
-        const se_moments *part = fits > 0 ? se_part_of(labels, m, &x) : NULL;
+        const se_moments *part = fits > 0 ? se_part_of_mention(labels, m, &at, &x) : NULL;
         if (part && part->head >> 20 == SE_MOST) fits = 0;
     }
     se_drop_counter(&counter);
@@ -216,6 +219,7 @@ static int se_can_count(se_label *labels, const se_mention *mentions, ptrdiff_t 
 static int se_counted(
     se_label *labels, ptrdiff_t width, const se_mention *mentions, ptrdiff_t count, int64_t left) {
     se_counter counter = {0};
+    uint32_t at;
     uint64_t x;
     int enough = 1;
     ptrdiff_t in_all = 0; /* labels that every example so far mentions: this one has to mention them as well */
@@ -227,7 +231,7 @@ static int se_counted(
     for (ptrdiff_t j = 0; j < width; j++) in_all += se_mentioned(labels + j) > left;
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
-            const se_moments *part = se_part_of(labels, m, &x);
+            const se_moments *part = se_part_of_mention(labels, m, &at, &x);
             if (!part || se_blank(part)) return 0;
             se_moments rest = *part;
             se_drop(&rest, x);
@@ -244,11 +248,12 @@ static int se_counted(
 static void se_take_back(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
+            uint32_t at;
             uint64_t x;
-            se_moments *part = se_part_of(labels, m, &x);
+            se_moments *part = se_part_of_mention(labels, m, &at, &x);
             if (!part) continue;
             se_drop(part, x);
-            se_table_of(labels, m)->empty += (uint32_t)se_blank(part);
+            se_note(se_table_of(labels, m), at);
             labels[m->column].binned--;
         } else {
             --*se_side_of(labels, m);

@@ -14,10 +14,11 @@ typedef union {
 /* The scores of one class of one label. They are first appended as they come, since that is all but free, and put into
    bins once there are many of them or somebody looks. */
 typedef struct {
-    uint64_t *index;            /* bin << 32 | place, in order */
+    uint64_t *index;            /* bin << 40 | place << 16 | note, in order */
     se_moments *parts;          /* by place, in `memory` */
     void *memory;
     uint32_t used, room, empty; /* bins; room for them; how many of them count nothing */
+    int many;                   /* whether some bin may hold SE_MANY scores or more */
     int single;                 /* whether floats wait; else doubles, as bits */
     se_scores fresh;            /* those that wait, in `space` bytes */
     size_t waiting, space, owed; /* owed: room for what is prepared and not yet committed */
@@ -31,8 +32,32 @@ typedef struct {
 
 #define SE_PENDING 65536 /* fewer bytes of scores than these are never worth sorting */
 
-static inline se_moments *se_moments_at(const se_table *t, uint32_t position) {
-    return t->parts + (uint32_t)t->index[position];
+/* The note of a bin says what areas need, so that they seldom wait for parts, which are five times the memory: how many
+   scores, at most SE_MANY; of a single one the five highest bits of its residual; of several whether they differ. */
+#define SE_MANY 1023
+#define SE_MIXED 1024
+#define SE_NOTE 16
+#define SE_PREFIX 11 /* bits below the residual's */
+#define SE_LANES 8   /* entries of an index that are read at once, of which the last are behind it */
+
+static inline uint64_t se_bin_at(const se_table *t, uint32_t position) { return t->index[position] >> 40; }
+
+static inline se_moments *se_part_of(const se_table *t, uint64_t entry) {
+    return t->parts + (entry >> SE_NOTE & 0xFFFFFF);
+}
+
+static inline se_moments *se_moments_at(const se_table *t, uint32_t position) { return se_part_of(t, t->index[position]); }
+
+/* Note that a part has changed. */
+static inline void se_note(se_table *t, uint32_t position) {
+    const se_moments *part = se_moments_at(t, position);
+    const uint64_t count = part->head >> 20, before = t->index[position];
+    uint64_t mixed = count * part->square != part->sum * part->sum; /* so far as 64 bits show, which is seldom too little */
+    if (SE_RARELY(!mixed && count > 1)) mixed = se_common(part) == -1;
+    t->index[position] = before >> SE_NOTE << SE_NOTE | (count < SE_MANY ? count : SE_MANY) | mixed * SE_MIXED |
+                         (count == 1 ? part->sum >> (SE_DROPPED - 5) << SE_PREFIX : 0);
+    t->empty += (uint32_t)!count - (uint32_t)!(before & SE_MANY);
+    t->many |= count >= SE_MANY;
 }
 
 static inline size_t se_size(const se_table *t) { return t->single ? sizeof(float) : sizeof(uint64_t); }
@@ -77,7 +102,7 @@ static int se_enlarge(se_table *t, uint32_t more) {
     uint32_t room = t->room + t->room / 2 > t->used + more ? t->room + t->room / 2 : t->used + more;
     se_moments *parts;
     void *memory = se_new_parts(room, &parts);
-    uint64_t *index = memory ? (uint64_t *)realloc(t->index, room * sizeof(uint64_t)) : NULL;
+    uint64_t *index = memory ? (uint64_t *)realloc(t->index, (room + SE_LANES) * sizeof(uint64_t)) : NULL;
     if (!index) {
         free(memory);
         return 0;
@@ -93,7 +118,7 @@ static int se_enlarge(se_table *t, uint32_t more) {
 
 /* The first position in the index that is not below a bin. */
 static inline uint32_t se_lower(const se_table *t, uint32_t bin) {
-    const uint64_t key = (uint64_t)bin << 32;
+    const uint64_t key = (uint64_t)bin << 40;
     uint32_t low = 0, count = t->used;
     while (count) {
         const uint32_t half = count / 2;
@@ -104,21 +129,20 @@ static inline uint32_t se_lower(const se_table *t, uint32_t bin) {
     return low;
 }
 
-/* The part of a bin, or NULL. */
-static inline se_moments *se_seek(const se_table *t, uint32_t bin) {
-    const uint32_t at = se_lower(t, bin);
-    return at < t->used && t->index[at] >> 32 == bin ? se_moments_at(t, at) : NULL;
+/* The part of a bin, which is at position `at` or, from there on, would be; NULL if there is none. */
+static inline se_moments *se_part_at(const se_table *t, uint32_t at, uint64_t bin) {
+    return at < t->used && se_bin_at(t, at) == bin ? se_moments_at(t, at) : NULL;
 }
 
-/* The part of a bin, which is made if need be (there must be room): an empty part counts nothing. */
-static inline se_moments *se_moments_of(se_table *t, uint32_t bin) {
+/* The position of a bin, which is made if need be (there must be room): an empty part counts nothing. */
+static inline uint32_t se_position_of(se_table *t, uint32_t bin) {
     const uint32_t at = se_lower(t, bin);
-    if (at < t->used && t->index[at] >> 32 == bin) return se_moments_at(t, at);
+    if (se_part_at(t, at, bin)) return at;
     memmove(t->index + at + 1, t->index + at, (t->used - at) * sizeof(uint64_t));
-    t->index[at] = (uint64_t)bin << 32 | t->used;
-    memset(t->parts + t->used, 0, sizeof(se_moments));
+    t->index[at] = (uint64_t)bin << 40 | (uint64_t)t->used << SE_NOTE;
+    memset(t->parts + t->used++, 0, sizeof(se_moments));
     t->empty++;
-    return t->parts + t->used++;
+    return at;
 }
 
 static void se_discard(se_table *t) {
@@ -133,9 +157,9 @@ static void se_discard(se_table *t) {
 static int se_admit_bins(se_table *t, const se_table *other) {
     uint32_t missing = 0, at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
-        const uint64_t bin = other->index[from] >> 32;
-        while (at < t->used && t->index[at] >> 32 < bin) at++;
-        missing += at == t->used || t->index[at] >> 32 != bin;
+        const uint64_t bin = se_bin_at(other, from);
+        while (at < t->used && se_bin_at(t, at) < bin) at++;
+        missing += !se_part_at(t, at, bin);
     }
     if (!missing) return 1;
     if (!se_enlarge(t, missing)) return 0;
@@ -144,12 +168,12 @@ static int se_admit_bins(se_table *t, const se_table *other) {
     for (uint32_t place = to; place > t->used; place--) memset(t->parts + place - 1, 0, sizeof(se_moments));
     uint32_t place = to;
     while (from) {
-        const uint64_t bin = other->index[from - 1] >> 32;
-        if (left && t->index[left - 1] >> 32 >= bin) {
-            from -= t->index[left - 1] >> 32 == bin;
+        const uint64_t bin = se_bin_at(other, from - 1);
+        if (left && se_bin_at(t, left - 1) >= bin) {
+            from -= se_bin_at(t, left - 1) == bin;
             t->index[--to] = t->index[--left];
         } else {
-            t->index[--to] = bin << 32 | --place;
+            t->index[--to] = bin << 40 | (uint64_t)--place << SE_NOTE;
             from--;
         }
     }
@@ -168,8 +192,8 @@ static int se_admit(se_table *t, const se_table *other) {
 
 /* The part of a bin, from place `at` on, which moves there; NULL if there is none. */
 static inline se_moments *se_reach(const se_table *t, uint32_t *at, uint64_t bin) {
-    while (*at < t->used && t->index[*at] >> 32 < bin) ++*at;
-    return *at < t->used && t->index[*at] >> 32 == bin ? se_moments_at(t, *at) : NULL;
+    while (*at < t->used && se_bin_at(t, *at) < bin) ++*at;
+    return se_part_at(t, *at, bin);
 }
 
 /* Add all that another table holds, which was admitted (sign 1), or take it from a table that includes it (sign -1), with
@@ -180,16 +204,15 @@ static int se_unite(se_table *t, const se_table *other, int sign) {
     for (uint32_t from = 0; from < other->used; from++) {
         const se_moments *part = se_moments_at(other, from);
         if (se_blank(part)) continue;
-        se_moments *to = se_reach(t, &at, other->index[from] >> 32);
+        se_moments *to = se_reach(t, &at, se_bin_at(other, from));
         if (!to) {
             if (sign < 0 || !se_admit_bins(t, other)) return 0;
             at = 0;
-            to = se_reach(t, &at, other->index[from] >> 32);
+            to = se_reach(t, &at, se_bin_at(other, from));
         }
-        t->empty -= (uint32_t)se_blank(to);
         if (sign > 0) se_join(to, part);
         else se_leave(to, part);
-        t->empty += (uint32_t)se_blank(to);
+        se_note(t, at);
     }
     if (sign < 0 || t == other || !other->waiting) return 1;
     if (!se_accept(t, other->single) || !se_extend(t, other->waiting)) return 0;
@@ -208,7 +231,7 @@ static int se_fits(const se_table *t, const se_table *other, int sign) {
     for (uint32_t from = 0; from < other->used; from++) {
         const se_moments *part = se_moments_at(other, from);
         if (se_blank(part)) continue;
-        const se_moments *of = se_reach(t, &at, other->index[from] >> 32);
+        const se_moments *of = se_reach(t, &at, se_bin_at(other, from));
         const uint64_t before = of ? of->head >> 20 : 0, change = part->head >> 20;
         if (sign > 0 ? before + change > SE_MOST : before < change) return 0;
         if (sign > 0) continue;

@@ -131,9 +131,19 @@ SE_AVX2 static uint32_t se_count_floats_avx2(se_counter *c, const float *scores,
 
 /* Put a bin behind the last one of a table. */
 static inline void se_push(se_table *to, uint64_t bin, const se_moments *part) {
-    to->empty += (uint32_t)se_blank(part);
-    to->index[to->used] = bin << 32 | to->used;
-    to->parts[to->used++] = *part;
+    to->index[to->used] = bin << 40 | (uint64_t)to->used << SE_NOTE;
+    to->parts[to->used] = *part;
+    to->empty++;
+    se_note(to, to->used++);
+}
+
+/* The same of a bin of another table, with its note. */
+static inline void se_push_from(se_table *to, const se_table *from, uint32_t at) {
+    const uint64_t entry = from->index[at];
+    to->index[to->used] = (entry & ~((uint64_t)0xFFFFFF << SE_NOTE)) | (uint64_t)to->used << SE_NOTE;
+    to->parts[to->used++] = *se_part_of(from, entry);
+    to->empty += (uint32_t)!(entry & SE_MANY);
+    to->many |= from->many;
 }
 
 /* Give a table other bins. */
@@ -146,6 +156,7 @@ static void se_replace(se_table *t, const se_table *by) {
     t->used = by->used;
     t->room = by->room;
     t->empty = by->empty;
+    t->many = by->many;
 }
 
 /* Move what was counted to an empty table, and copy the bins of another there: in one pass, as they are mostly the fewer.
@@ -161,14 +172,13 @@ static void se_take_counted(se_counter *c, const se_table *other, se_table *to, 
             if (!enough) continue;
             se_moments part = {head >> 40 << 20 | sum >> (64 - SE_UNIT), sum << SE_UNIT,
                                square >> (64 - 2 * SE_UNIT), square << 2 * SE_UNIT};
-            for (; from < other->used && other->index[from] >> 32 < bin; from++)
-                se_push(to, other->index[from] >> 32, se_moments_at(other, from));
-            if (from < other->used && other->index[from] >> 32 == bin) se_join(&part, se_moments_at(other, from++));
+            for (; from < other->used && se_bin_at(other, from) < bin; from++) se_push_from(to, other, from);
+            if (se_part_at(other, from, bin)) se_join(&part, se_moments_at(other, from++));
             se_push(to, bin, &part);
         }
         c->occupied[block] = 0;
     }
-    for (; enough && from < other->used; from++) se_push(to, other->index[from] >> 32, se_moments_at(other, from));
+    for (; enough && from < other->used; from++) se_push_from(to, other, from);
 }
 
 /* Put floats that wait into bins. 0 if they cannot be counted so, or memory ran out; nothing has changed then. */
@@ -240,16 +250,16 @@ static int se_count_sorted(const se_table *t, se_table *to) {
         if (bin != last) {
             if (!se_enlarge(to, 1)) {
                 free(keys);
-                to->used = 0;
+                to->used = to->empty = 0;
                 return 0;
             }
-            to->index[to->used] = bin << 32 | to->used;
-            part = to->parts + to->used++;
-            *part = (se_moments){0};
+            se_push(to, bin, &(se_moments){0});
+            part = to->parts + to->used - 1;
             last = bin;
         }
         se_put(part, keys[i] & SE_LOWER);
     }
+    for (uint32_t at = 0; at < to->used; at++) se_note(to, at);
     free(keys);
     return 1;
 }
@@ -261,7 +271,7 @@ static void se_compact(se_table *t) {
     se_table live = {0};
     if (2 * t->empty <= t->used || !se_enlarge(&live, t->used - t->empty)) return;
     for (uint32_t at = 0; at < t->used; at++)
-        if (!se_blank(se_moments_at(t, at))) se_push(&live, t->index[at] >> 32, se_moments_at(t, at));
+        if (t->index[at] & SE_MANY) se_push_from(&live, t, at);
     se_replace(t, &live);
 }
 
@@ -273,9 +283,9 @@ static int se_settle(se_table *t, se_counter *counter) {
         if (!se_enlarge(t, (uint32_t)n)) return 0;
         for (size_t i = 0; i < n; i++) {
             uint64_t x;
-            se_moments *part = se_moments_of(t, se_bin(se_waiting_at(t, i), &x));
-            t->empty -= (uint32_t)se_blank(part);
-            se_put(part, x);
+            const uint32_t at = se_position_of(t, se_bin(se_waiting_at(t, i), &x));
+            se_put(se_moments_at(t, at), x);
+            se_note(t, at);
         }
     } else if (!(t->single && se_settle_floats(t, counter))) {
         se_table *list = t->used ? &counter->list : t;
@@ -295,58 +305,23 @@ static inline void se_relieve(se_table *t, se_counter *counter) {
 
 /* -- reading ---------------------------------------------------------------------------------------------------------------- */
 
-static inline void se_add_product(uint64_t *sum, uint64_t a, uint64_t b) {
-    uint64_t high;
-    sum[0] = se_times(a, b, sum[0], &high);
-    sum[1] += high;
-}
-
 /* The next bin of a label that holds a score, and what it holds of each class (NULL for nothing). 0 behind the last. All
    scores are in bins; `row` says which bins of each class come next. */
 SE_INLINE int se_next_bin(const se_label *l, uint32_t row[2], int64_t *bin, const se_moments *parts[2]) {
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < 2; i++) {
         const se_table *t = l->table + i;
-        while (row[i] < t->used && se_blank(se_moments_at(t, row[i]))) row[i]++;
-        if (row[i] < t->used && t->index[row[i]] >> 32 < least) least = t->index[row[i]] >> 32;
+        while (row[i] < t->used && !(t->index[row[i]] & SE_MANY)) row[i]++;
+        if (row[i] < t->used && se_bin_at(t, row[i]) < least) least = se_bin_at(t, row[i]);
     }
     if (least == UINT64_MAX) return 0;
     for (int i = 0; i < 2; i++) {
         const se_table *t = l->table + i;
-        parts[i] = row[i] < t->used && t->index[row[i]] >> 32 == least ? se_moments_at(t, row[i]++) : NULL;
+        parts[i] = se_part_at(t, row[i], least);
+        row[i] += parts[i] != NULL;
     }
     *bin = (int64_t)least;
     return 1;
-}
-
-/* How many negatives and positives there are, and twice the number of (positive, negative) pairs in which the positive
-   has the greater score, a tie being half a pair: at least, with every undecided bin as one tie, and at most. A bin is
-   undecided where scores of a class differ. */
-static void se_pairs(const se_label *l, int64_t counts[2], uint64_t sums[6]) {
-    const se_table *negative = l->table, *positive = l->table + 1;
-    uint32_t other = 0;
-    uint64_t below = 0;
-    for (uint32_t at = 0; at < positive->used; at++) { /* few, so that negatives between them are passed in one loop */
-        const se_moments *p = se_moments_at(positive, at);
-        const uint32_t bin = (uint32_t)(positive->index[at] >> 32);
-        for (; other < negative->used && (uint32_t)(negative->index[other] >> 32) < bin; other++)
-            below += se_moments_at(negative, other)->head >> 20;
-        const uint64_t n = p->head >> 20;
-        uint64_t more[3] = {0};
-        if (!n) continue;
-        if (other < negative->used && (uint32_t)(negative->index[other] >> 32) == bin) {
-            const se_moments *negatives = se_moments_at(negative, other);
-            const uint64_t tied = negatives->head >> 20;
-            const int64_t x = tied ? se_common(negatives) : -1, y = tied ? se_common(p) : -1;
-            if (x == y && x >= 0) more[0] = more[1] = more[2] = tied;
-            else if (x >= 0 && y >= 0) more[0] = more[1] = more[2] = (y > x) != se_flipped(bin) ? 2 * tied : 0;
-            else more[1] = tied, more[2] = 2 * tied;
-        }
-        for (int i = 0; i < 3; i++) se_add_product(sums + 2 * i, n, 2 * below + more[i]);
-        counts[1] += (int64_t)n;
-    }
-    for (; other < negative->used; other++) below += se_moments_at(negative, other)->head >> 20;
-    counts[0] = (int64_t)below;
 }
 
 #endif

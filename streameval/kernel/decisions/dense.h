@@ -243,12 +243,7 @@ SE_WITHIN void SE_(fold_two)(const se_512 *totals, const int together, uint64_t 
 /* Whether this machine has vectors of so many columns; 8 are the portable words. */
 static int se_has(int vector) {
 #ifdef SE_X86
-    __builtin_cpu_init();
-    /* Processors that have AVX-512 without VBMI lower their clock for it. */
-    if (vector == 64) {
-        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq");
-    }
+    if (vector == 64) return se_has_avx512();
     if (vector == 32) return se_has_avx2();
 #endif
     return vector == SE_WORD;

@@ -1,0 +1,187 @@
+/* How many pairs of a positive and a negative are in order, for areas. */
+
+#ifndef STREAMEVAL_AREAS_H
+#define STREAMEVAL_AREAS_H
+
+#include "settle.h"
+
+#ifdef SE_X86
+#include <immintrin.h>
+#endif
+
+#define SE_STEPS 256 /* so many bins of positives are looked at before those that negatives share are added up */
+
+/* What is known of the pairs of a label: twice those in order, where a tie is half a pair, in bins that are decided, and
+   those in bins that are not; the positives; the entries of bins that both classes share, a negative's first. */
+typedef struct {
+    const se_table *table;
+    uint64_t ordered[2], undecided[2], positives;
+    uint64_t shared[SE_STEPS][2];
+} se_area;
+
+SE_INLINE void se_add_wide(uint64_t sum[2], uint64_t low, uint64_t high) {
+    sum[0] += low;
+    sum[1] += high + (sum[0] < low);
+}
+
+SE_INLINE void se_add_product(uint64_t sum[2], uint64_t a, uint64_t b) {
+    uint64_t high;
+    const uint64_t low = se_times(a, b, 0, &high);
+    se_add_wide(sum, low, high);
+}
+
+SE_INLINE uint64_t se_count_of(const se_table *t, uint64_t entry) {
+    const uint64_t count = entry & SE_MANY;
+    return SE_RARELY(count == SE_MANY) ? se_part_of(t, entry)->head >> 20 : count;
+}
+
+/* Add the pairs of a bin whose notes do not say enough. */
+SE_APART void se_add_bin(se_area *a, uint64_t negative, uint64_t positive) {
+    const se_moments *n = se_part_of(a->table, negative), *p = se_part_of(a->table + 1, positive);
+    const uint64_t tied = n->head >> 20, count = p->head >> 20;
+    const int64_t x = se_common(n), y = se_common(p);
+    if (x == -1 || y == -1) se_add_product(a->undecided, count, tied);
+    else se_add_product(a->ordered, x == y ? count : (y > x) != se_flipped((uint32_t)(negative >> 40)) ? 2 * count : 0, tied);
+}
+
+/* Add the pairs of the bins that both classes share. Without branches, since what they hold is as good as random. */
+SE_INLINE void se_add_shared(se_area *a, size_t bins) {
+    uint64_t undecided = 0, ordered = 0;
+    for (size_t i = 0; i < bins; i++) {
+        const uint64_t n = a->shared[i][0], p = a->shared[i][1], tied = n & SE_MANY, count = p & SE_MANY;
+        const uint64_t mixed = (n | p) / SE_MIXED & 1, x = n >> SE_PREFIX & 31, y = p >> SE_PREFIX & 31;
+        const uint64_t above = (y > x) ^ (uint64_t)se_flipped((uint32_t)(n >> 40));
+        const int known = (int)mixed | ((tied * count == 1) & (x != y));
+        if (SE_RARELY(!known | (tied == SE_MANY) | (count == SE_MANY))) {
+            se_add_bin(a, n, p);
+            continue;
+        }
+        undecided += tied * count & (0 - mixed);
+        ordered += 2 * above & (mixed - 1);
+    }
+    se_add_wide(a->undecided, undecided, 0);
+    se_add_wide(a->ordered, ordered, 0);
+}
+
+static void se_walk(se_area *a) {
+    const se_table *negative = a->table, *positive = a->table + 1;
+    const uint64_t *other = negative->index, *end = other + negative->used;
+    uint64_t below = 0;
+    for (uint32_t start = 0; start < positive->used; start += SE_STEPS) {
+        const uint32_t stop = positive->used - start < SE_STEPS ? positive->used : start + SE_STEPS;
+        size_t shared = 0;
+        for (uint32_t at = start; at < stop; at++) {
+            const uint64_t entry = positive->index[at], count = se_count_of(positive, entry);
+            for (; other < end && *other >> 40 < entry >> 40; other++) below += se_count_of(negative, *other);
+            se_add_product(a->ordered, count, 2 * below);
+            a->positives += count;
+            a->shared[shared][0] = other < end ? *other : 0;
+            a->shared[shared][1] = entry;
+            shared += other < end && *other >> 40 == entry >> 40;
+        }
+        se_add_shared(a, shared);
+    }
+}
+
+#ifdef SE_X86
+#define SE_WALKS 4
+#define SE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,popcnt")))
+
+/* Where a walk along the bins of a label stands. Lanes sum the negatives so far, and the pairs. */
+typedef struct {
+    const uint64_t *negative, *positive, *end;
+    __m512i below, ordered;
+    uint64_t positives, *shared;
+} se_place;
+
+/* Pass the next eight bins of negatives that are below the next bin of positives; if there are fewer, that one too. */
+SE_AVX512 SE_INLINE void se_step(se_place *at) {
+    const __m512i many = _mm512_set1_epi64(SE_MANY), negatives = _mm512_loadu_si512(at->negative);
+    const uint64_t entry = *at->positive;
+    const __mmask8 lower = _mm512_cmplt_epu64_mask(negatives, _mm512_set1_epi64((int64_t)(entry >> 40 << 40)));
+    const unsigned passed = (unsigned)__builtin_popcount(lower);
+    const uint64_t done = 1 - passed / SE_LANES, count = entry & SE_MANY & (0 - done);
+    at->below = _mm512_add_epi64(at->below, _mm512_maskz_and_epi64(lower, negatives, many));
+    at->ordered = _mm512_add_epi64(at->ordered, _mm512_mul_epu32(at->below, _mm512_set1_epi64((int64_t)count)));
+    at->positives += count;
+    at->negative += passed;
+    at->positive += done;
+    at->shared[0] = *at->negative;
+    at->shared[1] = entry;
+    at->shared += 2 * (done & (uint64_t)((*at->negative ^ entry) >> 40 == 0));
+}
+
+#define SE_LIVE(p) ((p).positive < (p).end)
+
+/* Several walks at once, as the next step of each waits for the one before. Entries behind those of negatives are greater
+   than those of any bin; no bin holds SE_MANY scores, and no class has 2**20 bins, so that lanes suffice. */
+SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS]) {
+    se_place p[SE_WALKS];
+    for (int i = 0; i < SE_WALKS; i++) {
+        const se_table *t = areas[i].table;
+        memset(t->index + t->used, 0xFF, SE_LANES * sizeof(uint64_t));
+        p[i] = (se_place){t->index, t[1].index, t[1].index + t[1].used, _mm512_setzero_si512(), _mm512_setzero_si512(), 0, 0};
+    }
+    do {
+        for (int i = 0; i < SE_WALKS; i++) p[i].shared = areas[i].shared[0];
+        se_place a = p[0], b = p[1], c = p[2], d = p[3]; /* which registers hold */
+        int left = SE_STEPS;
+        for (; left && SE_LIVE(a) & SE_LIVE(b) & SE_LIVE(c) & SE_LIVE(d); left--) {
+            se_step(&a);
+            se_step(&b);
+            se_step(&c);
+            se_step(&d);
+        }
+        p[0] = a, p[1] = b, p[2] = c, p[3] = d;
+        for (int i = 0; i < SE_WALKS; i++) {
+            for (int more = left; more && SE_LIVE(p[i]); more--) se_step(p + i);
+            se_add_shared(areas + i, (size_t)(p[i].shared - areas[i].shared[0]) / 2);
+        }
+    } while (SE_LIVE(p[0]) | SE_LIVE(p[1]) | SE_LIVE(p[2]) | SE_LIVE(p[3]));
+    for (int i = 0; i < SE_WALKS; i++) {
+        se_add_product(areas[i].ordered, (uint64_t)_mm512_reduce_add_epi64(p[i].ordered), 2);
+        areas[i].positives = p[i].positives;
+    }
+}
+#else
+#define SE_WALKS 1
+static void se_walk_together(se_area areas[SE_WALKS]) { se_walk(areas); }
+static inline int se_has_avx512(void) { return 0; }
+#endif
+
+/* Whether a table can be walked along in vectors. */
+SE_INLINE int se_is_plain(const se_table *t) { return t->used && t->used < 1 << 20 && !t->many; }
+
+/* For each of some columns, whose scores are in bins, how many negatives and positives there are, and twice the number of
+   (positive, negative) pairs in which the positive has the greater score, a tie being half a pair: at least, with every
+   undecided bin as one tie, and at most. A bin is undecided where scores of a class differ. */
+static void se_pairs(
+    const se_label *labels, const int64_t *columns, ptrdiff_t count, int64_t (*counts)[2], uint64_t (*sums)[6]) {
+    const int vectors = se_has_avx512();
+    for (ptrdiff_t start = 0, wide; start < count; start += wide) {
+        se_area areas[SE_WALKS];
+        int together = vectors && count - start >= SE_WALKS;
+        for (int i = 0; i < SE_WALKS && start + i < count; i++) {
+            areas[i].table = labels[columns[start + i]].table;
+            areas[i].positives = 0;
+            memset(areas[i].ordered, 0, sizeof areas[i].ordered);
+            memset(areas[i].undecided, 0, sizeof areas[i].undecided);
+            together &= se_is_plain(areas[i].table) && se_is_plain(areas[i].table + 1);
+        }
+        wide = together ? SE_WALKS : 1;
+        if (together) se_walk_together(areas);
+        else se_walk(areas);
+        for (ptrdiff_t i = 0; i < wide; i++) {
+            const se_area *a = areas + i;
+            uint64_t *sum = sums[start + i];
+            counts[start + i][1] = (int64_t)a->positives;
+            counts[start + i][0] = labels[columns[start + i]].binned - (int64_t)a->positives;
+            for (int which = 0; which < 3; which++) {
+                memcpy(sum + 2 * which, which ? sum + 2 * which - 2 : a->ordered, sizeof a->ordered);
+                if (which) se_add_wide(sum + 2 * which, a->undecided[0], a->undecided[1]);
+            }
+        }
+    }
+}
+
+#endif
