@@ -83,7 +83,6 @@ _PHRASES = {
     r"must be a set, list or tuple of labels, .* 0/1 array, (not .*?)(; for one label an example .*)?$": (
         r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*'"
     ),
-    r"where\['([^']*)'\] is ": r"column '\1' (--by) is ",
     r": convert it, for example with str\(\)": ": write it as a string",
     r": convert strings, with .*": ": write it without quotes",
     r"\bgive y > 0": "write 0 and 1",
@@ -91,6 +90,7 @@ _PHRASES = {
     r"labels give y\.tolist\(\)": "labels write lists of them",
     r"convert labels with int\(\)": "write labels as strings or integers",
     r"a label must be a str or an int": "a label must be a string or an integer",
+    r"(?<=an integer, not )None": "null",
     r"; if these are binary predictions or scores by position, .*": "; scores by position are one list a row",
     r"; for scores give these, for a ranking .*": "; give scores",
     r", or bound them with label_limit=|; see bounds\(\)": "",
@@ -102,7 +102,7 @@ _PHRASES = {
     r"(?<=is not a saved state): these \d+ bytes are not a streameval state; they start with b(['\"]).*?\1": "",
     "construct both with the same configuration": "evaluate both with the same options",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
-    r"^([^']*(?:there is no column|no column matches) '[^']*') \((\w+)\)": r"\1 (--\2)",
+    r"^([^']*column(?: matches)? '[^']*') \((\w+)\)": r"\1 (--\2)",
     r"^(there is no file '(\w+_(?:micro|macro|weighted|samples|per_label))').*": (
         r"\1; name several metrics with commas between: --metrics f1_micro,\2"
     ),

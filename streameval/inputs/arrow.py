@@ -11,6 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import Argument
+from streameval.inputs.examples import columns_among
 from streameval.inputs.lists import check_codes
 from streameval.kernel.backend import BACKEND, strings
 from streameval.kernel.types import BitRows, IntArray, Lists, Places, UInt8Array
@@ -104,8 +105,7 @@ def lists_of_arrow(array: Any, argument: Argument) -> Lists:
 
 def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Places, IntArray]:
     """The lists of one chunk: where they begin and end, the codes of their labels, and the column of each code."""
-    name, reader = argument.name, argument.reader
-    bounds = chunk.offsets.to_numpy()
+    name, bounds = argument.name, chunk.offsets.to_numpy()
     start, end = int(bounds[0]), int(bounds[-1])
     size, dictionary = len(chunk.values), str(chunk.values.type).startswith("dictionary<")
     # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
@@ -114,8 +114,9 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
         raise InputError(f"{name} is damaged: its offsets do not bound lists within its {size} values")
     offsets = (bounds - start).astype(kind)
     values = chunk.values.slice(start, end - start)
+    examples = (part.as_py() for part in chunk)
     if values.null_count:
-        raise InputError(f"{name} holds null labels; drop them first")
+        columns_among([None], examples, argument, first)  # which raises
     try:
         codes, labels = encoded(values, name)
     except NotImplementedError:
@@ -126,9 +127,9 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
     check_codes(offsets, codes, labels, argument, first)
     if dictionary and len(codes):
         used = np.flatnonzero(np.bincount(codes.astype(np.int64)))  # a label that no list holds does not occur
-        columns[used] = reader.columns_in([labels[code] for code in used.tolist()], name)
+        columns[used] = columns_among([labels[code] for code in used.tolist()], examples, argument, first)
     elif not dictionary:
-        columns[:] = reader.columns_in(labels, name)
+        columns[:] = columns_among(labels, examples, argument, first)
     return offsets, np.ascontiguousarray(codes, kind), columns
 
 

@@ -78,7 +78,8 @@ class Reader:
             integer = f"label {quoted(name)} is an integer, but labels are declared as strings"
             raise LabelError(f"{integer}; give names, or arrays for columns in the order of the labels")
         hint = suggestion(name, strings)
-        missing = f"label {quoted(name)} is not among the {len(declared)} declared labels{hint or ';'}"
+        known_labels = number_of(len(declared), "declared label")
+        missing = f"label {quoted(name)} is not among the {known_labels}{hint or ';'}"
         raise LabelError(f'{missing} declare it, or construct with unknown="ignore" or unknown="add"')
 
     def columns(self, labels: Iterable[object]) -> list[int]:

@@ -17,7 +17,7 @@ from streameval.inputs.lists import without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
 from streameval.inputs.values import bit_of, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
-from streameval.kernel.types import EITHER, FloatArray, Lists
+from streameval.kernel.types import EITHER, FloatArray, IntArray, Lists
 from streameval.schema.batch import offsets_of
 from streameval.schema.record import FEW
 from streameval.schema.text import quoted
@@ -148,12 +148,8 @@ def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
     role = argument.role
     kinds = set(map(type, examples))
     if kinds <= _COLLECTIONS:
-        try:
-            flat = argument.reader.columns_in(chain.from_iterable(examples), argument.name)
-        except LabelError:
-            deque(_one_by_one(examples, argument, start), 0)  # which says where
-            raise
-        return Columns(len(examples), unignored(Lists(_ends(examples), np.array(flat, np.int64))))
+        columns = columns_among(chain.from_iterable(examples), examples, argument, start)
+        return Columns(len(examples), unignored(Lists(_ends(examples), columns)))
     if plain := _plain_mappings(examples, argument) if argument.compared else None:
         mentioned, scores = plain
         above = scores >= argument.reader.threshold_row(mentioned.flat().astype(np.int64))
@@ -180,7 +176,16 @@ def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
     return Columns(len(examples), mentioned=mentioned, ranked=ranked, scores=scores[scored], numeric=bits)
 
 
-def _one_by_one(examples: list[Any], argument: Argument, start: int) -> Iterator[Cells]:
+def columns_among(labels: Iterable[object], examples: Iterable[object], argument: Argument, start: int = 0) -> IntArray:
+    """The columns of labels of examples, which begin at the position ``start``; an error says which one is wrong."""
+    try:
+        return np.array(argument.reader.columns_in(labels, argument.name), np.int64)
+    except LabelError:
+        deque(_one_by_one(examples, argument, start), 0)
+        raise
+
+
+def _one_by_one(examples: Iterable[object], argument: Argument, start: int) -> Iterator[Cells]:
     for argument.position, example in enumerate(examples, start):
         yield cells_in(example, argument)
     argument.position = None
@@ -206,7 +211,7 @@ def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
     if coded is None or not EITHER.isdisjoint(coded[2]):
         return None
     ends, codes, strings = coded
-    columns = np.array(argument.reader.columns_in([*strings], argument.name), np.int64)
+    columns = columns_among([*strings], rows, argument)
     kind: Any = np.int32 if len(codes) < 2**31 else np.int64
     return unignored(Lists(ends.astype(kind, copy=False), codes.astype(kind, copy=False), columns))
 

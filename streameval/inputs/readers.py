@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -294,7 +293,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         if isinstance(rows, BitRows):
             return _bits(rows, argument.columns(rows.columns), argument)
         return _matrix(rows, argument.columns(rows.shape[1]), argument)
-    no_labels = "list" not in kind.partition("<")[0] or values.startswith((*_VALUES, "struct<"))
+    no_labels = "list" not in kind.partition("<")[0] or values.startswith((*_VALUES, "struct<", "decimal"))
     if no_labels or argument.scored or argument.rows == "indicator":
         return examples_of([of_arrow(example, array.type, name) for example in array.to_pylist()], argument)
     if kind.startswith("fixed") and values.startswith(("int", "uint")) and argument.rows is None:
@@ -311,17 +310,27 @@ def _list(examples: Any, argument: Argument) -> Source:
     first = examples[0] if examples else None
     if isinstance(first, np.ndarray) and first.ndim == 2 and len(first) != 1:
         name, advice = argument.name, "give one array; of predictions and label_ids give the latter as y_true"
-        if first.shape[1] == 2:
-            stacked = f"np.stack([p[:, 1] for p in {name}], axis=1)"
-            advice = f"if these are of predict_proba of scikit-learn, one for each label, give {stacked}"
+        ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}
+        if way := ways.get(first.shape[1]):
+            advice = f"if these are of predict_proba of scikit-learn, one for each label, give {way}"
         raise InputError(f"{name} is a list of {len(examples)} arrays of shape {first.shape}; {advice}")
-    return examples_of(examples, argument)
+    return _strings(examples, argument)
+
+
+def _strings(examples: Any, argument: Argument) -> Source:
+    """Lists of strings, read at once; piece by piece if they are anything else."""
+    coded = type(examples) is list and not argument.scored
+    lists = string_lists(examples, argument) if coded else None
+    return examples_of(examples, argument) if lists is None else _lists(lists, argument)
 
 
 def _polars(series: Any, argument: Argument) -> Source:
     if str(getattr(series, "dtype", "")) != "Object":  # of which Arrow knows addresses
-        with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
-            return _arrow(series.to_arrow(), argument)
+        try:
+            column = series.to_arrow()
+        except (ModuleNotFoundError, ValueError):  # pyarrow need not be there, and has no integers of 128 bits
+            return examples_of(series.to_list(), argument)
+        return _arrow(column, argument)
     return examples_of(series.to_list(), argument)
 
 
@@ -330,9 +339,7 @@ def _series(series: Any, argument: Argument) -> Source:
         return examples_of(series.to_list(), argument)
     if str(series.dtype).endswith("[pyarrow]"):
         return _arrow(series.array.__arrow_array__(), argument)
-    examples = lists_in(series)
-    lists = string_lists(examples, argument)
-    return examples_of(examples, argument) if lists is None else _lists(lists, argument)
+    return _strings(lists_in(series), argument)
 
 
 def lists_in(series: Any) -> list[Any]:

@@ -202,15 +202,14 @@ def _note(samples: Sequence[Sample], names: list[Label], slots: list[int]) -> No
 
 
 def check_named_alike(frames: Sequence[list[Any]]) -> None:
-    """Raise `InputError` if the columns of a data frame have names, and those of another numbers."""
-    named = [names for names in frames if names and names not in (
+    """Raise `InputError` if the columns of a data frame are numbered, and those of another have other names."""
+    numbered = next((names for names in frames if names and names in (
         [*range(len(names))], [*map(str, range(len(names)))], [f"column_{number}" for number in range(len(names))]
-    )]  # fmt: skip
-    other = next((names for names in frames if names and names not in named), None)
-    # Strings are names even if they are numbers, as those of wide columns are.
-    if named and other and not (isinstance(other[0], str) and all({*names} == {*other} for names in named)):
-        columns = f"the columns of one data frame are {quoted(named[0])}, and those of the other are numbered"
-        raise InputError(f"{columns}, {quoted(other)}; name the columns alike")
+    )), [])  # fmt: skip
+    named = next((names for names in frames if names and numbered and {*names}.isdisjoint(numbered)), None)
+    if named is not None:
+        columns = f"the columns of one data frame are {quoted(named)}, and those of the other are numbered"
+        raise InputError(f"{columns}, {quoted(numbered)}; name the columns alike")
 
 
 def check_row_keys(y_true: Any, y_pred: Any, record: Record) -> None:

@@ -24,12 +24,13 @@ _EXPECTED = {
 
 def checked_weight(weight: object) -> float:
     """An example weight as a float64, or `InputError`."""
-    number = weight if type(weight) is float else number_or_none(weight)
+    exact: Any = weight if type(weight) is float else score_value(weight)
+    number = number_or_none(exact)
     if number is None:
         raise InputError(f"weight must be a number, not {quoted(weight)}")
     if not 0.0 <= number < math.inf:
         raise InputError(f"weight must be finite and not negative, not {quoted(weight)}")
-    if number != weight:
+    if number != exact:
         raise InputError(f"weight {quoted(weight)} has no exact float64; round it first, so that sums stay exact")
     return number
 
@@ -70,12 +71,12 @@ def python_value(value: Any) -> Any:
 
 
 def score_value(value: Any) -> Any:
-    """The same of a score: of a decimal the nearest float64, as of its digits in a file of text."""
+    """The same, and of a decimal the integer that it is, or the nearest float64, as of its digits in a file of text."""
     value = python_value(value)
     if type(value).__name__ != "Decimal" or value.is_snan():  # importing its class takes time
         return value
     number = float(value)
-    return value if number != value == value.to_integral_value() else number  # integers are refused as an int is
+    return int(value) if number != value == value.to_integral_value() and math.isfinite(number) else number
 
 
 def is_nothing(value: object) -> bool:
@@ -93,7 +94,7 @@ def binary(value: object, label: object, argument: Argument) -> bool | None:
     if value is True or value is False:
         return value
     role, compared = argument.role, argument.compared
-    value = score_value(value) if compared else python_value(value)
+    value = score_value(value)
     if isinstance(value, bool):
         return value
     if is_nothing(value) or (isinstance(value, _NUMBERS) and value != value):
@@ -175,7 +176,8 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
         return array  # read value by value, since a common type could change what they say
     if array.dtype.name == "bfloat16":
         return array.astype(np.float32)
-    advice = "write .astype(str)" if array.dtype.kind == "S" else "give booleans or numbers"
+    strings = f"for labels give {name}.tolist(), for indicators {name}.astype(int)"
+    advice = {"S": "write .astype(str)", "U": strings, "T": strings}.get(array.dtype.kind, "give booleans or numbers")
     raise InputError(f"{name} has type {array.dtype}; {advice}")
 
 

@@ -121,6 +121,8 @@ def type_text(kind: Any) -> str:
     """What a column of a type of Arrow holds, such as "lists of strings"; of a rare type its name."""
     if "list" in str(kind).partition("<")[0]:
         return f"lists of {type_text(kind.value_type)}"
+    if str(kind).startswith("dictionary<"):
+        return type_text(kind.value_type)
     return _TYPES.get(str(kind), printable(kind))
 
 

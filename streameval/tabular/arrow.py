@@ -178,20 +178,19 @@ def _wide(table: Any, labels: dict[str, str], sep: str | None, *, flags: bool) -
         column = table.column(name)
         if is_string(column.type) and sep is None:
             raise InputError(f"column {name!r} holds strings; it stands for a label: convert them to 0 and 1")
-        written = is_string(column.type) or pa.types.is_decimal(column.type)
-        columns.append(numbers_of(column, name, flags=flags) if written else column)
+        columns.append(numbers_of(column, name, flags=flags) if is_string(column.type) else column)
     return pa.table(columns, [*labels.values()])
 
 
-def _numbers(column: Any, name: str, sep: str | None) -> np.ndarray[Any, Any]:
-    if pa.types.is_decimal(column.type) or (is_string(column.type) and sep is not None):
+def _numbers(column: Any, name: str, sep: str | None) -> Any:
+    if is_string(column.type) and sep is not None:
         column = numbers_of(column, name, flags=False)
     kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InputError(f"column {name!r} holds {type_text(kind)}; weights are numbers: cast them in the query")
     if column.null_count:
         raise InputError(f"column {name!r} holds {number_of(column.null_count, 'null')}; every row needs a weight")
-    return column.to_numpy()  # type: ignore[no-any-return]  # Arrow has no types
+    return column.to_pylist() if pa.types.is_decimal(kind) else column.to_numpy()
 
 
 def _scores(table: Any, columns: Columns) -> Any:
@@ -205,8 +204,6 @@ def _scores(table: Any, columns: Columns) -> Any:
     if is_string(column.type) and columns.sep is not None:
         labelled, cells = columns.predicted is None, _joined(column).to_pylist()
         column = [scores_of(cell, columns.sep, name, labelled=labelled) for cell in cells]
-    elif pa.types.is_decimal(getattr(column.type, "value_type", column.type)):
-        column = column.to_pylist()
     if columns.predicted is not None:
         parts = _labels(table, "predicted", columns), column
         lists = [part if isinstance(part, list) else part.to_pylist() for part in parts]
@@ -216,7 +213,7 @@ def _scores(table: Any, columns: Columns) -> Any:
     kind = column.type
     inner = getattr(kind, "value_type", kind)
     named = pa.types.is_null(kind) or pa.types.is_map(kind) or pa.types.is_struct(inner)
-    if named or (pa.types.is_floating(inner) and inner is not kind):
+    if named or (inner is not kind and (pa.types.is_floating(inner) or pa.types.is_decimal(inner))):
         return column
     raise InputError(
         f"column {name!r} holds {type_text(kind)}; scores are a map label -> number, a list of structs (label, "
@@ -241,6 +238,12 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
+def _float(digits: str) -> float:
+    if math.isinf(number := float(digits)):
+        raise InputError(f"no float64 is as large as the number {quoted(digits)[1:-1]}; scale it first")
+    return number
+
+
 def _constant(word: str) -> Any:
     raise ValueError(f"{word} is not valid JSON; write null")
 
@@ -253,7 +256,7 @@ class _Strict(json.JSONDecoder):
             raise InputError("a list or an object is nested too deeply") from None
 
 
-STRICT = _Strict(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
+STRICT = _Strict(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
 """Reads JSON as orjson does, and refuses what orjson would change in silence."""
 
 
@@ -331,7 +334,7 @@ def lists_of(column: Any, sep: str) -> Any:
 
 
 def numbers_of(column: Any, name: str, *, flags: bool = True) -> Any:
-    """The numbers that cells or decimals are, none in empty ones; or, with ``flags``, the booleans."""
+    """The numbers that cells are, none in empty ones; or, with ``flags``, the booleans."""
     text = pc.utf8_trim_whitespace(_joined(column))
     text = pc.if_else(pc.equal(text, ""), None, text)
     kinds = [(pa.float64(), _NUMBER), (pa.bool_(), _FLAG)][: 1 + flags]

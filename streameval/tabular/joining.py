@@ -128,8 +128,8 @@ def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) ->
         partners = {row: known.rows[key] for row, key in enumerate(keys.add(block)) if key in known.rows}
         if partners:
             chosen, (taken, places) = [*partners], zip(*partners.values(), strict=True)
-            whole = _merged(_taken(block.rows, chosen), _taken(truth, [*taken]), columns, places)
-            yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep, places)
+            whole, own = _merged(_taken(block.rows, chosen), _taken(truth, [*taken]), columns, places)
+            yield Block(whole, partial(_chosen, block, chosen), block.size, block.sep or parts[0].sep, (places, own))
         matched += len(partners)
     if not matched and keys.rows and known.rows:
         types = [{kind for kind, _ in each.rows} for each in (keys, known)]
@@ -146,23 +146,27 @@ def _taken(rows: Any, places: list[int]) -> Any:
     return [rows[place] for place in places] if isinstance(rows, list) else rows.take(places)
 
 
-def _merged(rows: Any, truths: Any, columns: Joined, places: Sequence[Callable[[], str]]) -> Any:
-    """Rows with the columns of their truths: a table if both are, for it would make one type of all mappings."""
+def _merged(rows: Any, truths: Any, columns: Joined, places: Sequence[Callable[[], str]]) -> tuple[Any, list[str]]:
+    """Rows with the columns of their truths, and which of these have their names from there.
+
+    They are a table if both are, for it would make one type of all mappings.
+    """
     names, have = (list(part[0] if isinstance(part, list) else part.column_names) for part in (truths, rows))
     named = [(name, role) for name, role in columns.sides[1].roles if role in ("actual", "mask")]
     roles = {old: role for name, role in named for old in columns.sides[1].wide(role, names) or [name]}
     renamed = {old: old + _SUFFIX for old in roles}
-    renamed |= {name: name for name in (*columns.by, columns.weight or "") if name in names and name not in have}
+    own = [name for name in (*columns.by, columns.weight or "") if name in names and name not in have]
+    renamed |= {name: name for name in own}
     if isinstance(rows, list) or isinstance(truths, list):
         lists = [part if isinstance(part, list) else rows_of(part) for part in (rows, truths)]
         values = {
             new: column_of(lists[1], old, roles.get(old, "truth"), lambda row: places[row]())
             for old, new in renamed.items()
         }
-        return [{**row, **{new: values[new][place] for new in values}} for place, row in enumerate(lists[0])]
+        return [{**row, **{new: values[new][place] for new in values}} for place, row in enumerate(lists[0])], own
     for old, new in renamed.items():
         rows = rows.append_column(new, truths.column(old))
-    return rows
+    return rows, own
 
 
 def _chosen(block: Block, rows: list[int], row: int) -> str:
@@ -216,7 +220,7 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     for name in columns.check_names(table.column_names):
         column = table.column(name).combine_chunks()
         if roles := [role for other, role in columns.roles if other == name and role in _LIST_ROLES]:
-            if is_string(column.type) or pa.types.is_decimal(column.type):
+            if is_string(column.type):
                 try:
                     column = numbers_of(table.column(name), name, flags="scores" not in roles).combine_chunks()
                 except InputError as error:

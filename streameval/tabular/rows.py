@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
@@ -14,7 +14,7 @@ from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.columns import Columns, scores_in
 
-_OF_TRUTHS = re.compile(r"column (['\"]).*?\1 of the truths")
+_COLUMN = re.compile(r"column (['\"])(.*?)\1( of the truths)?")
 _ROW = re.compile(r" \(row (\d+) of the batch\)")
 _AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
 
@@ -39,13 +39,16 @@ class Block:
     place: Callable[[int], str]  # where a row is, such as ``file.jsonl:3``
     size: int = 0  # bytes of the file that it takes
     sep: str | None = None  # what is between labels in a cell of text, if nobody said it
-    truths: Sequence[Callable[[], str]] = ()  # the places of the truths of rows, if these are in another table
+    # If truths are in another table, where those of rows are, and which other columns are only there.
+    truths: tuple[Sequence[Callable[[], str]], Collection[str]] = ((), ())
 
     def located(self, text: str, first: int = 0, rows: int = 1, column: int | None = None) -> str:
         """A message about some rows, with the place of the one that it speaks of; or of its truth, if that is wrong."""
         spoken = _ROW.search(text)
         row = first + (int(spoken[1]) if spoken else 0)
-        place = self.truths[row]() if self.truths and _OF_TRUTHS.match(text) else self.place(row)
+        places, names = self.truths
+        column_there = (named := _COLUMN.match(text)) and (named[3] or named[2] in names)
+        place = places[row]() if column_there else self.place(row)
         more = " and rows after it" * (rows > 1 and not spoken) if column is None else f":{column}"
         return f"{place}{more}: {_ROW.sub('', text)}"
 

@@ -42,6 +42,7 @@ class Source(NamedTuple):
 
     blocks: Iterator[Block]
     schema: Any = None
+    name: str = ""  # of the file that has it, if it is one
 
 
 def are_paths(source: object) -> TypeGuard[list[PathLike]]:
@@ -87,7 +88,10 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
     if columns.example is not None:
         return Source(grouped(opened.blocks, columns))
     if opened.schema is not None:  # so that columns are looked at even if there are no rows
-        read_table(table_of(opened.schema, columns), columns)
+        try:
+            read_table(table_of(opened.schema, columns), columns)
+        except InputError as error:
+            raise type(error)(f"{opened.name}: {error}" if opened.name else str(error)) from None
     return opened
 
 
@@ -169,7 +173,7 @@ def _polars(frame: Any, columns: Columns, size: int) -> Source:
 
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
     """The rows of files; where the types of columns differ among files, each is read with its own."""
-    schemas, blocks = list[Any](), list[Iterator[Block]]()
+    schemas, blocks = list[tuple[Any, str]](), list[Iterator[Block]]()
     for path, place in [(each, match) for each in paths for match in matches_of(each)]:
         # Folders that a pattern or a folder stands for may say columns, such as region=eu.
         base = Path(_MAGIC.split(os.fspath(path), maxsplit=1)[0] + "?").parent if Path(path) != place else place
@@ -186,12 +190,13 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
 
             with _intact(files[0]):
                 dataset = ds.dataset(files, format=name, **hive)
-            schemas.append(dataset.schema)
+            schemas.append((dataset.schema, files[0]))
             blocks += [_scanned(*scan, columns, size) for scan in _scans(dataset, columns)]
     if not schemas:
         return Source(chain.from_iterable(blocks))
-    schema = pa.schema([schemas[0].field(name) for name in columns.check_names(schemas[0].names)])
-    return Source(chain.from_iterable(blocks), schema)
+    whole, first = schemas[0]
+    schema = pa.schema([whole.field(name) for name in columns.check_names(whole.names)])
+    return Source(chain.from_iterable(blocks), schema, first)
 
 
 @contextmanager
@@ -223,9 +228,6 @@ def _stream(stream: Any, name: str, columns: Columns, size: int, keys: dict[str,
     start = stream.peek(16)[:4]
     if start == _STREAM:
         return _arrow_stream(stream, name, columns, size)
-    if start in _FORMATS:
-        text = "only JSON Lines, CSV and TSV can be read as a stream or while they grow"
-        raise InputError(f"{name} is Parquet or Arrow, but {text}; evaluate the path of a complete file")
     return read_text(stream, name, columns, keys)
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv, json as arrow_json
 
 from streameval.errors import InputError, imported
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 from streameval.tabular.arrow import STRICT
 from streameval.tabular.columns import Columns
 from streameval.tabular.rows import Block, EmptyError, RowError
@@ -34,7 +34,12 @@ _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson", ".json")
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_WHOLE = (
+    "Parquet or Arrow, but only JSON Lines, CSV and TSV can be read as a stream, compressed or while they grow; "
+    "evaluate the path of a complete file"
+)
 _REFUSED = {
+    **dict.fromkeys((b"PAR1", b"ARRO", b"\xff\xff\xff\xff"), _WHOLE),
     MAGIC: "a saved state; read it with streameval.load, or in a shell with streameval show",
     b"\x28\xb5\x2f\xfd": "compressed by zstd; give zstdcat {0} | streameval evaluate - ..., or the file that it holds",
     b"BZh": "compressed by bzip2; give bzcat {0} | streameval evaluate - ..., or the file that it holds",
@@ -359,7 +364,7 @@ class _Csv:
         if [cells[0].removeprefix(_MARK.decode()), *cells[1:]] == self.header:
             return RowError("this line repeats the header; remove it")
         if len(cells) != self.width:
-            return RowError(f"{len(cells)} cells where the header has {self.width}")
+            return RowError(f"{number_of(len(cells), 'cell')} where the header has {self.width}")
         for number, cell in enumerate(cells, 1):
             if not cell.isascii() and any("\udc80" <= mark <= "\udcff" for mark in cell):
                 return RowError(f"cell {number} is not UTF-8; convert the file")

@@ -266,7 +266,7 @@ def test_a_watched_file_gives_a_line_of_json_every_so_often_in_a_pipe(tmp_path):
 
 @pytest.mark.parametrize(("name", "data", "message"), [
     ("r.json", b"[{}]", "is one array of JSON, which is read whole; write an object on each line"),
-    ("r.parquet", b"PAR1", "only JSON Lines, CSV and TSV can be read as a stream or while they grow; "),
+    ("r.parquet", b"PAR1", "only JSON Lines, CSV and TSV can be read as a stream, compressed or while they grow; "),
     ("r.txt", None, "there is no file 'r.txt'"),
     ("-", None, "watch follows one file"),
 ])  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -54,13 +55,16 @@ def refused(ran, *message: str) -> None:
     ("t.jsonl", b"", "t.jsonl is empty; --allow-empty accepts files without rows"),
     ("t.csv", b"a,p\n", "no rows were read: t.csv has none; --allow-empty accepts that"),
     ("t.csv", b"a,p\nx,y\nx,y,z\n", "t.csv:3: 3 cells where the header has 2"),
-    ("t.csv", b"a,p\nx,y\nx\n", "t.csv:3: 1 cells where the header has 2"),
+    ("t.csv", b"a,p\nx,y\nx\n", "t.csv:3: 1 cell where the header has 2"),
     ("t.csv", b"a,p\n\"x\ny\",y\nx,\xff\n", "t.csv:4: cell 2 is not UTF-8"),
     ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
     ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (--predicted)"),
     ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
-    ("t.csv", b"a;p\nx;y\nx\n", "t.csv:3: 1 cells where the header has 2"),
+    ("t.csv", b"a;p\nx;y\nx\n", "t.csv:3: 1 cell where the header has 2"),
     ("t.gz", b"\x1f\x8b\x08", "t.gz cannot be read"),
+    ("t.gz", gzip.compress(b"PAR1"), "t.gz is Parquet or Arrow, but only JSON Lines, CSV and TSV can be read as a"),
+    ("t.csv", b'a,p\n"{""x"": 1e400}",x\n', "t.csv:2: no float64 is as large as the number 1e400; scale it first"),
+    ("t.csv", b'a,p\n"[""x"", null]",x\n', "t.csv:2: column 'a': a label must be a string or an integer, not null"),
     ("t.csv", b"\x28\xb5\x2f\xfd", "t.csv is compressed by zstd; give zstdcat t.csv |"),
     ("t.csv", b"\xff\xfea\x00", "t.csv is UTF-16"),
     ("t.xlsx", b"PK\x03\x04", "t.xlsx is an Excel file or an archive; save the table as CSV"),
@@ -131,7 +135,7 @@ def test_a_row_of_a_table_is_named_by_its_number(run, tmp_path):
 
 def test_columns_are_checked_where_there_are_no_rows(run, tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64()), "p": pa.array([], pa.string())}), tmp_path / "t.parquet")
-    refused(run("evaluate", "t.parquet", *COLUMNS), "column 'a' holds 64-bit integers, not lists of labels")
+    refused(run("evaluate", "t.parquet", *COLUMNS), "t.parquet: column 'a' holds 64-bit integers, not lists of labels")
 
 
 def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
@@ -217,7 +221,7 @@ def test_columns_may_be_named_as_arrays_are(run):
     ({"y": {"a": 7}, "p": ["a"]}, "", "counts write 0 and 1, where labels write lists of them; leave out columns that"),
     ({"y": {"a": "1"}, "p": ["a"]}, "", "truth is 0 or 1, or null where masked: write it without quotes"),
     ({"y": ["a"], "s": {"a": "0.9"}}, "-s s", "scores are numbers: write it without quotes"),
-    ({"y": ["a", None], "p": ["a"]}, "", "column 'y': a label must be a string or an integer, not None; leave it out"),
+    ({"y": ["a", None], "p": ["a"]}, "", "column 'y': a label must be a string or an integer, not null; leave it out"),
     ({"y": ["a", ["b"]], "p": ["a"]}, "", "a label must be a string or an integer, not list"),
     ({"y": ["a"], "s": [[0.5, 0.1], [0.3, 0.2]]}, "-s s", "not the float 0.5; scores by position are one list a row"),
     ({"y": [True], "p": [True]}, "", "became a bool; write labels as strings or integers, or declare the one"),

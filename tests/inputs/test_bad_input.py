@@ -187,13 +187,14 @@ FORMS = [
     *sides("a list of strings", words, ["cat", "dog"], "'cat'", many=True),
     *sides("a list of numbers", words, [1, 0], "int", "1", many=True),
     *sides("a list of 2-D arrays", numbers, [np.ones((2, 3))] * 2, "(2, 3)", many=True),
+    *sides("a list of columns", numbers, [np.ones((2, 1))] * 2, "np.concatenate(", ", axis=1)", many=True),
     *sides("a series of numbers", words, pd.Series([1, 0]), "1", many=True),
     *sides("a series of strings", words, pd.Series(["cat", "dog"]), "'cat'", many=True),
     *sides("an arrow column of strings", words, pa.array(["cat", "dog"]), "'cat'", many=True),
     *sides("an arrow column of numbers", words, pa.array([1, 0]), "1", many=True),
     *sides("a polars column of strings", words, pl.Series(["cat", "dog"]), "'cat'", many=True),
     *sides("an array of dates", numbers, np.zeros((2, 3), "M8[s]"), "datetime64", many=True),
-    *sides("an array of strings", numbers, np.array([["1", "0"]]), "<U1", many=True),
+    *sides("an array of strings", numbers, np.array([["1", "0"]]), "<U1", ".tolist()", "astype(int)", many=True),
     *sides("an array of records", numbers, np.zeros(2, [("a", int)]), "(2,)", many=True),
 ]
 
@@ -323,6 +324,16 @@ def test_a_matrix_with_a_frame_needs_as_many_columns():
         Bad("", words, lambda ev, m=matrix: ev.update_many(frame, m), message).check()
         Bad("", words, lambda ev, m=matrix: ev.update_many(m, frame), ("y_true", *message[1:])).check()
         Bad("", words, lambda ev, m=matrix: ev.update_many(frame, frame, mask=m), ("mask", *message[1:])).check()
+
+
+@pytest.mark.parametrize("wrong", [["0", "1"], ["column_0", "column_1"], ["cat", "dog"]])
+def test_frames_whose_columns_are_numbered_go_with_those_of_other_numbers_only(wrong: list[str]):
+    numbered, part = pd.DataFrame([[1, 0]]), pd.DataFrame([[1]], columns=[1])
+    for pair in ((numbered, pd.DataFrame([[1, 0]], columns=wrong)), (pd.DataFrame([[1, 0]], columns=wrong), numbered)):
+        Bad("", numbers, lambda ev, pair=pair: ev.update_many(*pair), (str(wrong), "name the columns alike")).check()
+    ev = se.Evaluator()
+    ev.update_many(numbered, part)  # of which a label was never predicted
+    assert (ev.labels, ev.get("hamming_loss")) == ((0, 1), 1.0)
 
 
 def test_nameless_columns_with_words_are_refused():
@@ -650,14 +661,15 @@ NULLS = {
 @with_each("kind", NULLS)
 def test_nulls_in_columns_of_lists_are_refused(kind: str):
     inputs = NULLS[kind]()
-    error = se.LabelError if kind == "null entry" else None
     for call, argument in (
         (lambda ev: ev.update_many(inputs, [set()] * 2), "y_true"),
         (lambda ev: ev.update_many([set()] * 2, inputs), "y_pred"),
         (lambda ev: ev.update_many([set()] * 2, [set()] * 2, mask=inputs), "mask"),
     ):
-        message = () if error else (argument, "null")
-        Bad("", words, call, message, error or se.InputError).check()
+        if "label" in kind or kind in ("null code", "null entry"):
+            Bad("", words, call, (f"{argument}[", "not None; leave it out"), se.LabelError).check()
+        else:
+            Bad("", words, call, (argument, "null"), se.InputError).check()
 
 
 def test_nulls_outside_of_a_slice_do_not_matter():
@@ -685,13 +697,17 @@ UNKNOWN: dict[str, Call] = {
     "arrow table": lambda ev: ev.update_many([set()], pa.table({"cta": [0]})),
     "arrow lists": lambda ev: ev.update_many(pa.array([["cat"], ["cta"]]), [[], []]),
     "polars lists": lambda ev: ev.update_many(pl.Series([["cat"], ["cta"]]), [[], []]),
+    "arrow chunks": lambda ev: ev.update_many(pa.chunked_array([[["cat"]], [["cta"]]]), [[], []]),
+    "pandas lists": lambda ev: ev.update_many(pd.Series([["cat"], ["cta"]]), [[], []]),
 }
 
 
 @with_each("form", UNKNOWN)
 @with_each("make", [declared, scored])
 def test_an_unknown_label_is_refused_with_the_nearest_known_one(form: str, make: Callable[[], se.Evaluator]):
-    Bad("", make, UNKNOWN[form], ("'cta'", "did you mean 'cat'", "3 declared", 'unknown="'), se.LabelError).check()
+    place = "[1]: " * (form == "iterator" or "lists" in form or "chunks" in form)
+    parts = (place, "'cta'", "did you mean 'cat'", "3 declared labels; ", 'unknown="')
+    Bad("", make, UNKNOWN[form], parts, se.LabelError).check()
 
 
 def test_an_unknown_integer_label_is_refused():
@@ -744,7 +760,7 @@ WEIGHTS = {
     "string": ("1.5", "1.5"),
     "bytes": (b"1", "b'1'"),
     "complex": (1j, "1j"),
-    "decimal": (Decimal("1.5"), "1.5"),
+    "decimal": (Decimal(2**53 + 1), str(2**53 + 1)),
     "fraction": (Fraction(1, 3), "1, 3"),
     "list": ([1.0], "[1.0]"),
     "object": (object(), "object"),

@@ -1368,6 +1368,9 @@ def test_integers_of_128_bits_are_read(options: dict[str, Any]):
     rows = {"a": [1, 0, 0], "b": [0, 1, 1]}
     ev, expected = (se.Evaluator(["f1_micro"] if options != {"keep": ["curves"]} else [], **options) for _ in range(2))
     ev.update_many([{"a"}, {"b"}, {"a"}], pl.DataFrame(rows).cast(pl.Int128))
+    ids = se.Evaluator()
+    ids.update_many(pl.Series([[3, 7]], dtype=pl.List(pl.Int128)), [[3]])
+    assert ids.labels == (3, 7)
     expected.update_many([{"a"}, {"b"}, {"a"}], pl.DataFrame(rows))
     assert ev == expected
 

@@ -575,6 +575,14 @@ def test_decimals_are_scores_as_the_nearest_float64(metrics: list[str]):
         one.update(true, dict(zip("abc", row, strict=True)))
     rows.update_many(truth, digits)
     assert one == rows == floats
+    if metrics == ["f1_micro"]:  # as they are in columns and as weights
+        rows, true = made.copy(), [[Decimal(0), 1, None]]
+        rows.update_many([dict(zip("abc", each, strict=True)) for each in true], digits[1:], weights=[Decimal("0.1")])
+        one = made.copy()
+        one.update_many(
+            pl.DataFrame([[0, 1, None]], list("abc"), orient="row").cast(pl.Decimal(9, 2)), digits[1:], weights=[0.1]
+        )
+        assert rows == one
     before = one.to_bytes()
     for wrong in (Decimal(2**53 + 1), Decimal("inf"), Decimal("1E+400"), Decimal("1E+999999999"), Decimal("sNaN")):
         with pytest.raises(se.InputError):

@@ -232,7 +232,7 @@ LABEL_FORMS = [
         instead='`value == "1"`',
         repair=lambda rows: [_of(bool)(row) for row in rows],
     ),
-    Form("dictionary label: Decimal", _of(lambda cell: Decimal(int(cell))), refused="Decimal"),
+    Form("dictionary label: Decimal", _of(lambda cell: Decimal(int(cell)))),
     Form("dictionary label: Fraction", _of(lambda cell: Fraction(int(cell))), refused="Fraction"),
     Form(
         "Counter in which something is counted twice",

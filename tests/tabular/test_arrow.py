@@ -286,7 +286,7 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
         ({"actual": [{"x": 2}], "predicted": [["x"]]}, "is 2 for label 'x'; .*: where integers are counts give y > 0"),
         ({"actual": [["a"]], "predicted": [[0.5]]}, "column 'predicted' holds rows of 1 value without label names"),
         ({"actual": [["a"]], "predicted": [[b"x"]]}, "column 'predicted' holds lists of bytes"),
-        ({"actual": [["a"]], "predicted": [["a", None]]}, "column 'predicted' holds null labels"),
+        ({"actual": [["a"]], "predicted": [["a", None]]}, r"column 'predicted' \(row 0 .* not None; leave it out"),
         ({"actual": [["a"]], "predict": [["a"]]}, r"no column 'predicted' \(predicted\); did you mean 'predict'"),
         ({"x": [["a"]]}, r"no column 'actual' \(actual\); the columns are \['x'\]"),
         ({"actual": pa.array([[0, 1]], pa.list_(pa.int8(), 2)), "predicted": [["a"]]}, "may be indicators or the l"),
@@ -305,8 +305,10 @@ def test_columns_that_hold_something_else_are_named(columns: dict[str, Any], mes
 
 def test_labels_that_are_not_declared_are_reported_with_their_column():
     made = job(metrics=se.Evaluator(METRICS, labels=["cat"]))
-    with pytest.raises(se.LabelError, match=r"^column 'predicted': label 'cta' is not among .* did you mean 'cat'"):
-        made.state([pa.table({"actual": [["cat"]], "predicted": [["cta"]]})])
+    with pytest.raises(
+        se.LabelError, match=r"^column 'predicted' \(row 1 .*: label 'cta' is not among .* did you mean 'cat'"
+    ):
+        made.state([pa.table({"actual": [["cat"]] * 2, "predicted": [["cat"], ["cta"]]})])
 
 
 @pytest.mark.parametrize(

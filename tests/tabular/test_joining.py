@@ -282,7 +282,8 @@ def test_a_fault_of_a_truth_is_where_the_truth_is(guess: str, tmp_path: Path):
     lists = ('["cat"]', '["cat", null]', '["dog"]', '["cat"]')
     truth.write_text("\n\n".join(f'{{"id": "{key}", "tags": {tags}}}' for key, tags in enumerate(lists)) + "\n")
     options = {"actual": "tags", "predicted": "guess", "truth": truth, "join": "id"}
-    with pytest.raises(se.InputError, match=rf"^{re.escape(str(truth))}:3: column 'tags' of the truths: "):
+    there = rf"^{re.escape(str(truth))}:3: column "
+    with pytest.raises(se.InputError, match=f"{there}'tags' of the truths: "):
         se.evaluate_table(source, **options)
     truth.write_text(truth.read_text().replace("null", '"dog"'))
     wrong = [{"id": str(row["id"]), "guess": [5] if row["id"] == 1 else row["guess"]} for row in GUESS]
@@ -290,6 +291,11 @@ def test_a_fault_of_a_truth_is_where_the_truth_is(guess: str, tmp_path: Path):
         source = written(wrong, "rows" if guess == "rows" else "jsonl", tmp_path / "wrong.jsonl")
         with pytest.raises(se.InputError, match=r"^(.*wrong.jsonl:3|row 2): "):
             se.evaluate_table(source, labels=["cat", "dog", "bird"], **options)
+    rows = ({"id": str(key), "tags": ["cat"], "w": [7] if key == 1 else 1} for key in range(4))
+    truth.write_text("\n\n".join(map(json.dumps, rows)))
+    for only_there in ("weight", "by"):
+        with pytest.raises(se.InputError, match=there + "'w'"):
+            se.evaluate_table(source, **options, **{only_there: "w"})
 
 
 def test_empty_cells_of_csv_are_no_keys_and_no_examples(tmp_path: Path):
