@@ -124,10 +124,13 @@ def columns_of(source: Source) -> list[str]:
     if stream == STDIN:
         stream = io.BufferedReader(io.BytesIO(_stdin().peek()))
     try:
-        rows = next(open_source(stream, Header("?", "?"), _ROWS).blocks).rows
-    except (InputError, StopIteration):
-        return max(headers, key=len, default=[])
-    return [*dict.fromkeys(str(name) for row in rows[:100] if isinstance(row, dict) for name in row)]
+        block = next(open_source(stream, Header("?", "?"), _ROWS).blocks, None)
+    except InputError:
+        if not headers:  # a file that is not to be read
+            raise
+        return max(headers, key=len)
+    rows = [] if block is None else block.rows[:100]
+    return [*dict.fromkeys(str(name) for row in rows if isinstance(row, dict) for name in row)]
 
 
 def sources_of(arguments: list[str]) -> list[Source]:

@@ -108,7 +108,7 @@ def _frame(frame: Any, argument: Argument) -> Source:
     names = columns_of(frame, form)
     if len(names) == 1 and len(frame):
         first = frame.column(0)[0].as_py() if form == "table" else next(iter(frame[names[0]]))
-        if not isinstance(first, str) and isinstance(first, Collection):
+        if not isinstance(first, str | bytes) and isinstance(first, Collection):
             column = f"{argument.name}[{quoted(names[0])}]"
             raise InputError(f"{argument.name} is a frame of one column of lists; give the column, {column}")
     if float in set(map(type, names)):

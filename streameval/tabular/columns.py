@@ -25,7 +25,7 @@ _ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _WAYS = re.compile(r"for indicators give .*? or rows='indicator', for labels sets or")
 _CELL = re.compile(r"^column '([^'*]*)\*([^'*]*)'(.*?) is (\S+) for label '([^']*)'")  # of a column for one label
-_SLICED = re.compile(r"^where\[('[^']*')\] is")
+_SLICED = re.compile(r"^where\[('[^']*')\]")
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
 
@@ -175,7 +175,7 @@ class Columns:
             return f"column {name!r}" + (f" (row {match[3]} of the batch)" if match[3] else "")
 
         message = _OPENING.sub(column, _WAYS.sub("for indicators give rows='indicator', for labels", message))
-        message = _SLICED.sub(r"column \1 (by) is", message)
+        message = _SLICED.sub(r"column \1 (by)", message)
         return _CELL.sub(r"column '\1\5\2'\3 is \4", message)
 
     def pair(self, labels: Any, scores: Any) -> dict[Any, Any] | None:

@@ -94,7 +94,7 @@ def column_of(rows: list[Any], name: str, role: str, place: Callable[[int], str]
     """What each row has in a column; an error says where the row is, if ``place`` does."""
     try:
         return list(map(itemgetter(name), rows))
-    except (KeyError, IndexError, TypeError):
+    except (KeyError, IndexError, TypeError, ValueError):
         values = list[Any]()
     for number, row in enumerate(rows):
         try:

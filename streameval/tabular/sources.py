@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import chain
@@ -132,8 +132,10 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
         return Source(_blocks(chosen.iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
-        with suppress(pa.ArrowInvalid):  # one column, which is refused below
+        try:
             source = pa.RecordBatchReader.from_stream(source)
+        except pa.ArrowInvalid as error:  # such as one column, or a type that Arrow does not have
+            raise InputError(f"source is no table of Arrow: {error}; select or cast its columns") from None
     if isinstance(source, pa.RecordBatchReader):
         return Source(_blocks(_cut(source, size)), source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):

@@ -26,6 +26,9 @@ def reference(true: Iterable[Any] = TRUE, pred: Iterable[Any] = PRED, **options:
     return made
 
 
+ENDS = pa.RunEndEncodedArray.from_arrays([1], ["eu"])
+
+
 def job(**options: Any) -> Job:
     return Job.of(**{"metrics": METRICS, "actual": "actual", "predicted": "predicted", **options})
 
@@ -288,6 +291,7 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
         ({"actual": [["a"]], "predicted": [[b"x"]]}, "column 'predicted' holds lists of bytes"),
         ({"actual": [["a"]], "predicted": [["a", None]]}, r"column 'predicted' \(row 0 .* not None; leave it out"),
         ({"actual": [["a"]], "predict": [["a"]]}, r"no column 'predicted' \(predicted\); did you mean 'predict'"),
+        ({"actual": [["a"]], "predicted": [["a"]], "region": ENDS}, r"^column 'region' \(by\) holds run_end"),
         ({"x": [["a"]]}, r"no column 'actual' \(actual\); the columns are \['x'\]"),
         ({"actual": pa.array([[0, 1]], pa.list_(pa.int8(), 2)), "predicted": [["a"]]}, "may be indicators or the l"),
         ({"actual": [[True] * 3, [True, False]], "predicted": [[], []]}, "rows of 3 columns and of 2"),
@@ -296,7 +300,7 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
     ],
 )  # fmt: skip
 def test_columns_that_hold_something_else_are_named(columns: dict[str, Any], message: str):
-    made = job()
+    made = job(by="region" if "region" in columns else None)
     state = made.fresh()
     with pytest.raises(se.InputError, match=message):
         made.add(state, pa.table(columns))

@@ -167,6 +167,7 @@ def test_nulls_are_refused_unless_they_are_said_to_be_empty():
         ({"actual": ["a"], "predictd": ["a"]}, r"no column 'predicted' \(predicted\); did you mean 'predictd'"),
         (make_dataclass("Row", ["actual"])(["a"]), "no column 'predicted'"),
         ("a row", "a row must be a mapping or have the columns as attributes"),
+        (np.zeros(1, [("actual", "O")])[0], "a row must be a mapping or have the columns as attributes"),
         ({"actual": "cat", "predicted": ["a"]}, r"^column 'actual' \(row 1 of the batch\) is the string 'cat'"),
     ],
 )
