@@ -9,7 +9,6 @@ from pathlib import Path
 
 from streameval.adapters.engine import Monitored, frequent_labels, require, samples_of, snapshot
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import report_of
 from streameval.schema.text import check_number, mlflow_label, quoted, shortened
 
@@ -37,7 +36,7 @@ def log(
     step
         Logged with the metrics; also a folder of the artifacts.
     report
-        Whether the page of `Evaluator.to_html` is logged too, as ``streameval/report.html``. A single metric has none.
+        Whether the page of `Evaluator.to_html` is logged too, as ``streameval/report.html``.
     max_labels
         Of metrics without average, the values of how many labels are logged: those of the largest support.
     """
@@ -48,7 +47,7 @@ def log(
     parts = ["streameval", *filter(None, [_legal(prefix).strip("_-./ "), "" if step is None else f"step-{step}"])]
     with tempfile.TemporaryDirectory() as folder:
         evaluator.save(Path(folder) / "state.bin")
-        if report and isinstance(counts, Evaluator):
+        if report:
             counts.save_html(Path(folder) / "report.html", title=prefix.strip("_-./ ") or None)
         items = list(metrics.items())
         for start in range(0, len(items), _AT_ONCE):

@@ -84,6 +84,7 @@ def test_windows_and_single_metrics_are_logged(client):
     assert se.load(fetched(run, "streameval/recent/state.bin")) == recent
     assert fetched(run, "streameval/recent/report.html").exists()
     assert se.load(fetched(run, "streameval/state.bin")) == loss
+    assert "hamming_loss" in fetched(run, "streameval/report.html").read_text(encoding="utf-8")
 
 
 def test_more_metrics_than_one_request_takes_are_logged(client):
