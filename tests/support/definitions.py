@@ -319,8 +319,8 @@ def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
     views = _views(stream)
     parameters = dict(spec.parameters)
     if spec.name in ranking_oracle.RATIOS:
-        shared = stream.labels if spec.name == "label_coverage_at" else {n: Fraction(v) for n, v in INVERSE.items()}
-        num, den = ranking_oracle.RATIOS[spec.name](views, shared, **parameters)
+        inverse = {label: Fraction(value) for label, value in INVERSE.items()}
+        num, den = ranking_oracle.RATIOS[spec.name](views, stream.labels, inverse, **parameters)
         return num / den if den else _constant(spec)
     degenerate = parameters.pop("degenerate")
     sums = whole = Fraction(0)

@@ -206,14 +206,19 @@ DEFINITIONS: dict[str, Callable[..., tuple[Fraction, bool]]] = {
 """Means over examples, by entry."""
 
 
-def psp_at(views: list[tuple[View, Fraction]], inverse: dict, k: int, normalize: bool) -> tuple[Fraction, Fraction]:
+def psp_at(
+    views: list[tuple[View, Fraction]], labels: list, inverse: dict, k: int, normalize: bool
+) -> tuple[Fraction, Fraction]:
+    del labels
     sums, best = propensity_gains(views, inverse, k, lambda _: Fraction(1), lambda _: Fraction(1))
     return sums, best if normalize else k * sum((weight for _, weight in views), Fraction(0))
 
 
 def psndcg_at(
-    views: list[tuple[View, Fraction]], inverse: dict, k: int, norm: str, normalize: bool
+    views: list[tuple[View, Fraction]], labels: list, inverse: dict, k: int, norm: str, normalize: bool
 ) -> tuple[Fraction, Fraction]:
+    del labels
+
     def divisor(view: View) -> Fraction:
         most = k if norm == "k" else min(k, len(view.true))
         return sum((discount(rank) for rank in range(1, most + 1)), Fraction(0)) or Fraction(1)
@@ -243,7 +248,10 @@ def propensity_gains(
     return sums, best
 
 
-def label_coverage_at(views: list[tuple[View, Fraction]], labels: list, k: int, of: str) -> tuple[Fraction, Fraction]:
+def label_coverage_at(
+    views: list[tuple[View, Fraction]], labels: list, inverse: dict, k: int, of: str
+) -> tuple[Fraction, Fraction]:
+    del inverse
     result = {t for view, _ in views for t in view.true if t in view.scores and view.rank(t) <= k}
     ever = {t for view, _ in views for t in view.true}
     return Fraction(len(result)), Fraction(len(labels if of == "all" else ever))
@@ -254,7 +262,7 @@ RATIOS: dict[str, Callable[..., tuple[Fraction, Fraction]]] = {
     "psndcg_at": psndcg_at,
     "label_coverage_at": label_coverage_at,
 }
-"""Ratios of sums over all examples, by entry."""
+"""Ratios of sums over all examples, by entry: of the labels too, and of their inverse propensities."""
 
 
 def values(view: View, k: int, unranked: str) -> dict[str, tuple[Fraction, bool]]:
