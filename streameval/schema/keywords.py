@@ -118,11 +118,11 @@ def explain_methods(kind: type) -> None:
 
 def _explain(method: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> None:
     """Raise `InputError` if these are not arguments of a method."""
-    any_values, any_names = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-    variable = {any_values, any_names} & {part.kind for part in _parts(method)}
-    parts = [part for part in _parts(method) if part.kind not in variable]
+    every = _parts(method)
+    kinds = {part.kind for part in every}
+    parts = [part for part in every if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
     holder, values = (args[:1], args[1:]) if "self" in inspect.signature(method).parameters else ((), args)
-    if any_names not in variable:
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
         refuse_mistaken(method, {name: options[name] for name in options if name not in {one.name for one in parts}})
     required = [part for part in parts if part.default is part.empty]
     placed = [part.name for part in parts if part.kind is not part.KEYWORD_ONLY]
@@ -132,7 +132,7 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
         examples["where"] = f"{{{', '.join(f'{name!r}: ...' for name in by)}}}"
     words = (one.name if one.name in placed else f"{one.name}={examples.get(one.name, '...')}" for one in required)
     name, advice = _name(method), f"write {_name(method)}({', '.join(words)})"
-    if len(values) > len(placed) and any_values not in variable:
+    if len(values) > len(placed) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         rest = [f"{part.name}=" for part in parts if part.name not in placed]
         advice = f"name the others: {', '.join(rest)}" if rest and not {*absent} - {*placed} else advice
         most = number_of(len(placed), "argument") + " without a name" + f" ({', '.join(placed)})" * bool(placed)

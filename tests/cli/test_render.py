@@ -349,12 +349,6 @@ def test_show_says_if_scores_near_the_threshold_leave_counts_open(run):
     assert run("show", "state", "-t", "0.3", "-m", "f1_micro").err == ""
 
 
-LABELLED = b"".join(
-    json.dumps({"t": list(true), "p": list(guess)}).encode() + b"\n"
-    for true, guess in [("ab", "b"), ("a", "a"), ("b", "b"), ("a", "c"), ("c", "c"), ("d", "")]
-)
-
-
 def test_show_has_the_slices_that_are_named(run):
     sliced = se.Sliced(se.Evaluator(), by=["region", "device"])
     sliced.update({"a"}, {"b"}, where={"region": "eu", "device": "phone"})

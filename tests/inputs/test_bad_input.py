@@ -67,12 +67,6 @@ def scored() -> se.Evaluator:
     return ev
 
 
-def scored_numbers() -> se.Evaluator:
-    ev = se.Evaluator(["f1_macro"], threshold=0.5)
-    ev.update_many(np.eye(3), np.ones((3, 3)))
-    return ev
-
-
 @dataclass
 class Bad:
     """A call, the error it must raise, and what the message must hold."""
@@ -113,12 +107,6 @@ def sides(name: str, make: Callable[[], se.Evaluator], inputs: object, *message:
 
             made.append(Bad(f"{name}: {side} of {verb}", make, call, (side, *message)))
     return made
-
-
-def one_side(name: str, make: Callable[[], se.Evaluator], side: str, inputs: object, *message: str) -> list[Bad]:
-    """A bad value for one side, in update, in revert, and as the last of many examples."""
-    many = [bad for bad in sides(name, make, [set(), inputs], *message, many=True) if f" {side} " in bad.name]
-    return [bad for bad in sides(name, make, inputs, *message) if f" {side} " in bad.name] + many
 
 
 def checked(cases: list[Bad]) -> pytest.MarkDecorator:

@@ -168,7 +168,6 @@ def wait(pending: Any, row: Row) -> None:
     pending.predict((row.region, pending.evaluator.examples + len(pending)), row.y_pred, t=row.time)
 
 
-REACHES = (("unmerge", "the time so far"),)
 VALUES = ("fresh", "same", "reading", "round trip", "copy", "atomic")  # of what does not merge
 HOLDERS = {
     "Evaluator": Holder(Kind.evaluator),

@@ -46,10 +46,6 @@ def state_of(examples: list[Meant]) -> PairTables:
     return fed((), PARTS, examples)
 
 
-def weight_where(examples: list[Meant], *wanted: str, side: int = 0) -> Fraction:
-    return sum((Fraction(e.weight) for e in examples if set(wanted) <= e.sides[side]), Fraction(0))
-
-
 def nearest(value: Fraction | None) -> float:
     return math.nan if value is None else float(value)
 
@@ -143,21 +139,6 @@ def test_no_label_is_a_class_where_an_example_has_none():
     assert pairs.confusion_score(matrix, "precision", average=None, zero_division=math.nan)["b"] is None
 
 
-@settings(max_examples=cases(100), deadline=None)
-@given(some, st.sampled_from([Fraction(6635, 1000), Fraction(1, 2), Fraction(0), Fraction(5)]))
-def test_dependent_pairs_are_those_above_the_critical_value(examples: list[Meant], critical: Fraction):
-    state = state_of(examples)
-    labels = state.labels
-    n = sum(Fraction(e.weight) for e in examples)
-    dependent = 0
-    for i, j in combinations(labels, 2):
-        n_i, n_j, n_ij = (weight_where(examples, *part) for part in ((i,), (j,), (i, j)))
-        spread = n_i * (n - n_i) * n_j * (n - n_j)
-        dependent += bool(spread) and n * (n * n_ij - n_i * n_j) ** 2 / spread > critical
-    size = len(labels) * (len(labels) - 1) // 2
-    assert pairs.dependent_pairs(state, critical=critical) == (Fraction(dependent, size) if size else None)
-
-
 # -- label sets -------------------------------------------------------------------------------------------------------
 
 
@@ -173,29 +154,6 @@ def plain_scumble(examples: list[Meant]) -> tuple[list[float], dict[str, float]]
         own = [ratios[label] for label in example.sides[0] if label in ratios]
         values.append(1 - math.prod(own) ** (1 / len(own)) / (sum(own) / len(own)) if own else 0.0)
     return values, ratios
-
-
-@settings(max_examples=cases(150), deadline=None)
-@given(some)
-def test_scumble_is_that_of_plain_loops(examples: list[Meant]):
-    state = state_of(examples)
-    values, _ = plain_scumble(examples)
-    weights = [e.weight for e in examples]
-    result = labelsets.scumble(state)
-    if not sum(weights):
-        assert result is None
-        return
-    mean = sum(v * w for v, w in zip(values, weights, strict=True)) / sum(weights)
-    assert float(result) == pytest.approx(mean, rel=1e-9, abs=1e-12)
-    for label, value in labelsets.scumble_per_label(state).items():
-        own = [(v, e.weight) for v, e in zip(values, examples, strict=True) if label in e.sides[0]]
-        whole = sum(w for _, w in own)
-        if whole:
-            assert float(value) == pytest.approx(sum(v * w for v, w in own) / whole, rel=1e-9, abs=1e-12)
-        else:
-            assert value is None
-    if all(w == 1 for w in weights) and len(examples) > 1 and float(result) > 1e-9:
-        assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-6)
 
 
 def test_the_report_of_concurrence_is_made_of_its_parts():

@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from streameval.adapters.river import DistinctLabelsets, MacroMLCMF1, MicroF1, Scumble
 from streameval.evaluation.encoding import decode, encode
 from streameval.metrics import pairs
 from streameval.states.options import PARTS, PairOptions
-from tests.metrics.test_pair_readings import plain_scumble
-from tests.states.test_pairs import POOL, Meant, heydarian, krstinic, meanings, shares_of
-from tests.support.effort import cases
-
-WEIGHTS = st.sampled_from([0.0, 1.0, 0.1, 0.5, 3.0])
-RULES = {"counts": heydarian, "shares": shares_of, "contributions": krstinic}
-ZEROS = (0.0, 1.0, math.nan)
-
-
-@st.composite
-def streams(draw: st.DrawFn) -> tuple[list[str] | None, list[Meant]]:
-    """Declared labels, and examples."""
-    weight = draw(st.sampled_from([st.just(1.0), WEIGHTS]))
-    return draw(st.sampled_from([None, list(POOL)])), draw(st.lists(meanings(weight), max_size=7))
+from tests.states.test_pairs import Meant
 
 
 def fed(metrics: list[str], examples: list[Meant], **choices: Any) -> se.Evaluator:
@@ -40,74 +24,7 @@ def fed(metrics: list[str], examples: list[Meant], **choices: Any) -> se.Evaluat
     return ev
 
 
-def labels_of(declared: list[str] | None, examples: list[Meant]) -> list[str]:
-    return declared or sorted(set().union(*(e.true | e.pred | e.masked for e in examples)))
-
-
-def close(result: float, expected: Fraction | None) -> bool:
-    return math.isnan(result) if expected is None else math.isclose(result, expected, rel_tol=3e-16)
-
-
 # -- what is read off the confusion matrix ----------------------------------------------------------------------------
-
-
-def ratio(num: Fraction, den: Fraction, zero: float) -> Fraction | None:
-    return num / den if den else None if math.isnan(zero) else Fraction(zero)
-
-
-def mean(values: list[Fraction | None], weights: list[Fraction], zero: float) -> Fraction | None:
-    retained = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
-    if not retained:
-        return None if math.isnan(zero) else Fraction(zero)
-    if not sum(weight for _, weight in retained):
-        retained = [(value, Fraction(1)) for value, _ in retained]
-    return sum((v * w for v, w in retained), Fraction(0)) / sum(w for _, w in retained)
-
-
-def scores(cells: Counter, labels: list, zero: float) -> dict[str, dict[str, Any]]:
-    """Precision, recall and F1 with their averages, from the cells."""
-    classes = [*labels, None]
-    row = {one: sum((cells[one, other] for other in classes), Fraction(0)) for one in classes}
-    column = {one: sum((cells[other, one] for other in classes), Fraction(0)) for one in classes}
-    classes = classes if row[None] else labels
-    trace, whole = sum((cells[one, one] for one in [*labels, None]), Fraction(0)), sum(row.values(), Fraction(0))
-    formulas = {
-        "precision": lambda c: (cells[c, c], column[c]),
-        "recall": lambda c: (cells[c, c], row[c]),
-        "f1": lambda c: (2 * cells[c, c], row[c] + column[c]),
-    }
-    result: dict[str, dict[str, Any]] = {}
-    for name, formula in formulas.items():
-        values = [ratio(*formula(one), zero) for one in classes]
-        result[name] = {
-            "micro": ratio(trace, whole, zero),
-            "macro": mean(values, [Fraction(1)] * len(values), zero),
-            "weighted": mean(values, [row[one] for one in classes], zero),
-            "per_label": {label: ratio(*formula(label), zero) for label in labels},
-        }
-    return result
-
-
-@settings(max_examples=cases(80), deadline=None)
-@given(streams(), st.sampled_from(sorted(RULES)), st.sampled_from(ZEROS))
-def test_scores_of_the_matrix_are_those_of_plain_loops(stream: tuple, values: str, zero: float):
-    declared, examples = stream
-    ev = fed([f"mlcm_f1(values={values})"], examples, labels=declared)
-    cells: Counter = Counter()
-    for example in examples:
-        for cell, value in RULES[values](*example.sides).items():
-            cells[cell] += Fraction(example.weight) * value
-    for score, averages in scores(cells, labels_of(declared, examples), zero).items():
-        for average, expected in averages.items():
-            name = f"mlcm_{score}_{average}(values={values}, zero_division={zero})"
-            result, bounds = ev.get(name), ev.bounds(name)
-            if average == "per_label":
-                assert list(result) == list(expected)
-                assert all(close(result[label], expected[label]) for label in expected), name
-            else:
-                assert close(result, expected), name
-                assert bounds.exact
-                assert repr((bounds.low, bounds.value, bounds.high)) == repr((result,) * 3)
 
 
 def peer(true: frozenset, pred: frozenset) -> dict[tuple, int]:
@@ -136,40 +53,6 @@ def test_the_matrix_of_mlcm_is_ours_but_where_its_loops_depend_on_the_order_of_c
 
 
 # -- what is said of label sets ---------------------------------------------------------------------------------------
-
-
-@settings(max_examples=cases(60), deadline=None)
-@given(streams(), st.sampled_from(ZEROS))
-def test_metrics_of_label_sets_are_those_of_plain_loops(stream: tuple, zero: float):
-    declared, examples = stream
-    labels = labels_of(declared, examples)
-    ev = fed(["scumble", "dependent_pairs"], examples, labels=declared)
-    n, sets = len(examples), Counter(e.sides[0] for e in examples)
-    weighed: Counter = Counter()
-    for example in examples:
-        weighed[example.sides[0]] += Fraction(example.weight)
-    once, whole = list(sets.values()).count(1), sum(weighed.values(), Fraction(0))
-    expected = {
-        "distinct_labelsets": Fraction(len(sets)), "num_labelsets": Fraction(len(sets)),
-        "proportion_distinct_labelsets": ratio(Fraction(len(sets)), Fraction(n), zero),
-        "unique_labelsets": Fraction(once), "proportion_unique_labelsets": ratio(Fraction(once), Fraction(n), zero),
-        "labelset_peak": ratio(max(weighed.values(), default=Fraction(0)), whole, zero),
-        "labelset_diversity": Fraction(len(sets), 2 ** len(labels)),
-    }  # fmt: skip
-    for name, value in expected.items():
-        assert close(ev.get(f"{name}(zero_division={zero})"), value), name
-    values, _ = plain_scumble(examples) if any(weighed[true] for true in weighed if true) else ([0.0] * n, {})
-    mean = ratio(sum((Fraction(v) * Fraction(e.weight) for v, e in zip(values, examples, strict=True)), 0), whole, zero)
-    result = ev.get(f"scumble(zero_division={zero})")
-    assert math.isnan(result) if mean is None else result == pytest.approx(float(mean), rel=1e-9, abs=1e-12)
-    by_label = ev.get(f"scumble_per_label(zero_division={zero})")
-    assert list(by_label) == labels
-    for label, value in by_label.items():
-        own = [(v, e.weight) for v, e in zip(values, examples, strict=True) if label in e.sides[0]]
-        if sum(w for _, w in own):
-            assert value == pytest.approx(sum(v * w for v, w in own) / sum(w for _, w in own), rel=1e-9, abs=1e-12)
-        else:
-            assert repr(value) == repr(zero)
 
 
 def test_the_critical_value_is_read_as_it_is_written():

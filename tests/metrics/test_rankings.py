@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -25,121 +23,17 @@ from streameval.states.rankings import RankingTables
 from tests.support.effort import cases
 from tests.support.entries import reading
 from tests.support.ranking_cases import CASES, RankingCase
-from tests.support.ranking_oracle import DIGITS, Ranked, View, discount, mean_over
+from tests.support.ranking_oracle import DIGITS, Ranked, discount
 from tests.support.ranking_streams import (
     AT_K,
     METRICS,
     as_lists,
     as_rows,
-    labels_met,
-    propensities_of,
-    random_examples,
     state_of,
 )
 from tests.support.states import only_rankings
 
 LABELS = ["b", "a", 3, "c", "aa", 10]
-
-
-def near(value: Fraction | None, expected: Fraction | None) -> bool:
-    """Whether a value is the expected one, to the last bit of a float64."""
-    return (value is None) == (expected is None) and (value is None or as_float(value) == as_float(expected))
-
-
-@pytest.mark.parametrize("ties", ["shared", "last"])
-@pytest.mark.parametrize("seed", range(cases(120)))
-def test_every_metric_is_what_its_definition_says(seed: int, ties: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streameval.states.ranking_sums._FEW", 1000 * (seed % 2))  # arrays or plain loops
-    rng = random.Random(seed)
-    labels = rng.sample(LABELS, rng.randint(1, 5))
-    declared = labels[: rng.randint(0, len(labels))]
-    dense = rng.random() < 0.5
-    examples = random_examples(rng, labels, rng.randint(1, 6), full=dense, weighted=rng.random() < 0.5)
-    k = rng.randint(1, len(labels) + 2)
-    options = RankingOptions(ties=ties, hit_cutoffs=(k,))
-    if dense:
-        order = [*declared, *rng.sample(labels[len(declared) :], len(labels) - len(declared))]
-        state = only_rankings(LabelIndex(declared), options)
-        state.count(as_rows(examples, rng.sample(order, len(order)), state.labels))
-    else:
-        state = state_of(examples, declared=declared, options=options, rng=rng)
-    there = labels_met(examples, declared)
-    tables = RankingTables(state)
-    assert list(tables.labels) == there
-    for unranked in ("never", "last"):
-        for degenerate in ("scikit-learn", "drop", "zero", "one"):
-            expected = mean_over(examples, there, ties=ties, k=k, unranked=unranked, degenerate=degenerate)
-            rest = {"degenerate": degenerate, "zero_division": math.nan}
-            for name, value in expected.items():
-                if name in METRICS:
-                    got = METRICS[name](tables, **rest)
-                else:
-                    got = AT_K[name](tables, k=k, unranked=unranked, **rest)
-                assert near(got, value), (name, unranked, degenerate, as_float(got), as_float(value))
-
-
-@pytest.mark.parametrize("ties", ["shared", "last"])
-@pytest.mark.parametrize("seed", range(cases(60)))
-def test_propensity_scored_metrics_are_what_their_definitions_say(
-    seed: int, ties: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("streameval.states.ranking_sums._FEW", 1000 * (seed % 2))  # arrays or plain loops
-    rng = random.Random(seed)
-    labels = rng.sample(LABELS, rng.randint(1, 5))
-    examples = random_examples(rng, labels, rng.randint(1, 5), weighted=rng.random() < 0.5)
-    inverse = {label: Fraction(value) for label, value in propensities_of(labels)}
-    options = RankingOptions(ties=ties, propensities=propensities_of(labels), gain_ranks=3)
-    tables = RankingTables(state_of(examples, declared=labels, options=options, rng=rng))
-    k = rng.randint(1, 3)
-    full = sum((discount(rank) for rank in range(1, k + 1)), Fraction(0))
-    sums = {"psp": [Fraction(0)] * 2, "k": [Fraction(0)] * 2, "min": [Fraction(0)] * 2}
-    for example in examples:
-        view, weight = View(example, labels, ties), Fraction(example.weight)
-        best = sorted((inverse[label] for label in view.true), reverse=True)[:k]
-        ideal = sum((discount(rank) for rank in range(1, min(k, len(view.true)) + 1)), Fraction(0))
-
-        def worth(order: list, weigh: Callable[[int], Fraction], view: View = view) -> Fraction:
-            result = ((rank, label) for rank, label in enumerate(order[:k], 1) if label in view.true)
-            return sum((inverse[label] * weigh(rank) for rank, label in result), Fraction(0))
-
-        for name, weigh, norm in (
-            ("psp", lambda _: Fraction(1), Fraction(1)), ("k", discount, full), ("min", discount, ideal or Fraction(1)),
-        ):  # fmt: skip
-            gained = view.expected(partial(worth, weigh=weigh), "never", alike=False)
-            sums[name][0] += weight * gained / norm
-            sums[name][1] += weight * sum(value * weigh(rank) for rank, value in enumerate(best, 1)) / norm
-    whole = sum(Fraction(e.weight) for e in examples if e.hidden < set(labels))
-    for name, (gained, best) in sums.items():
-        expected = gained / best if best else None
-        mean = gained / whole if whole else None
-        if name == "psp":
-            mean = mean if mean is None else mean / k
-            got = [reading("psp_at")(tables, k=k, normalize=flag, zero_division=math.nan) for flag in (True, False)]
-        else:
-            got = [
-                reading("psndcg_at")(tables, k=k, norm=name, normalize=flag, zero_division=math.nan)
-                for flag in (True, False)
-            ]
-        assert near(got[0], expected), name
-        assert near(got[1], mean), name
-
-
-@pytest.mark.parametrize("ties", ["shared", "last"])
-@pytest.mark.parametrize("seed", range(cases(40)))
-def test_label_coverage_counts_labels_that_are_surely_ranked(seed: int, ties: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streameval.states.ranking_sums._FEW", 1000 * (seed % 2))  # arrays or plain loops
-    rng = random.Random(seed)
-    examples = random_examples(rng, LABELS, rng.randint(0, 5))
-    state = state_of(examples, declared=LABELS[:3], options=RankingOptions(ties=ties, label_ranks=4), rng=rng)
-    tables = RankingTables(state)
-    there = labels_met(examples, LABELS[:3])
-    views = [View(example, there, ties) for example in examples]
-    for k in (1, 2, 4):
-        result = {t for view in views for t in view.true if t in view.scores and view.rank(t) <= k}
-        ever = {t for view in views for t in view.true}
-        expected = Fraction(len(result), len(ever)) if ever else None
-        assert reading("label_coverage_at")(tables, k=k, zero_division=math.nan) == expected
-        assert reading("label_coverage_at")(tables, k=k, of="all") == Fraction(len(result), len(there))
 
 
 # -- scikit-learn ------------------------------------------------------------------------------------------------------

@@ -179,14 +179,6 @@ def test_merging_translates_columns_by_label(stream: tuple):
     assert same(other, state)
 
 
-def test_merging_an_empty_state_changes_nothing():
-    batch = rows_of(np.eye(3), np.eye(3) / 3)
-    state = state_of(batch, width=3)
-    before = state.copy()
-    state.merge(state_of(width=3))
-    assert state == before
-
-
 def test_nothing_is_put_into_bins_once_there_is_room_for_what_comes(monkeypatch: pytest.MonkeyPatch):
     # Else room is made again by the commit, where memory must not run out: the process was aborted.
     steps: list[str] = []
@@ -247,18 +239,6 @@ def test_weights_of_one_are_the_same_state_as_no_weights():
     assert passed != plain
     passed.count_one(odd, -1)
     assert plain == ones == passed
-
-
-def test_arguments_are_neither_changed_nor_retained():
-    rng = np.random.default_rng(0)
-    true, scores = (rng.random((5000, 4)) < 0.5).astype(np.uint8), rng.random((5000, 4))
-    copies = true.copy(), scores.copy()
-    state = state_of(rows_of(true, scores), width=4)
-    before = state.copy()
-    assert (true == copies[0]).all()
-    assert (scores == copies[1]).all()
-    true[:], scores[:] = 0, 0.3
-    assert state == before
 
 
 def test_labels_that_nothing_mentions_are_not_part_of_the_state():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import random
 from collections.abc import Iterator, Mapping
@@ -141,24 +140,6 @@ def test_other_scores_of_the_same_decisions_cannot_be_taken_back():
     with pytest.raises(se.RevertError):
         ev.revert({"a"}, {"a": 0.75, "b": 0.5}, weight=0.5)
     assert alike(ev, before)
-
-
-@CHECK
-@given(streams())
-def test_arguments_are_neither_changed_nor_retained(stream: Stream):
-    expected = stream.fed()
-    ev, at_once = stream.fresh(), stream.fresh()
-    inputs = copy.deepcopy(stream.examples)
-    for true, pred, mask, weight in inputs:
-        ev.update(true, pred, mask=mask, weight=weight)
-    columns = [[row[place] for row in inputs] for place in range(4)]
-    at_once.update_many(columns[0], columns[1], mask=columns[2], weights=columns[3])
-    assert repr(inputs) == repr(stream.examples)
-    for row in inputs:
-        for part in row[:3]:
-            part.clear()
-    assert alike(ev, expected)
-    assert alike(at_once, expected)
 
 
 def test_an_iterable_may_use_the_object_that_reads_it():

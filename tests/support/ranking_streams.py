@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.kernel.types import Lists
 from streameval.schema.batch import Dense, Ragged
-from streameval.schema.labels import LabelIndex, in_order
+from streameval.schema.labels import LabelIndex
 from streameval.states.options import RankingOptions
 from streameval.states.rankings import RankingTables
 from tests.support.entries import reading
@@ -133,11 +133,6 @@ def as_lists(examples: list[Ranked], index: LabelIndex, rng: random.Random) -> R
         ranked=of_ranked,
         scores=np.array(scores, np.float64),
     )
-
-
-def labels_met(examples: list[Ranked], declared: list) -> list:
-    met = {label for example in examples for label in (*example.true, *example.scores, *example.hidden)}
-    return [*declared, *sorted(met - set(declared), key=in_order)]
 
 
 def propensities_of(labels: list) -> tuple[tuple[object, float], ...]:

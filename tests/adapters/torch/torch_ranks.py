@@ -14,10 +14,6 @@ from streameval.progressive.states import restored
 PATIENCE = 120
 
 
-class Unwritable:
-    """Something that is no evaluator."""
-
-
 def _answers_of(made, group):
     """What sync gives, gives again, and leaves behind; or what it raises."""
     try:
