@@ -320,8 +320,9 @@ def test_a_sound_state_of_somebody_else_passes():
 
 @with_each("kind", BROKEN)
 def test_a_broken_law_is_named(kind: type):
+    rounds = 20 if kind in (Order, Aliasing) else 1  # only certain orders, or empty shards, break these
     with pytest.raises(BrokenLawError) as caught:
-        check_mergeable(kind, WORDS, refused=[("good", "bad")])
+        check_mergeable(kind, WORDS, refused=[("good", "bad")], rounds=rounds)
     assert caught.value.law == BROKEN[kind]
     assert str(caught.value).startswith(f"{BROKEN[kind]}: ")
     assert LAWS[BROKEN[kind]] in str(caught.value)

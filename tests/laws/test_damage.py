@@ -19,10 +19,11 @@ from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.wire.test_decisions import sealed
 
-IMAGES: dict[str, bytes] = {
-    name: write.MAKE[name]().to_bytes()
-    for name in ("evaluator", "ledger-compacted", "checkpoint", "pending", "trace-metrics")
-}
+NAMES = (
+    "evaluator", "evaluator-fixed", "everything", "pairs-parts", "sliced", "ledger-compacted", "checkpoint", "pending",
+    "trace-metrics",
+)  # fmt: skip
+IMAGES: dict[str, bytes] = {name: write.MAKE[name]().to_bytes() for name in NAMES}
 HEAD = b"\x89SEV\r\n\x02"
 EMPTY = se.Evaluator([]).to_bytes()
 

@@ -125,27 +125,6 @@ def test_images_are_read_back(image: str):
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_every_truncation_is_refused(image: str):
-    data = IMAGES[image]().to_bytes()
-    for size in range(len(data)):
-        with pytest.raises(se.FormatError):
-            se.Evaluator.from_bytes(data[:size])
-        with pytest.raises(se.FormatError):
-            se.Evaluator.from_bytes(data[len(data) - size :])
-
-
-@pytest.mark.parametrize("image", IMAGES)
-def test_every_flipped_bit_is_refused(image: str):
-    data = IMAGES[image]().to_bytes()
-    for position in range(len(data)):
-        for bit in range(8):
-            flipped = bytearray(data)
-            flipped[position] ^= 1 << bit
-            with pytest.raises(se.FormatError):
-                se.Evaluator.from_bytes(flipped)
-
-
-@pytest.mark.parametrize("image", IMAGES)
 def test_anything_appended_or_prepended_is_refused(image: str):
     data = IMAGES[image]().to_bytes()
     for tail in (*(bytes(size) for size in range(1, 130)), data[-4:], data, b"\n", b"\xff" * 5, bytes(4096)):
@@ -157,14 +136,6 @@ def test_anything_appended_or_prepended_is_refused(image: str):
             se.Evaluator.from_bytes(sealed(data[:-4] + tail))
         with pytest.raises(se.FormatError):
             se.Evaluator.from_bytes(sealed(data + tail))
-
-
-@pytest.mark.parametrize("image", IMAGES)
-def test_every_truncation_of_the_body_is_refused(image: str):
-    body = IMAGES[image]().to_bytes()[:-4]
-    for size in range(len(body)):
-        with pytest.raises(se.FormatError):
-            se.Evaluator.from_bytes(sealed(body[:size]))
 
 
 @pytest.mark.parametrize(
