@@ -54,26 +54,6 @@ def pairs(draw: st.DrawFn) -> tuple[Stream, list[Example], list[Example]]:
 
 
 @CHECK
-@given(streams())
-def test_zero_merging_an_empty_object_changes_nothing(stream: Stream):
-    target, empty = stream.fed(), stream.fresh()
-    before = target.to_bytes()
-    target.merge(empty)
-    assert target.to_bytes() == before
-    empty.merge(target)
-    assert empty.to_bytes() == before
-
-
-@CHECK
-@given(pairs())
-def test_commutative_either_of_two_may_be_merged_into_the_other(pair: tuple[Stream, list[Example], list[Example]]):
-    stream, first, second = pair
-    a, b = stream.fed(first), stream.fed(second)
-    assert (a + b).to_bytes() == (b + a).to_bytes() == stream.fed().to_bytes()
-    assert a + b == b + a
-
-
-@CHECK
 @given(streams(), st.data())
 def test_associative_three_may_be_merged_in_either_grouping(stream: Stream, data: st.DataObject):
     parts: list[list[Example]] = [[], [], []]

@@ -129,19 +129,6 @@ def test_every_value_is_within_one_ulp_of_its_definition(name: str):
     check()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_update_many_with_weights_and_masks_gives_every_value_of_the_definition(name: str):
-    @settings(SETTINGS, max_examples=cases(15))
-    @given(streams(max_size=12), parameters_of(name), st.sampled_from(ZERO_DIVISIONS))
-    def check(stream: list[Example], parameters: dict, zero_division: float) -> None:
-        true, pred, weights, masked = ([part[at] for part in stream] for at in range(4))
-        ev = se.Evaluator([])
-        ev.update_many(true, pred, weights=weights or None, mask=masked)
-        assert_all_equal(ev, Oracle(stream, labels_of(stream)), name, parameters, (zero_division,))
-
-    check()
-
-
 @SETTINGS
 @given(st.lists(st.tuples(SETS, SETS, st.just(0.0), st.just(set())), min_size=1, max_size=4))
 @example([({"b"}, {"b"}, 0.0, set()), ({"b"}, {"b"}, 0.0, set()), ({"b"}, {3}, 0.0, set())])

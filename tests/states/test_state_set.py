@@ -206,49 +206,6 @@ def drawn(seed: int, rows: int, labels: int) -> tuple[np.ndarray, np.ndarray, np
     return true, scores, weights
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("seed", range(12))
-def test_values_are_those_of_scikit_learn(seed: int, weighted: bool):
-    true, scores, weights = drawn(seed, 40, 4 + seed % 3)
-    labels, more = list(range(true.shape[1])), {"sample_weight": weights} if weighted else {}
-    ranked = {
-        "lrap": sk.label_ranking_average_precision_score(true, scores, **more),
-        "coverage_error": sk.coverage_error(true, scores, **more),
-        "ranking_loss": sk.label_ranking_loss(true, scores, **more),
-        "ndcg": sk.ndcg_score(true, scores, **more),
-        "ndcg(k=2)": sk.ndcg_score(true, scores, k=2, **more),
-        "dcg": sk.dcg_score(true, scores, **more),
-        "dcg(k=3)": sk.dcg_score(true, scores, k=3, **more),
-    }
-    decided = {"f1_macro": sk.f1_score(true, scores >= 0.5, average="macro", zero_division=0, **more)}
-    areas = {
-        (name, average): function(true, scores, average=average, **more)
-        for name, function in (("roc_auc", sk.roc_auc_score), ("average_precision", sk.average_precision_score))
-        for average in ("micro", "macro", "weighted", None)
-    }
-    losses = [sk.brier_score_loss(true[:, label], scores[:, label], **more) for label in labels]
-    names = [f"{name}_{average or 'per_label'}" for name, average in areas]
-    for form in ("arrays", "one by one", "grown labels"):
-        ev = se.Evaluator([*ranked, *names, "brier_score_macro", *decided], threshold=0.5)
-        if form == "arrays":
-            ev.update_many(true, scores, weights=weights if weighted else None)
-        for place in np.random.default_rng(seed).permutation(len(true)).tolist() if form != "arrays" else ():
-            order = labels if form == "one by one" else np.random.default_rng(place).permutation(labels).tolist()
-            pred = {label: float(scores[place, label]) for label in order}
-            ev.update({*np.flatnonzero(true[place]).tolist()}, pred, weight=weights[place] if weighted else 1.0)
-        for name, expected in (ranked | decided).items():
-            bounds = ev.bounds(name)
-            assert ev.get(name) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
-            assert bounds.low - 1e-12 <= expected <= bounds.high + 1e-12
-        for (name, average), expected in areas.items():
-            result = ev.bounds(f"{name}_{average or 'per_label'}")
-            bounds = [result] if average else [result[label] for label in labels]
-            for interval, value in zip(bounds, np.atleast_1d(expected).tolist(), strict=True):
-                assert interval.low - 1e-12 <= value <= interval.high + 1e-12
-                assert not average or not interval.exact or interval.value == pytest.approx(value, rel=1e-12)
-        assert ev.get("brier_score_macro") == pytest.approx(np.mean(losses), rel=1e-12)
-
-
 def test_all_states_are_fed_from_one_reading_of_the_scores():
     rng = np.random.default_rng(42)
     true, scores = rng.random((300, 3)) < 0.4, rng.random((300, 3))
