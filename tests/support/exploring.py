@@ -132,7 +132,7 @@ def unguarded(call: Hook, held: Any, names: Collection[str]) -> list[str]:
         return local
 
     def local(frame: Any, event: str, arg: object) -> Any:
-        if event == "line" and "Root.commit(" in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+        if event == "line" and "oot.commit(" in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
             note(frame)
         return local
 

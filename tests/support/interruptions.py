@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import linecache
 import random
+import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +23,8 @@ PACKAGE = str(Path(se.__file__).parent)
 _OF_GUARDS = {"__enter__", "__exit__", "begin", "enter", "leave", "_take", "_is_over", "_discard"}
 _CHECKS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "RESUME"}
 """Instructions after which the interpreter looks for signals; it does not between entering a `with` and its body."""
+_COMMITS = re.compile(r"oot\.commit\(|fast_count|\.slide\(|self\._replace\(|\._core = ")
+"""Lines that may commit, or hand over to the kernel what does."""
 
 
 class Interrupted(BaseException):
@@ -28,19 +32,23 @@ class Interrupted(BaseException):
 
 
 @cache
-def _looks(code: CodeType) -> tuple[dict[int, bool], dict[int, int | None]]:
-    """For each instruction whether signals are looked for after it, and the handler of what it raises."""
+def _looks(code: CodeType) -> tuple[dict[int, bool], dict[int, int | None], set[int]]:
+    """For each instruction whether signals are looked for after it, and the handler of what it raises; which commit."""
     ranges = [(entry.start, entry.end, entry.target) for entry in dis.Bytecode(code).exception_entries]
-    checks, handlers = dict[int, bool](), dict[int, int | None]()
+    checks, handlers, commits = dict[int, bool](), dict[int, int | None](), set[int]()
     for instruction in dis.get_instructions(code):
-        at = instruction.offset
+        at, where = instruction.offset, instruction.positions
         checks[at] = instruction.opname in _CHECKS
         handlers[at] = next((target for start, end, target in ranges if start <= at < end), None)
-    return checks, handlers
+        if _COMMITS.search(linecache.getline(code.co_filename, (where and where.lineno) or 0)):
+            commits.add(at)
+    return checks, handlers, commits
 
 
-def interrupted(call: Callable[[], object], *hits: int) -> int:
+def interrupted(call: Callable[[], object], *hits: int, commits: list[int] | None = None) -> int:
     """Run, raising at the given ones of all points in the package where a signal can raise; how many were passed.
+
+    To ``commits`` are added those that follow a call on a line that may commit: before it, and after it.
 
     In a thread of its own, since an interpreter that is interrupted while it enters a handler may forget to leave it.
     """
@@ -52,7 +60,7 @@ def interrupted(call: Callable[[], object], *hits: int) -> int:
         # Guards of the numpy kernel are plain Python, where compiled ones cannot be interrupted.
         if not frame.f_code.co_filename.startswith(PACKAGE) or frame.f_code.co_name in _OF_GUARDS:
             return None
-        checks, handlers = _looks(frame.f_code)
+        checks, handlers, committing = _looks(frame.f_code)
         before = -1
 
         def step(frame, event, arg):
@@ -62,6 +70,8 @@ def interrupted(call: Callable[[], object], *hits: int) -> int:
                 # A signal raises where the last instruction is handled, and this where the next one is.
                 if checks.get(last) and handlers[last] == handlers.get(before, -1):
                     executed += 1
+                    if commits is not None and last in committing:
+                        commits.append(executed)
                     if executed in hits:
                         raise Interrupted
             return step
@@ -93,9 +103,12 @@ def attempted(call: Callable[[], object]) -> None:
         call()
 
 
-def chosen(executed: int, hits: int, name: str) -> list[int]:
-    """So many of the instructions: one at random in each of so many stretches, always the same ones, and the last."""
+def chosen(executed: int, hits: int, name: str, commits: Sequence[int] = ()) -> list[int]:
+    """So many of the instructions: one at random in each of so many stretches, always the same ones, and the last.
+
+    And the last before and after a commit.
+    """
     draw = random.Random(name)
     bounds = [1 + executed * part // hits for part in range(hits + 1)]
     drawn = {draw.randrange(low, high) for low, high in pairwise(bounds) if low < high}
-    return sorted({*drawn, executed})
+    return sorted({*drawn, *commits[-2:], executed})
