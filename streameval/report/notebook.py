@@ -44,7 +44,7 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
         return text_report(report, digits=4, max_labels=0), []
     config, items = report.views.config, report.values()
     states = ["decisions"] * report.has_decisions + list(config.states)
-    threshold = [f"threshold {text}" for name, text in facts(report) if name == "threshold"]
+    threshold = [f"threshold {text}" for name, _, text in facts(report) if name == "threshold"]
     head = "\n".join(["; ".join([report.headline, *threshold, f"states: {', '.join(states)}"]), *report.warnings])
     tables, columns = list[Table](), list[Column]()
     if chosen := [item for item in items if item.number is not None]:

@@ -50,8 +50,10 @@ def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> s
     pairs = [(printable(name), printable(value)) for name, value in about.items() if value is not None]
     report, html = runs[0][1], _pairs("about", [*pairs, ("streameval", VERSION)])
     if len(runs) == 1:
-        counted = ((name.removesuffix("s") if text == "1" else name, text) for name, text in facts(report))
-        html += _pairs("facts", counted)
+        html += _pairs("facts", (
+            (name.removesuffix("s") if value == 1 else name, value if kind == "text" else number_text(value, kind))
+            for name, kind, value in facts(report)
+        ))  # fmt: skip
     which = f" of {cut(runs[0][0], LONGEST)}" if len({each.views.config for _, each in runs}) > 1 else ""
     return f"{html}<details><summary>Configuration{escaped(which)}</summary>{_pairs('about', _how(report))}</details>"
 
@@ -99,20 +101,20 @@ def threshold_text(report: Report) -> str:
     return f"{number_text(min(values))} to {number_text(max(values))}, one per label"
 
 
-def facts(report: Report) -> list[tuple[str, str]]:
-    """How much was evaluated, and the threshold."""
+def facts(report: Report) -> list[tuple[str, Kind, Any]]:
+    """How much was evaluated, and the threshold: of each the name, the kind and the value."""
     tables = report.tables
-    pairs = [("examples", f"{tables.examples:,}")]
-    pairs += [("without a true label", f"{report.unlabelled:,}")] * bool(report.unlabelled)
-    pairs.append(("labels", f"{len(report.labels):,}"))
+    every: list[tuple[str, Kind, Any]] = [("examples", "count", tables.examples)]
+    every += [("without a true label", "count", report.unlabelled)] * bool(report.unlabelled)
+    every.append(("labels", "count", len(report.labels)))
     if tables.weighted:
-        pairs.append(("total weight", as_count(report.weight)))
+        every.append(("total weight", "count", report.weight))
     if report.has_decisions and tables.examples:
         for name, word in (("label_cardinality", "true"), ("predicted_cardinality", "predicted")):
-            pairs.append((f"labels {word} per example", f"{report.value(name).value:.2f}"))
+            every.append((f"labels {word} per example", "number", report.value(name).value))
     if text := threshold_text(report):
-        pairs.append(("threshold", text.partition(",")[0]))
-    return pairs
+        every.append(("threshold", "text", text.partition(",")[0]))
+    return every
 
 
 def headline_section(report: Report) -> Section | None:

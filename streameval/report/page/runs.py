@@ -34,10 +34,11 @@ _SCALE = 6  # how often the change of a line may fit into the height of its pict
 
 def change_sections(runs: Runs, max_labels: int) -> list[Section | None]:
     """What is compared: the runs, their metrics, their labels."""
-    each = [dict(facts(report)) for _, report in runs]
-    heads = dict.fromkeys(name for facts_of in each for name in facts_of)
+    each = [{(name, kind): value for name, kind, value in facts(report)} for _, report in runs]
     columns = [Column("run", "label", [cut(name, LONGEST) for name, _ in runs])]
-    columns += [Column(head, "text", [facts_of.get(head, "") for facts_of in each]) for head in heads]
+    for name, kind in dict.fromkeys(head for values in each for head in values):
+        absent = "" if kind == "text" else math.nan
+        columns.append(Column(name, kind, [values.get((name, kind), absent) for values in each]))
     overview = table_section("Runs", Table("runs", "What was evaluated", columns))
     return [overview, _metrics(runs), _labels(runs, max_labels)]
 
