@@ -12,6 +12,7 @@ import numpy as np
 import streameval.plots.style as style
 from streameval.errors import InputError
 from streameval.metrics.calibration import CalibrationCurve
+from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import Line as CurveLine, PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
 from streameval.plots.style import COLOURS, DASHES, INK, MUTED, line_style, named, quiet, run_of, titled
 from streameval.report.parts import Line, column_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WITHIN = 4  # entries of a legend that stands among the lines; a larger one would cover some
+_AREAS = {"roc_curve": ("roc_auc", "area"), "precision_recall_curve": ("average_precision", "average precision")}
 _GUIDE: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 3)), "zorder": 1}
 
 
@@ -175,11 +177,15 @@ def _lines(source: object, y_score: object, method: str, labels: Iterable[Label]
         lines = [*zip(_heads(parts), map(curve_line, parts.values()), strict=True)]
     else:
         runs, chosen = style.runs_of(source, y_score, ["curves"]), [None] if labels is None else [*labels]
-        words = [""] if labels is None else named(chosen)
+        words, average = ([""], "micro") if labels is None else (named(chosen), None)
+        metric, area = _AREAS[method]
         lines = []
         for head, run in zip(_heads(runs), runs.values(), strict=True):
-            for word, label in zip(words, chosen, strict=True):
-                lines.append((f"{word} {head}".strip() or "all labels", curve_line(_read(run, method, label))))
+            curves = [curve_line(_read(run, method, label)) for label in chosen]
+            areas = style.values_of(run, build_spec(metric, average=average))
+            for word, label, line in zip(words, chosen, curves, strict=True):
+                value, name = areas.get(label, math.nan), f"{word} {head}".strip() or "all labels"
+                lines.append((f"{name}, {area} {value:.3f}" if math.isfinite(value) else name, line))
     if len(lines) > len(COLOURS):
         raise InputError(f"{len(lines)} curves are too many to distinguish; give at most {len(COLOURS)}")
     return lines

@@ -11,6 +11,8 @@ import numpy as np
 from streameval.errors import InputError, imported
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import Names, counts_of, counts_of_slices
+from streameval.metrics.spec import MetricSpec
+from streameval.report.model import Report
 from streameval.report.page.markup import label_strings
 from streameval.schema.labels import Label
 from streameval.schema.text import cut_distinct, quoted
@@ -67,6 +69,12 @@ def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
     if len(runs) != 1:
         raise InputError(f"this picture is drawn of one evaluator; choose one of {', '.join(map(repr, runs))}")
     return next(iter(runs.values()))
+
+
+def values_of(run: Any, spec: MetricSpec) -> dict[Any, float]:
+    """The values of a metric per label, or that of all under None; none where there is no example."""
+    item = Report(run._views()).value(spec, strict=True)
+    return item.by_label if run.examples else {}
 
 
 def named(labels: Iterable[Label | None], longest: int = 40) -> list[str]:

@@ -30,7 +30,7 @@ def drawn(ax: Axes) -> Axes:
 
 
 def legend(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+    return [text.get_text().partition(", ")[0] for text in ax.get_legend().get_texts()]
 
 
 def points(*columns: object) -> list:
@@ -74,12 +74,16 @@ def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
     assert legend(ax) == [name]
     assert ax.lines[-1].get_xydata().tolist() == points(pooled.fpr, pooled.tpr)
     assert len(ax.lines) == 2  # with that of guessing
+    assert ax.get_legend().get_texts()[0].get_text() == f"{name}, area {ev.get('roc_auc_micro'):.3f}"
     chosen = plots.plot_roc_curve(*SOURCES[kind](), labels=[2, 0])
     assert legend(chosen) == (["2 x = 1", "0 x = 1"] if kind == "sliced" else ["2", "0"])
     assert [line.get_xydata().tolist() for line in chosen.lines[1:]] == [
         points(curve.fpr, curve.tpr) for curve in (ev.roc_curve(2), ev.roc_curve(0))
     ]
     assert chosen.lines[-2].get_xydata().tolist() == points(ev.roc_curve(2).fpr, ev.roc_curve(2).tpr)
+    ax = plots.plot_precision_recall_curve(*SOURCES[kind](), labels=[2])
+    area = ev.get("average_precision_per_label")[2]
+    assert ax.get_legend().get_texts()[0].get_text().endswith(f", average precision {area:.3f}")
     ax = plots.plot_precision_recall_curve(*SOURCES[kind]())
     some = steps.recall[:-1] > 0
     assert ax.lines[-1].get_xydata().tolist()[:-1] == points(steps.recall[:-1][some], steps.precision[:-1][some])

@@ -111,7 +111,7 @@ def test_a_picture_without_examples_says_so(name: str):
 
 
 def names(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+    return [text.get_text().partition(", ")[0] for text in ax.get_legend().get_texts()]
 
 
 def test_labels_and_runs_whose_names_look_alike_have_a_curve_each():
