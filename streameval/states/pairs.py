@@ -111,13 +111,12 @@ class Pairs(State[Key]):
     def _check_left(self, added: Callable[[State[Any], bool], list[Added[Any]]]) -> None:
         """Refuse what contradicts the decisions; ``added``: what is added to the sums of a state, weighted or not."""
         decisions = self.cell_state
+        # The pair of no label with no label has the examples of some row keys, which the decisions look at.
         touched = np.zeros(len(self.labels) + 1, np.bool_)  # the last is for no label, at -1
         units = added(decisions, False)
         touched[[slot // 5 for sums, _ in units for slot in sums.sums if isinstance(slot, int)]] = True
         keys, _ = self.table.items()
-        rows, columns = keys[:, 1], keys[:, 2]
-        # All examples bound the pair of no label with no label, and each label; this one bounds its other pairs.
-        keys = keys[touched[rows] | touched[columns] | (np.maximum(rows, columns) == pairing.NONE)]
+        keys = keys[touched[keys[:, 1:3]].any(axis=1)]
         keys = keys[np.lexsort(keys.T[::-1])]
         near = np.unique(np.append(pairing.NONE, keys[:, 1:3]))  # that of no label first
         own = [_ALL, *map(tuple, keys.tolist())]

@@ -375,6 +375,18 @@ def test_a_weight_that_was_not_counted_is_refused():
         assert state == before
 
 
+@pytest.mark.parametrize("verb", ["revert", "unmerge"])
+def test_a_weight_that_leaves_a_pair_heavier_than_its_label_is_refused(verb: str):
+    ev, other = (se.Evaluator([], keep=["cooccurrence"]) for _ in range(2))
+    for true, weight in (({"a", "b"}, 1.0), ({"a"}, 5.0), ({"c"}, 5.0)):
+        ev.update(true, set(), weight=weight)
+    before = ev.to_bytes()
+    other.update({"a"}, set(), weight=5.5)  # which a and all examples with one true label have
+    with pytest.raises(RevertError):
+        ev.unmerge(other) if verb == "unmerge" else ev.revert({"a"}, set(), weight=5.5)
+    assert ev.to_bytes() == before
+
+
 def test_examples_without_weight_still_weigh_nothing_after_compacting_and_merging():
     state, _ = fresh()
     state.count_one(Example(np.zeros(0, np.int64), (0, 0, 0, 0), 0.0), 1)
