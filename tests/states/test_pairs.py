@@ -20,7 +20,7 @@ from streameval.kernel.types import Lists
 from streameval.schema.batch import Dense, Example, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
-from streameval.states.pairs import PairTables
+from streameval.states.pairs import PairTables, pairs_fit
 from tests.support.effort import cases
 from tests.support.pair_oracle import NONE, heydarian, krstinic, shares_of
 from tests.support.states import Counted, only_pairs
@@ -360,6 +360,22 @@ def test_an_example_that_pairs_contradict_is_refused(part: str, weight: float, v
     for example in counted:
         ev.revert(*map(set, example.split("/")), weight=weight)
     assert ev == se.Evaluator([], keep=[part])
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "column", "most"),
+    [
+        (pairing.CONFUSION, 0, 0, 2), (pairing.CONFUSION, 0, 1, 6), (pairing.CONFUSION, 1, 0, 10),
+        (pairing.CONFUSION, 0, -1, 6), (pairing.CONFUSION, -1, 0, 10), (pairing.CONFUSION, -1, -1, 20),
+        (pairing.TRUE_TRUE, 1, 0, 6), (pairing.PRED_PRED, 0, 1, 10),
+    ],
+)  # fmt: skip
+def test_no_pair_occurs_more_often_than_its_labels(kind: int, row: int, column: int, most: int):
+    cells = np.array([[0, 4, 8, 2, 0], [0, 0, 0, 11, 0]])  # fn, fp and tp of each label
+    for part in range(1, most + 1):  # of two fractions that add up
+        pairs = np.array([[kind, row, column, 1, 2], [kind, row, column, 1, 3]])
+        assert pairs_fit(pairs, np.array([part, most - part]), cells, 20)
+        assert not pairs_fit(pairs, np.array([part, most - part + 1]), cells, 20)
 
 
 def test_a_weight_that_was_not_counted_is_refused():
