@@ -177,7 +177,7 @@ def _lines(source: object, y_score: object, method: str, labels: Iterable[Label]
         lines = [*zip(_heads(parts), map(curve_line, parts.values()), strict=True)]
     else:
         runs, chosen = style.runs_of(source, y_score, ["curves"]), [None] if labels is None else [*labels]
-        words, average = ([""], "micro") if labels is None else (named(chosen), None)
+        words, average = ([""], "micro") if labels is None else (named(chosen, 26), None)
         metric, area = _AREAS[method]
         lines = []
         for head, run in zip(_heads(runs), runs.values(), strict=True):
@@ -193,7 +193,7 @@ def _lines(source: object, y_score: object, method: str, labels: Iterable[Label]
 
 def _heads(runs: Mapping[Any, object]) -> list[str]:
     """The names of runs, none of a single one without."""
-    return [""] if list(runs) == [""] else named(runs)
+    return [""] if list(runs) == [""] else named(runs, 26)
 
 
 def _draw(ax: Axes, lines: _Lines, *, steps: Any, where: str) -> Axes:
