@@ -189,7 +189,7 @@ def _slices(axis: Sequence[str], parts: list[Part], names: Sequence[str], *, cho
         kind: Kind = "change" if len(sides) > 1 else "bar" if at == len(heads) else "fraction"
         columns[at] = replace(columns[at], name=name, kind=kind)
     if table.by:
-        notes.append(f"worst {table.by} first")
+        notes.append(f"worst {table.by}{' change' * (len(sides) > 1)} first")
     if len(every) > len(metrics):
         notes.append(f"--metrics shows others, such as {next(metric for metric in every if metric not in metrics)}")
     return Table("slices", "; ".join(notes), columns)

@@ -265,7 +265,8 @@ def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]
     for text in strings or ():
         match = _CHECK.fullmatch(text)
         if match is None or bool(match["change"]) != change:
-            forms = ("change(f1_micro) < -0.01",) if change else ("f1_micro < 0.7", "f1_micro[region=us] < 0.6")
+            name, limits = ("change(f1_micro)", (-0.01, 0)) if change else ("f1_micro", (0.7, 0.6))
+            forms = f"{name} < {limits[0]}", f"{name}[region=us] < {limits[1]}"
             of = " of compare" * change
             raise UserError(f"--fail-if '{text}' is not a check{of}; write {either(map(repr, forms))}")
         try:

@@ -112,4 +112,4 @@ def test_the_job_of_the_page_on_checks_runs_as_it_stands(run, tmp_path):
 def test_compare_says_that_its_checks_are_of_changes(run):
     se.Evaluator().save("state")
     ran = run("compare", "state", "state", "--fail-if", "f1_micro < 0.5")
-    refused(ran, "is not a check of compare; write 'change(f1_micro) < -0.01'")
+    refused(ran, "of compare; write 'change(f1_micro) < -0.01' or 'change(f1_micro)[region=us] < 0'")

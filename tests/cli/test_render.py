@@ -292,6 +292,7 @@ def test_slices_have_the_same_order_in_the_terminal_and_on_the_page(run):
         )
         assert "the worst f1_micro first" in page
     changes = run("compare", "state", "state").out
+    assert "\n  worst f1_micro change first; " in changes
     assert re.search(r"\nregion +examples a +examples b ", changes)
     se.load("state").save("other")
     assert re.search(r"\nregion +examples state +examples other ", run("compare", "state", "other").out)
