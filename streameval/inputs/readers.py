@@ -13,7 +13,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow, table_of_structs
 from streameval.inputs.columns import IGNORED, Argument
-from streameval.inputs.examples import examples_of, string_lists
+from streameval.inputs.examples import columns_among, examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of
 from streameval.inputs.lists import of_arrow
 from streameval.inputs.pieces import (
@@ -114,7 +114,7 @@ def _frame(frame: Any, argument: Argument) -> Source:
     if float in set(map(type, names)):
         raise LabelError(f"{argument.name} has columns named by floats, {quoted(names)}; write .columns.astype(int)")
     argument.frame = names
-    columns = np.array(argument.reader.columns_in(names, argument.name), np.int64)
+    columns = columns_among(names, (), argument)
     for column, times in Counter(columns.tolist()).items():
         if times > 1 and column != IGNORED:
             label = names[int(np.flatnonzero(columns == column)[1])]
@@ -161,7 +161,8 @@ def _sparse(value: Any, argument: Argument) -> Source:
         lists = lists._replace(columns=columns)
     missing: Any = None
     if argument.sample is not None:
-        argument.sample.add(_names(columns[:FEW], argument), data[: lists.offsets[: FEW + 1][-1]].tolist())
+        zero = [0] * (len(data) < matrix.shape[0] * matrix.shape[1])  # some cells are not stored
+        argument.sample.add(_names(columns[:FEW], argument), zero + data[: lists.offsets[: FEW + 1][-1]].tolist())
     if argument.scored:
         data, missing = checked_scores(data, argument, places_in(lists, 0))
         data = data.astype(np.float64)
@@ -373,7 +374,8 @@ class TopK:
 
 def _top_k(best: TopK, argument: Argument) -> Source:
     if not argument.scored:
-        return _refuse(best, argument)
+        rankings = "metrics of rankings, such as 'precision_at(k=5)', and none is read"
+        raise InputError(f"{argument.name} is a TopK, which is for {rankings}; for labels give lists of them")
     indices = np.asarray(array_of(best.indices, "TopK.indices"))
     if indices.ndim != 2 or indices.dtype.kind not in "iu":
         raise InputError(f"TopK.indices must be a 2-D array of integers, not shape {indices.shape} of {indices.dtype}")

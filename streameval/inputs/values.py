@@ -313,7 +313,9 @@ def checked_scores(
 def no_scores(value: object) -> InputError:
     """The error about binary predictions where scores are needed."""
     binary = f"y_pred holds binary predictions ({quoted(value)})"
-    return InputError(f"{binary}, but rankings and curves need scores; give numbers, or ranked lists")
+    return InputError(
+        f"{binary}, but rankings and curves need scores; give numbers, or for rankings alone ranked lists"
+    )
 
 
 def array_of(value: object, name: str) -> np.ndarray[Any, Any]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -154,6 +156,22 @@ def test_what_is_surely_wrong_is_warned_of_once(name: str, many: bool):
     assert warning.filename == __file__
     assert ev.warnings == (str(warning.message),) == ev.copy().warnings
     assert se.Evaluator.from_bytes(ev.to_bytes()).warnings == ()
+
+
+@with_each("make", [list, pd.Series, pa.array, pl.Series, iter, lambda lists: pd.DataFrame({"b": [1] * len(lists)})])
+def test_labels_that_are_all_ignored_are_warned_of_in_every_form(make: Callable[[Any], Any]):
+    ev = evaluator(labels=["a"], unknown="ignore")
+    ev.update_many(make([["b"]] * 30), [["a"]] * 30)
+    with pytest.warns(se.DataWarning, match="every label of y_true is ignored, such as 'b'"):
+        ev.get()
+    assert ev.input_summary["y_true"]["ignored"] == ["b"]
+
+
+def test_sparse_scores_that_are_all_one_are_warned_of_as_dense_ones_are():
+    ev = evaluator(["roc_auc_micro"], labels=[0, 1])
+    ev.update_many(np.array([[1, 0], [0, 1]] * 20), sparse.csr_array([[1, 0], [1, 0]] * 20))
+    with pytest.warns(se.DataWarning, match="all scores in y_pred are 0 or 1"):
+        ev.get()
 
 
 @pytest.mark.parametrize("name", HONEST)

@@ -183,6 +183,7 @@ FORMS = [
     *sides("a polars column of strings", words, pl.Series(["cat", "dog"]), "'cat'", many=True),
     *sides("an array of dates", numbers, np.zeros((2, 3), "M8[s]"), "datetime64", many=True),
     *sides("an array of strings", numbers, np.array([["1", "0"]]), "<U1", ".tolist()", "astype(int)", many=True),
+    *sides("the best labels", numbers, se.TopK([[1], [0]]), "a TopK, which is for metrics of rankings", many=True),
     *sides("an array of records", numbers, np.zeros(2, [("a", int)]), "(2,)", many=True),
 ]
 
