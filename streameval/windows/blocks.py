@@ -150,6 +150,7 @@ class Blocks(Window[A]):
     def _renew(self) -> None:
         for block in self._state.blocks.values():
             block._renew()
+            self._owned(block)
 
     def _counting(self, time: Moment | None) -> Core:
         if self._fades:  # only its labels matter

@@ -123,8 +123,9 @@ class _Recent(Window[A]):
         recent = RecentExamples(gathered.labels, size, scored=gathered.config.scored)
         gathered.reader.again = True
         for batch in gathered.read_many(*examples, null=null):
-            gathered.states.count(batch)
             recent.add(batch)
+            if recent.examples <= recent.size:  # else no old example stays, and those that do are counted anew
+                gathered.states.count(batch)
         self._check_times(moments, recent.examples)
         if recent.examples:
             self._append(gathered, recent, moments)

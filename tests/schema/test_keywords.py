@@ -180,14 +180,25 @@ def test_a_call_without_arguments_says_so():
         se.Evaluator().reset(1)
 
 
-def test_a_type_error_of_a_method_that_takes_any_arguments_is_its_own():
+def test_a_type_error_of_a_class_of_the_user_is_its_own():
     class Mine(se.Evaluator):
+        def __init__(self, name: str) -> None:
+            super().__init__([name])
+
         def count(self, *items: object) -> None:
             raise TypeError("no items today")
 
+        def shift(self, by: int) -> int:
+            return by
+
     for items in ((), (1, 2)):
         with pytest.raises(TypeError, match="no items today"):
-            Mine().count(*items)
+            Mine("f1_micro").count(*items)
+    for wrong in (Mine, Mine("f1_micro").shift, lambda: Mine("f1_micro").shift(bye=1)):
+        with pytest.raises(TypeError, match="argument"):
+            wrong()
+    with pytest.raises(se.InputError, match="merge is missing other"):
+        Mine("f1_micro").merge()
 
 
 @pytest.mark.parametrize("verb", ["merge", "unmerge"])

@@ -383,3 +383,15 @@ def test_a_batch_does_not_copy_the_block_that_it_is_counted_in(make: Callable[[]
     window.update_many([["label-1"]], [["label-2"]])
     assert peak(lambda: window.update_many([["label-1"]], [["label-3"]])) < 200_000  # a copy of its labels takes 1 MB
     assert (window.examples, len(window.labels)) == (20_002, 20_000)
+
+
+@pytest.mark.skipif(BACKEND == "numpy", reason="it has no fast path")
+@pytest.mark.parametrize(
+    "window", [se.Tumbling(se.F1(), size=100), se.Tumbling(se.F1(), period=100)], ids=["size", "period"]
+)
+def test_blocks_that_were_rebuilt_without_labels_that_left_take_the_fast_path_again(window: Any):
+    how: dict[str, Any] = {"t": 1} if window.timed else {}
+    window.update({"a"}, {"a", "gone"}, **how)
+    window._renew()
+    assert window._count_fast({"a"}, {"a"}, how.get("t"))
+    assert window.examples == 2
