@@ -11,20 +11,7 @@ from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import MetricLike, specs_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
-from streameval.plots.style import (
-    COLOURS,
-    INK,
-    MARKS,
-    MUTED,
-    holds,
-    named,
-    quiet,
-    run_of,
-    runs_of,
-    some_of,
-    titled,
-    values_of,
-)
+from streameval.plots.style import COLOURS, INK, MARKS, MUTED, holds, named, quiet, run_of, runs_of, some_of, titled
 from streameval.report.model import MetricValue, Report, arrow, cell_text, of_each_label, worst_first
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, number_of
@@ -60,7 +47,7 @@ def plot_labels(
     if metric is None:
         metric = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
     spec = of_each_label(specs_of([metric])[0])
-    values, name = values_of(run, spec), MetricValue(spec, None).column
+    values, name = style.values_of(run, spec), MetricValue(spec, None).column
     if run._decides():
         table = run.per_label()
         support = dict(zip(table.labels, table.support.tolist(), strict=True))
@@ -183,7 +170,7 @@ def plot_compare(
     runs, of = runs_of(source), "Metrics"
     specs = _specs(metrics) or next(iter(runs.values()))._specs
     if len(specs) == 1 and specs[0].average is None:
-        read, of = {name: values_of(run, specs[0]) for name, run in runs.items()}, f"{specs[0].name} of labels"
+        read, of = {name: style.values_of(run, specs[0]) for name, run in runs.items()}, f"{specs[0].name} of labels"
     else:
         chosen = [spec for spec in specs if spec.average is not None]
         read = {name: {spec.key + arrow(spec): _number(run, spec) for spec in chosen} for name, run in runs.items()}
@@ -263,4 +250,4 @@ def _specs(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[MetricSpe
 def _number(run: Any, spec: MetricSpec) -> float:
     if spec.average is None:
         raise MetricError(f"{spec.key} has a value per label; choose an average, such as {spec.name}_macro")
-    return values_of(run, spec).get(None, math.nan)
+    return style.values_of(run, spec).get(None, math.nan)
