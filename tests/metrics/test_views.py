@@ -152,3 +152,13 @@ def test_calibration_does_not_depend_on_how_often_the_whole_stream_was_counted()
     for _ in range(30):  # counts pass 2**27, and sums of residuals 64 bits
         evaluator.merge(evaluator.copy())
     assert [evaluator.bounds(name) for name in names] == once
+
+
+def test_labels_that_are_pooled_may_have_more_scores_together_than_one_can_have():
+    scores = np.full((2, 64), np.nextafter(0.75, 0))  # at the end of its bin, where sums of squares are largest
+    evaluator = se.Evaluator(["brier_score_micro"])
+    evaluator.update_many(np.array([[0] * 64, [1] * 64]), scores)
+    once = evaluator.get()
+    for _ in range(41):
+        evaluator.merge(evaluator)
+    assert evaluator.get() == once
