@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import accumulate
+
+import numpy as np
 
 from streameval.kernel.types import IntArray
 from streameval.states.views import Integers
@@ -94,11 +95,26 @@ def log2(base: float) -> Fraction:
     return Fraction(_LN.divide(_LN.ln(Decimal(base)), _LN.ln(Decimal(2))))
 
 
+@cache
+def _words(bits: int) -> Integers:
+    """The sums of discounts in words of 32 bits, lowest first."""
+    table = _discounts(bits)
+    size = -(-table[-1].bit_length() // 32)
+    every = b"".join(value.to_bytes(4 * size, "little") for value in table)
+    return np.frombuffer(every, "<u4").astype(np.int64).reshape(-1, size)
+
+
 def sums_of_discounts(
     first: IntArray, stop: IntArray, times: Integers, keys: tuple[IntArray, IntArray]
 ) -> list[tuple[int, int, int]]:
     """For each pair of keys the sum of discounts from rank ``first + 1`` to rank ``stop``, ``times`` each."""
-    table, sums = discounts(int(stop.max(initial=0))), defaultdict[tuple[int, int], int](int)
-    for one, other, a, b, n in zip(*(part.tolist() for part in (*keys, first, stop, times)), strict=True):
-        sums[one, other] += n * (table[b] - table[a])
-    return [(*pair, value) for pair, value in sums.items()]
+    if not len(first):
+        return []
+    words, order = _words((int(stop.max()) + 2).bit_length()), np.lexsort(keys)
+    if times.dtype == object or int(times.max()) * len(times) >= 2**31:
+        words, times = words.astype(object), times.astype(object)
+    one, other = (key[order] for key in keys)
+    starts = np.flatnonzero(np.diff(one, prepend=-1) | np.diff(other, prepend=-1))
+    sums = np.add.reduceat((words[stop] - words[first])[order] * times[order, None], starts)
+    values = (sum(word << 32 * place for place, word in enumerate(row)) for row in sums.tolist())
+    return list(zip(one[starts].tolist(), other[starts].tolist(), values, strict=True))

@@ -45,9 +45,11 @@ static int sr_example_init(sr_example *e, ptrdiff_t labels, ptrdiff_t trues) {
     return 1;
 }
 
-/* Up to here counting in vectors is quicker than a binary search per label: measured, in compared scores per label. */
+/* Up to here counting in vectors is quicker than a binary search per label, and than sorting the scores of true labels:
+   measured, in bytes of the scores that all are compared with. */
 #ifndef SR_FEW
-#define SR_FEW 160
+#define SR_FEW 640
+#define SR_SHORT 6000
 #endif
 
 /* How many scores are above each of four values, and how many at least as high. */
@@ -98,9 +100,19 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
             for (ptrdiff_t i = 0; i < r; i++) above[i] = at[i], size[i] = hits[i] = 1, e->group[i] = i;               \
             return;                                                                                                   \
         }                                                                                                             \
-        for (ptrdiff_t i = 0; i < r; i++) order[i] = i, v[i] = x[at[i]];                                              \
-        ptrdiff_t gap = 1;                                                                                            \
-        while (gap < r / 3) gap = 3 * gap + 1;                                                                        \
+        for (ptrdiff_t i = 0; i < r; i++) v[i] = x[at[i]], order[i] = i, e->group[i] = 0;                             \
+        ptrdiff_t gap = r * (ptrdiff_t)sizeof(TYPE) > SR_SHORT;                                                       \
+        if (!gap) { /* by how many are above each: no branch depends on a score */                                    \
+            TYPE *plain = (TYPE *)hits;                                                                               \
+            memcpy(plain, v, (size_t)r * sizeof(TYPE));                                                               \
+            for (ptrdiff_t i = r; i & 3; i++) plain[i] = plain[r - 1];                                                \
+            for (ptrdiff_t i = 0; i < r; i += 4) SR_CHOOSE(TYPE, level)(plain, r, plain + i, above + i, size + i);    \
+            for (ptrdiff_t i = 0; i < r; i++) {                                                                       \
+                const ptrdiff_t to = (ptrdiff_t)above[i] + e->group[above[i]]++;                                      \
+                v[to] = plain[i], order[to] = i;                                                                      \
+            }                                                                                                         \
+        }                                                                                                             \
+        while (gap && gap < r / 3) gap = 3 * gap + 1;                                                                 \
         for (; gap > 0; gap /= 3) {                                                                                   \
             for (ptrdiff_t i = gap; i < r; i++) {                                                                     \
                 const TYPE value = v[i];                                                                              \
@@ -116,7 +128,7 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
             e->group[order[i]] = values - 1;                                                                          \
         }                                                                                                             \
         e->groups = values;                                                                                           \
-        if (values <= SR_FEW) {                                                                                       \
+        if (values * (ptrdiff_t)sizeof(TYPE) <= SR_FEW) {                                                                                       \
             for (ptrdiff_t i = values; i & 3; i++) v[i] = v[values - 1];                                              \
             for (ptrdiff_t i = 0; i < values; i += 4) SR_CHOOSE(TYPE, level)(x, n, v + i, above + i, size + i);       \
             for (ptrdiff_t i = 0; i < values; i++) size[i] -= above[i];                                               \

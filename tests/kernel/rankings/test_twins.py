@@ -18,7 +18,7 @@ if "compiled" in BACKENDS:
 
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 1), (3, 2), (4, 7), (4, 8), (4, 9), (3, 31), (3, 63), (3, 64), (3, 65),
-    (2, 130), (2, 1000), (9, 20),
+    (2, 130), (2, 1600), (9, 20),
 ]  # fmt: skip
 SCORES = ["random", "few", "equal", "zeros", "denormals", "descending"]
 
