@@ -69,16 +69,14 @@ def alarms() -> se.Evaluator:
 
 
 def alarm_roc() -> Figure:
-    ev, fig = alarms(), figure(4.6, 4.8)
-    curves = {f"alarm  area {ev.get('roc_auc_macro'):.2f}": ev.roc_curve("alarm")}
-    plots.plot_roc_curve(curves, ax=fig.subplots(), title="ROC looks good")
+    fig = figure(4.6, 4.8)
+    alarms().plot("roc_curve", labels=["alarm"], ax=fig.subplots(), title="ROC looks good")
     return fig
 
 
 def alarm_precision() -> Figure:
-    ev, fig = alarms(), figure(4.6, 4.8)
-    curves = {f"alarm  average precision {ev.get('average_precision_macro'):.2f}": ev.precision_recall_curve("alarm")}
-    plots.plot_precision_recall_curve(curves, ax=fig.subplots(), title="Precision tells what it costs")
+    fig = figure(4.6, 4.8)
+    alarms().plot("precision_recall_curve", labels=["alarm"], ax=fig.subplots(), title="Precision tells what it costs")
     return fig
 
 

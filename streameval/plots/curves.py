@@ -180,7 +180,7 @@ def _lines(source: object, y_score: object, method: str, labels: Iterable[Label]
         words, average = ([""], "micro") if labels is None else (named(chosen, 26), None)
         metric, area = _AREAS[method]
         lines = []
-        for head, run in zip(_heads(runs), runs.values(), strict=True):
+        for head, run in zip(_heads(runs, 26), runs.values(), strict=True):
             curves = [curve_line(_read(run, method, label)) for label in chosen]
             areas = style.values_of(run, build_spec(metric, average=average))
             for word, label, line in zip(words, chosen, curves, strict=True):
@@ -191,9 +191,9 @@ def _lines(source: object, y_score: object, method: str, labels: Iterable[Label]
     return lines
 
 
-def _heads(runs: Mapping[Any, object]) -> list[str]:
+def _heads(runs: Mapping[Any, object], longest: int = 40) -> list[str]:
     """The names of runs, none of a single one without."""
-    return [""] if list(runs) == [""] else named(runs, 26)
+    return [""] if list(runs) == [""] else named(runs, longest)
 
 
 def _draw(ax: Axes, lines: _Lines, *, steps: Any, where: str) -> Axes:
