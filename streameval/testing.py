@@ -81,7 +81,7 @@ def check_mergeable(
     laws
         Which laws to check, by name; all of `LAWS` unless some cannot hold.
     rounds
-        How many random orders, shardings and trees to try for each law.
+        How many random orders, shardings and trees to try for each law; in the first no shard is empty.
 
     Raises
     ------

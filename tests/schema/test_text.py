@@ -149,6 +149,8 @@ def test_names_cut_in_the_middle_stay_different(names: list[str], width: int):
 
 def test_of_a_long_name_both_ends_stay():
     assert cut_distinct(["department of water/permits/new wells", "short"], 20) == ["department…new wells", "short"]
+    taken = ["abcd…wxyz", "abc…XXXX…", "abcdXXX…2"]  # names that others would be cut to
+    assert cut_distinct([*taken, "abcdXXXXwxyz"], 9) == [*taken, "abcdXXX…3"]
     names = ["category/subcategory-1/the end of all", "category/subcategory-2/the end of all"]
     assert cut_distinct(names, 25) == ["category…1/the end of all", "category…2/the end of all"]
 

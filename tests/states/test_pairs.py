@@ -341,13 +341,14 @@ def test_an_example_that_labels_contradict_is_refused():
     assert state == fed((), ["cooccurrence"], [Meant(frozenset("a"), frozenset())] * 2)
 
 
-@pytest.mark.parametrize("part", ["cooccurrence", "confusions"])
+@pytest.mark.parametrize("part", ["cooccurrence", "confusions", "labelsets"])
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 @pytest.mark.parametrize("verb", ["revert", "unmerge"])
 def test_an_example_that_pairs_contradict_is_refused(part: str, weight: float, verb: str):
     counted, never = {
         "cooccurrence": (["ab/", "c/"], "a/"),
         "confusions": (["a/bc", "a/bd", "e/cd"], "a/cd"),
+        "labelsets": (["ab/", "cd/"], "ac/"),
     }[part]
     ev = se.Evaluator([], keep=[part])
     for example in counted:
