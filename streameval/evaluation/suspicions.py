@@ -69,7 +69,8 @@ def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
             yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
         alike = [*_alike(names, cells)] if len(names) <= _LABELS and str in map(type, names) else []
         yield from alike or _unshared(names, cells, true, pred, examples)
-        if core.config.labels is None and core.config.rows is None and {*names} in ({0, 1}, {"0", "1"}):
+        both = core.config.labels is None and core.config.rows is None and len(names) == 2
+        if both and {*names} in ({0, 1}, {"0", "1"}):
             keys = decisions.by_example(None)[0]
             if true.single and pred.single and true.examples and (keys[:, :2] == 1).all():
                 advice = "for indicators give np.asarray(rows) or rows='indicator', for labels sets or rows='labels'"

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ import streameval as se
 from streameval.evaluation.counting import core_of
 from streameval.kernel import backend
 from streameval.schema.labels import distinct
+from streameval.states.decisions import Decisions
 
 EQUAL = [number * sys.hash_info.modulus for number in range(-2, 200) if number] + [-1, -2, 0, 7]
 EXAMPLES = [(EQUAL[at : at + 5], EQUAL[at + 1 : at + 3]) for at in range(0, len(EQUAL), 2)]
@@ -68,6 +69,24 @@ def test_declared_labels_of_equal_hash_are_known():
     assert evaluator.get("f1_micro") == 1.0
     with pytest.raises(se.LabelError, match="twice"):
         se.Evaluator(labels=[*EQUAL, EQUAL[5]])
+
+
+def test_many_labels_of_equal_hash_are_not_put_into_a_set_to_see_whether_to_warn(monkeypatch: pytest.MonkeyPatch):
+    evaluator, labels_of, asked = se.Evaluator(["f1_micro"]), Decisions.labels_of, list[int]()
+
+    class Listed(list):
+        def __iter__(self) -> Iterator[object]:
+            raise AssertionError("all of them are looked at")
+
+    def listed(self: Decisions, columns: object) -> Listed:
+        asked.append(len(names := Listed(labels_of(self, columns))))
+        return names
+
+    monkeypatch.setattr(Decisions, "labels_of", listed)
+    labels = [number * sys.hash_info.modulus for number in range(10_001)]
+    evaluator.update_many([labels] * 20, [labels] * 20)
+    assert evaluator.get("f1_micro") == 1.0
+    assert asked == [len(labels)]
 
 
 def test_thresholds_of_labels_of_equal_hash_are_looked_up_by_keys_of_other_hashes():
