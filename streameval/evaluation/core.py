@@ -145,7 +145,7 @@ class Core:
         if is_due:
             note_examples(self.reader.record, self.config, (y_true, y_pred), [placed[0]], labels.labels, many=False)
         rows = None
-        if not labels.fixed:
+        if not labels.fixed and np.ndarray in (type(y_true), type(y_pred)):
             for name, side in (("y_true", y_true), ("y_pred", y_pred)):
                 if type(side) is np.ndarray and len(side):  # without names of labels
                     rows = rows or Reader(self.config, labels)

@@ -107,7 +107,7 @@ class Accumulator(Details, Mergeable):
             refuse_mistaken(self.update, mistaken)
         # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
-        if mask is None and type(weight) in NUMBERS and weight == 1 and core.fast_path:
+        if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_path:
             labels = core.labels
             if core.table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1) == DONE:
                 return
@@ -127,7 +127,7 @@ class Accumulator(Details, Mergeable):
         if mistaken:
             refuse_mistaken(self.revert, mistaken)
         core = self._core
-        if mask is None and type(weight) in NUMBERS and weight == 1 and core.fast_count(y_true, y_pred, -1):
+        if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1):
             self._spend(1)
         else:
             self._count(y_true, y_pred, weight, mask, -1)
@@ -175,7 +175,7 @@ class Accumulator(Details, Mergeable):
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
     ) -> Change:
-        forget_gone(self)
+        forget_gone(self, self._core.table.examples)
         reading = self._read(y_true, y_pred, weight, mask)
         if sign < 0:
             self._spend(1)
@@ -199,7 +199,7 @@ class Accumulator(Details, Mergeable):
         self, y_true: object, y_pred: object, weights: object, mask: object, null: Null
     ) -> tuple[Core, list[Batch]]:
         """Many examples to be counted, over labels of their own, and what has read them."""
-        forget_gone(self)
+        forget_gone(self, self._core.table.examples)
         pause(self._guard, self._core)
         gathered = self._core.scratch()
         gathered.reader.again = True  # batches are looked at more than once
@@ -267,7 +267,7 @@ class Accumulator(Details, Mergeable):
         fast = core.fast_path and mask is None and weights is None and null in NULLS
         if fast and core.table.examples < core.table.most and core.fast_count_many(y_true, y_pred):
             return
-        forget_gone(self)
+        forget_gone(self, self._core.table.examples)
         core = self._core
         pause(self._guard, core)
         # Gathered over labels of its own, since an iterable may use this very object while it is read.

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
 from streameval.schema.labels import LabelIndex
+from streameval.schema.record import are_alike
 from streameval.states.base import Part
 
 P = ParamSpec("P")
@@ -74,16 +75,16 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
         guards = guards_of(other)
         forget_gone(self)
         with commit.Guards((guard,), guards):
-            counts = bool(guards) and merges and not is_gone(other)
-            mine, theirs = guard.notes, guards[0].notes if counts else None
-            if theirs is not None:
+            mine, theirs = guard.notes, guards[0].notes if guards else None
+            counts = bool(guards) and merges and not are_alike(mine, theirs) and not is_gone(other)
+            if counts and theirs is not None:
                 _note_strings(other)
-            if mine is not None and theirs is not None:
-                mine.check_merge(theirs)  # whether they show that the two read their input differently
+                if mine is not None:
+                    mine.check_merge(theirs)  # whether they show that the two read their input differently
             result = method(self, other)
             if counts and guard.notes is not None:
                 guard.notes.merge(theirs)
-            elif theirs is not None:
+            elif counts and theirs is not None:
                 guard.notes = theirs.copy()
             return result
 
@@ -130,22 +131,25 @@ def _note_strings(holder: Any) -> None:
         notes.change(strings=any(str in map(type, one.labels_of(one.columns())) for one in each))
 
 
-def forget_gone(holder: Any) -> None:
+def forget_gone(holder: Any, examples: int = 0) -> bool:
     """Let an object without examples remember nothing of those it had, since equal objects accept the same input.
+
+    ``examples`` are some that it surely has. The answer is whether what counts may have been replaced.
 
     Labels that are left from them lose their columns, and so do those that only calls that failed have mentioned:
     the fast path would count strings without a look at what else is counted, and stops where labels are beyond a limit.
     """
     guard = holder._guard
-    if guard.notes is not None and (guard.notes.forms.unsure or is_gone(holder)):
-        with guard:
-            if is_gone(holder):
-                guard.notes.forget_forms()
-            elif not guard.notes.forms.unsure:
-                return
+    if guard.notes is None or not (guard.notes.forms.unsure or (not examples and is_gone(holder))):
+        return False
+    with guard:
+        if is_gone(holder):
+            guard.notes.forget_forms()
+        if is_gone(holder) or guard.notes.forms.unsure:
             holder._renew()
             _note_strings(holder)
             guard.notes.change(unsure=False)
+    return True
 
 
 def held(*holders: object) -> commit.Guards:

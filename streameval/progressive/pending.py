@@ -150,7 +150,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         `InputError` if ``no_prediction="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if
         the evaluator refuses the truth.
         """
-        if mask is None and t is None and type(weight) in NUMBERS and weight == 1 and self._count_plain(key, y_true):
+        if mask is None and t is None and type(weight) in NUMBERS and weight == 1.0 and self._count_plain(key, y_true):
             return
         target, entry = self._targets[""], None
         while True:

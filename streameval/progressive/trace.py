@@ -112,7 +112,7 @@ class Trace(Holder):
         """
         if not (self._cell.value[0] + 1) % self._every:
             self._look()  # before anything is counted
-        plain = mask is None and t is None and type(weight) in NUMBERS and weight == 1
+        plain = mask is None and t is None and type(weight) in NUMBERS and weight == 1.0
         if not (plain and self._count_plain(y_true, y_pred)):
             make([self._change(y_true, y_pred, weight=weight, mask=mask, t=t)])
         if not self._cell.value[0] % self._every:

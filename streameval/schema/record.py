@@ -97,12 +97,15 @@ class Record:
     def merge(self, other: Record | None) -> None:
         """Take over what another object remembers, or with None that it remembers nothing of what it has counted."""
         mine, theirs = self.forms, Forms(strings=None) if other is None else other.forms
-        if mine == theirs and not mine.unsure:  # as of most
-            return
         widths = {mine.width, theirs.width} - {None}
         strings = mine.strings or (None if theirs.strings is None else theirs.strings or mine.strings)
         unsure = mine.unsure and not strings
         self.change(width=max(widths, default=None), strings=strings, unsure=unsure)  # type: ignore[type-var]  # None is not among them
+
+
+def are_alike(one: Record | None, other: Record | None) -> bool:
+    """Whether two objects surely remember the same of forms, as most do."""
+    return one is other or (one is not None and other is not None and one.forms == other.forms and not one.forms.unsure)
 
 
 def record_of(guard: Any, labels: LabelIndex | None = None) -> Record:

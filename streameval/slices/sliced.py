@@ -119,7 +119,7 @@ class Sliced(Mergeable, Generic[A]):
         ``where`` holds the value of each name that slices are by; other names may be in it too.
         """
         keys = self._keys(where)
-        if mask is None and type(weight) in NUMBERS and weight == 1 and self._count_plain(keys, y_true, y_pred):
+        if mask is None and type(weight) in NUMBERS and weight == 1.0 and self._count_plain(keys, y_true, y_pred):
             return
         self._count(keys, y_true, y_pred, weight, mask, 1)
 

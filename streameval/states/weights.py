@@ -65,7 +65,7 @@ class ExactSums(Generic[K]):
 
 def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
     """The sums of all, which must not be changed."""
-    parts = list(sums)
+    parts = [part for part in sums if part.sums]
     if len(parts) == 1:
         return parts[0]
     scale, total = max((part.scale for part in parts), default=0), dict[K, int]()

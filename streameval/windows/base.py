@@ -73,7 +73,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """
         if mistaken:
             refuse_mistaken(self.update, mistaken)
-        plain = mask is None and type(weight) in NUMBERS and weight == 1
+        plain = mask is None and type(weight) in NUMBERS and weight == 1.0
         if not (plain and self._count_fast(y_true, y_pred, t)):
             change = self._change(y_true, y_pred, weight=weight, mask=mask, t=t)
             make_read(change, change[1][0][0])
@@ -83,8 +83,10 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     ) -> Change:
         """Read what `update` counts."""
         time = self._time(t)
-        forget_gone(self)
-        return self, (self._counting(time).read(y_true, y_pred, weight, mask), time), 1
+        core = self._counting(time)
+        if forget_gone(self, core.table.examples):
+            core = self._counting(time)
+        return self, (core.read(y_true, y_pred, weight, mask), time), 1
 
     @abstractmethod
     def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:

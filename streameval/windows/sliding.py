@@ -70,7 +70,7 @@ class _Recent(Window[A]):
 
     def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:
         history, _, core = self._cell.value
-        if core.scored or not core.fast_path:
+        if not core.fast_path:
             return False
         stamp = limit = ALWAYS  # which a timed tape does not take
         if t is not None:

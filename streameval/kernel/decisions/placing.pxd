@@ -10,7 +10,7 @@ cdef struct Known:
 
 
 cdef class Placing:
-    cdef Py_ssize_t width
+    cdef Py_ssize_t width, size  # columns that there is room for, and that have labels
     # What the example at hand says of each column: 4 * turn + bits, so that it needs no clearing.
     cdef int64_t* mark
     cdef int64_t turn

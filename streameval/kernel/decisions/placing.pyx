@@ -76,7 +76,8 @@ cdef class Placing:
                 self.forget()
 
     cdef int begin(self, dict columns, object threshold) except -1:
-        self.reserve(len(columns))
+        self.size = PyDict_Size(columns)
+        self.reserve(self.size)
         if self.mark == NULL:
             self.mark = <int64_t*>cleared(3 * self.width + 1, sizeof(int64_t))
             self.touched = self.mark + self.width
@@ -278,7 +279,7 @@ cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) ex
     labels, so that columns are remembered by address. Columns are numbered from 0, so that a dict has them all, or, where
     labels must be looked at, none."""
     cdef Known* known = &self.known[<size_t>label // 32 & self.last]
-    if known.label == label and known.column < PyDict_Size(columns):
+    if known.label == label and known.column < self.size:
         return known.column
     return searched(self, columns, label, known)
 
@@ -288,7 +289,7 @@ cdef Py_ssize_t searched(Placing self, dict columns, PyObject* label, Known* kno
     cdef Known* second = &self.known[known - self.known ^ 1]
     cdef PyObject* value
     cdef Py_ssize_t column
-    if second.label == label and second.column < PyDict_Size(columns):
+    if second.label == label and second.column < self.size:
         return second.column
     if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
         return -1

@@ -131,7 +131,7 @@ cdef class Tape:
         cdef Py_ssize_t width = max(counts.width, len(columns)), position
         cdef int32_t* slots
         cdef int code = -1, part
-        if self.weighted or self.written[SCORE] or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
+        if self.weighted or counts.following or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
             return OTHER
         if (self.timed and not (self.live() and stamp >= self.newest())) or not counts.start():
             return OTHER
