@@ -217,9 +217,9 @@ def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     """The specs of a list of metrics, each once."""
     if isinstance(metrics, str):
         raise MetricError(f"metrics must be a list, not the string {quoted(metrics)}; write [{quoted(metrics)}]")
-    if not isinstance(metrics, Iterable):
+    if getattr(type(metrics), "__iter__", None) is None:
         raise MetricError(f"metrics must be a list of names, specs or metric objects, not {quoted(metrics)}")
-    return tuple(dict.fromkeys(_spec_of(metric) for metric in metrics))
+    return tuple(dict.fromkeys(map(_spec_of, metrics)))
 
 
 def _spec_of(metric: object) -> MetricSpec:

@@ -49,7 +49,7 @@ recall = _metric(
 f1 = _metric(
     "f1", "Harmonic mean of precision and recall.", "2 tp / (2 tp + fp + fn)",
     "van Rijsbergen 1979, Information Retrieval; " + _ZHANG, aliases=("dice",),
-)(lambda c: Ratios(2 * c.tp, 2 * c.tp + c.fp + c.fn))  # fmt: skip
+)(lambda c: Ratios(both := 2 * c.tp, both + c.fp + c.fn))  # fmt: skip
 
 
 @_metric(
