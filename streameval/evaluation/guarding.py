@@ -145,10 +145,9 @@ def forget_gone(holder: Any, examples: int = 0) -> bool:
     with guard:
         if is_gone(holder):
             guard.notes.forget_forms()
-        if is_gone(holder) or guard.notes.forms.unsure:
-            holder._renew()
-            _note_strings(holder)
-            guard.notes.change(unsure=False)
+        holder._renew()
+        _note_strings(holder)
+        guard.notes.change(unsure=False)
     return True
 
 

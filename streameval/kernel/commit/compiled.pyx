@@ -120,13 +120,12 @@ cdef class Reading:
 cdef class Guards:
     """See `streameval.kernel.commit.numpy.Guards`."""
 
-    cdef list changed, guards
+    cdef tuple changed
+    cdef list guards
 
     def __init__(self, changed, read=()):
-        self.changed, self.guards = list(changed), []
-        for guard in (*self.changed, *read):
-            if guard not in self.guards:  # of which there are few
-                self.guards.append(guard)
+        self.changed = tuple(changed)
+        self.guards = list(dict.fromkeys((*self.changed, *read)))
 
     def __enter__(self):
         cdef Py_ssize_t held = 0
@@ -194,12 +193,10 @@ cdef class Cell:
         cdef Added data = Added.__new__(Added)
         cdef dict value = self.value, new = {}
         cdef list old = []
-        cdef bint again
         data.value, data.new, data.old = value, new, old
-        for amounts, factor in added:
-            again = bool(new)
+        for place, (amounts, factor) in enumerate(added):
             for key, amount in amounts.items():
-                before = new.get(key) if again else None
+                before = new.get(key) if place else None
                 if before is None:
                     before = value.setdefault(key, 0)
                     old.append(before)
