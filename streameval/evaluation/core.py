@@ -103,12 +103,12 @@ class Core:
             return part
         raise self.decisions.declined(part) if part > OTHER else Declined
 
-    def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
-        """Count one unweighted example straight from what the user passed, if it is of a common form."""
+    def fast_count(self, y_true: object, y_pred: object, sign: int) -> int:
+        """Count one unweighted example straight from what the user passed; ``DONE`` if it is of a common form."""
         if not self.fast_path:
-            return False
-        labels = self.labels
-        return bool(self.table.count_example(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign) == DONE)
+            return OTHER
+        labels, count = self.labels, self.table.count_example
+        return count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)  # type: ignore[no-any-return]
 
     def fast_count_many(self, y_true: object, y_pred: object) -> bool:
         """Count unweighted examples likewise, if they stand in arrays or lists and all are of a common form."""

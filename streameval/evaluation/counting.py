@@ -127,7 +127,7 @@ class Accumulator(Details, Mergeable):
         if mistaken:
             refuse_mistaken(self.revert, mistaken)
         core = self._core
-        if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1):
+        if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1) == DONE:
             self._spend(1)
         else:
             self._count(y_true, y_pred, weight, mask, -1)

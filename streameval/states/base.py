@@ -190,7 +190,7 @@ class State(ABC, Generic[K]):
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
         self._reserve()
-        parts, weighs = [], self.weights.present
+        parts, weighs = [], self.weights.cell.value is not None
         for example, sign in changes:
             if (part := self._prepare_example(example, sign, known)) is not None:
                 parts.append(self._part(part) if type(part) is int else part)
@@ -213,7 +213,7 @@ class State(ABC, Generic[K]):
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
         self._reserve()
-        weighs = self.weights.present or any([other.weights.present for other, _, _ in merges])
+        weighs = self.weights.present or True in [other.weights.present for other, _, _ in merges]
         # First, as to read a table may take back the room that was made in it for what comes.
         weights = self._prepare_weights(self._merged, merges, known=known) if weighs else []
         parts = [] if self.table is None else [self._part(self._prepare_counts(*merge)) for merge in merges]

@@ -17,6 +17,7 @@ from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
+from streameval.kernel.types import DONE
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import Table
 from streameval.schema.config import Null
@@ -74,7 +75,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         if mistaken:
             refuse_mistaken(self.update, mistaken)
         plain = mask is None and type(weight) in NUMBERS and weight == 1.0
-        if not (plain and self._count_fast(y_true, y_pred, t)):
+        if not plain or self._count_fast(y_true, y_pred, t) != DONE:
             change = self._change(y_true, y_pred, weight=weight, mask=mask, t=t)
             make_read(change, change[1][0][0])
 
@@ -89,8 +90,8 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         return self, (core.read(y_true, y_pred, weight, mask), time), 1
 
     @abstractmethod
-    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:
-        """Count an unweighted example of a common form in as few steps as can be; False if it is none."""
+    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> int:
+        """Count an unweighted example of a common form in as few steps as can be; ``DONE`` if it is one."""
 
     @abstractmethod
     def _counting(self, time: Moment | None) -> Core:

@@ -15,7 +15,7 @@ from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.encoding import put_part, take_part
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.kernel.backend import commit
-from streameval.kernel.types import FloatArray
+from streameval.kernel.types import OTHER, FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.config import Null
 from streameval.schema.text import quoted
@@ -122,16 +122,16 @@ class Blocks(Window[A]):
             return state
         return state._replace(blocks={index: block for index, block in state.blocks.items() if index >= oldest})
 
-    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:
+    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> int:
         if self._fades:
-            return False
+            return OTHER
         time = self._time(t)
         if time is None:  # the newest, which counts no more than it takes
             state: WindowState[A] = self._cell.value
             index = state.newest or 0
         else:
             state, index, _ = self._where(time)
-        return index in state.blocks and core_of(state.blocks[index]).fast_count(y_true, y_pred, 1)
+        return core_of(state.blocks[index]).fast_count(y_true, y_pred, 1) if index in state.blocks else OTHER
 
     def _where(self, time: Moment | None) -> tuple[WindowState[A], int, float]:
         """What is in the window, the block of an example that comes next, and how far into it that is."""

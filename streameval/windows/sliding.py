@@ -14,7 +14,7 @@ from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.backend import commit
-from streameval.kernel.types import DONE
+from streameval.kernel.types import OTHER
 from streameval.schema.batch import Example
 from streameval.schema.config import Null
 from streameval.schema.recording import Recording, stamps_of
@@ -68,20 +68,20 @@ class _Recent(Window[A]):
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
 
-    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> bool:
+    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> int:
         history, _, core = self._cell.value
         if not core.fast_path:
-            return False
+            return OTHER
         stamp = limit = ALWAYS  # which a timed tape does not take
         if t is not None:
             if (time := self._time(t)) is None or time[1] is not self._aware:
-                return False
+                return OTHER
             stamp, limit = time[0], self._clock.before(time[0])
         labels = core.labels
         code: int = history.tape.slide(
             history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
         )
-        return code == DONE
+        return code
 
     def _counters(self) -> Iterable[A]:
         return self._now[1:2]

@@ -18,6 +18,7 @@ from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import Change, Declined, make
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
+from streameval.kernel.types import DONE
 from streameval.metrics.catalogue import MetricInfo, build_spec
 from streameval.metrics.spec import Average, MetricSpec
 from streameval.progressive.target import all_read_scores
@@ -269,7 +270,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         counts, _ = parts = self._parts
         if len(counts) == 1:  # the common case, in a third of the time
             with self._sharing.guard:
-                done = self._is_complete(parts) and counts[0]._core.fast_count(y_true, y_pred, sign)
+                done = self._is_complete(parts) and counts[0]._core.fast_count(y_true, y_pred, sign) == DONE
         else:
             try:
                 with commit.Guards([self._guard, *[one._guard for one in counts]]):

@@ -85,8 +85,8 @@ class Tape:
         """Count one example of a common form and append it, then take back what is overdue.
 
         The arguments are ``counts, columns, fixed, y_true, y_pred, threshold``, as of `Counts.count_example`, then
-        ``size, stamp, limit``. ``OTHER`` if the fast path does not handle the form, the tape has weights, or tables follow, or
-        a timed one has no example or a later one; always so in this twin, which gains nothing.
+        ``size, stamp, limit``. ``OTHER`` if the fast path does not handle the form, the tape has weights, other tables
+        follow ``counts``, or a timed tape has no example or a later one; always so in this twin, which gains nothing.
         """
         return OTHER
 
