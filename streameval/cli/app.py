@@ -305,8 +305,7 @@ def thresholds(
     streameval thresholds demo/photos.csv -a 'true_*' -s 'score_*' --beta 2
     streameval thresholds scored.state --format csv
     """
-    beta = beta_to_maximise
-    if not beta > 0 or beta == float("inf"):
+    if not (beta := beta_to_maximise) > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
     of_rows = options["actual"] or options["scores"]
     sources = sources_of(files_or_state) if of_rows else []

@@ -22,7 +22,7 @@ __all__ = [
 
 def draw(source: object, kind: str, **options: Any) -> Any:
     """Draw a picture of something by its name."""
-    kinds = [name.removeprefix("plot_") for name in __all__ if name.startswith("plot_")]
+    kinds = [name.removeprefix("plot_") for name in __all__]
     if kind not in kinds:
         raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{suggestion(kind, kinds)}")
     return globals()[f"plot_{kind}"](source, **options)

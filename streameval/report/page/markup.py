@@ -45,11 +45,6 @@ def table_section(
     return Section(name or table.name, title, above + table_html(table) + below, table)
 
 
-def escaped(text: str) -> str:
-    """A string for HTML, within attributes too."""
-    return escape(text, quote=True)
-
-
 def label_strings(labels: Iterable[Label | None]) -> list[str]:
     """Labels on one line each, cut where they are very long; no two are the same unless they are cut."""
     every = list(labels)
@@ -65,6 +60,7 @@ def number_text(value: float, kind: Kind = "number") -> str:
     return MINUS + text[1:] if text.startswith("-") else text
 
 
+escaped = escape  # a string for HTML, within attributes too
 as_count = partial(number_text, kind="count")  # how many, or a sum of weights
 
 

@@ -104,11 +104,9 @@ def threshold_text(report: Report) -> str:
 def facts(report: Report) -> list[tuple[str, Kind, Any]]:
     """How much was evaluated, and the threshold: of each the name, the kind and the value."""
     tables = report.tables
-    every: list[tuple[str, Kind, Any]] = [("examples", "count", tables.examples)]
-    every += [("without a true label", "count", report.unlabelled)] * bool(report.unlabelled)
-    every.append(("labels", "count", len(report.labels)))
-    if tables.weighted:
-        every.append(("total weight", "count", report.weight))
+    counts: dict[str, float | None] = {"examples": tables.examples, "without a true label": report.unlabelled or None}
+    counts |= {"labels": len(report.labels), "total weight": report.weight if tables.weighted else None}
+    every: list[tuple[str, Kind, Any]] = [(name, "count", n) for name, n in counts.items() if n is not None]
     if report.has_decisions and tables.examples:
         for name, word in (("label_cardinality", "true"), ("predicted_cardinality", "predicted")):
             every.append((f"labels {word} per example", "number", report.value(name).value))

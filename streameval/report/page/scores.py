@@ -53,13 +53,11 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
 def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
     """The curves of all labels together, with the area under each; of a single run those of single labels behind."""
     read: Callable[..., Any] = roc_curve if roc else precision_recall_curve
+    area, metric = ("area", "roc_auc") if roc else ("average precision", "average_precision")
+    chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
     if roc:
-        area, metric = "area", "roc_auc"
         chart = Chart("ROC", "ROC curve", unit_axis("false positive rate"), unit_axis("true positive rate"))
         chart.guide([0, 1], [0, 1])
-    else:
-        area, metric = "average precision", "average_precision"
-        chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
     single = len(runs) == 1
     if single:
         _, report, first = runs[0]
