@@ -220,7 +220,7 @@ def entry_of(name: object) -> MetricInfo:
     word = _underscored(name) if isinstance(name, str) else name
     if isinstance(word, str) and word.removesuffix("_per_label") in _COUNTS:
         raise MetricError(f"there is no metric {quoted(name)}; Evaluator.per_label() returns the counts of each label")
-    keys = [_key(e, a, e.zero_division, "zero_division", ()) for e in catalogue() for a in e.averages]
+    keys = [build_spec(entry.name, average=average).key for entry in catalogue() for average in entry.averages]
     hint = suggestion(word, [*_names(), *keys], 3, 0.75)
     raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
 
@@ -353,9 +353,8 @@ def _said(parameter: Parameter | None, key: str, value: str) -> Choice:
 
 def _unclear(text: str, name: str) -> MetricError:
     """The error about a name that has more than one meaning."""
-    meanings = (entry for entry in catalogue() if name in entry.unclear)
-    keys = (f"{_key(e, e.default, e.zero_division, 'zero_division', ())} ({e.summary[:-1]})" for e in meanings)
-    return MetricError(f"{quoted(text)} has more than one meaning: {', '.join(keys)}; name one of them")
+    meanings = (f"{entry.spec} ({entry.summary[:-1]})" for entry in catalogue() if name in entry.unclear)
+    return MetricError(f"{quoted(text)} has more than one meaning: {', '.join(meanings)}; name one of them")
 
 
 def _allowed(parameter: Parameter, value: object, name: str) -> Choice:

@@ -636,7 +636,7 @@ def test_what_a_name_says_twice_or_joins_is_refused():
         se.metric("f1_macro", average="micro")
     with pytest.raises(se.MetricError, match=r"write \['f1_micro', 'fbeta\(beta=2, zero_division=1\)'\]"):
         se.Evaluator(["f1_micro, fbeta(beta=2, zero_division=1)"])
-    with pytest.raises(se.MetricError, match="'f1_mcro'; did you mean 'f1_micro' or 'f1_macro'"):
+    with pytest.raises(se.MetricError, match="'f1_mcro'; did you mean 'f1_micro', 'f1_macro' or 'fpr_micro'"):
         se.metric("f1_mcro")
 
 

@@ -172,6 +172,16 @@ def test_nothing_counted_leaves_nothing_to_choose():
     assert decisions_at(tables, 0.5).least.tp.tolist() == [0, 0]
 
 
+def test_a_threshold_for_the_mean_may_lie_between_two_scores_of_a_bin_but_not_between_equal_ones():
+    apart, same = se.Evaluator(["roc_auc_macro"]), se.Evaluator(["roc_auc_macro"])
+    apart.update(["a"], {"a": 0.300002})
+    apart.update([], {"a": 0.300001})
+    assert (apart.best_threshold("f1_macro").value, apart.best_threshold("f1_macro").bound) == (2 / 3, 1.0)
+    same.update(["a", "b"], {"a": 0.5, "b": 0.9})
+    same.update([], {"b": 0.5})  # which it is better not to predict, as it is better to predict that of a
+    assert same.best_threshold("f1_macro").exact
+
+
 def test_a_label_without_a_cell_that_counts_changes_no_threshold_of_the_mean():
     ev = se.Evaluator(["roc_auc_macro"], labels=["a", "b"])
     ev.update(["a"], {"a": 0.75, "b": 0.5}, mask={"b"})
