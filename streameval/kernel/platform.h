@@ -35,6 +35,7 @@ static inline int se_has_avx512(void) {
 #else
 #define SE_AVX2
 static inline int se_has_avx2(void) { return 0; }
+static inline int se_has_avx512(void) { return 0; }
 #endif
 
 /* a * b + c, which is below 2**128; its upper half goes to `high`. */

@@ -85,7 +85,7 @@ static void se_walk(se_area *a) {
 
 #ifdef SE_X86
 #define SE_WALKS 4
-#define SE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,popcnt")))
+#define SE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,popcnt")))
 
 /* Where a walk along the bins of a label stands. Lanes sum the negatives so far, and the pairs. */
 typedef struct {
@@ -146,11 +146,12 @@ SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS]) {
 #else
 #define SE_WALKS 1
 static void se_walk_together(se_area areas[SE_WALKS]) { se_walk(areas); }
-static inline int se_has_avx512(void) { return 0; }
 #endif
 
-/* Whether a table can be walked along in vectors. */
-SE_INLINE int se_is_plain(const se_table *t) { return t->used && t->used < 1 << 20 && !t->many; }
+/* Whether a label can be walked along in vectors. */
+SE_INLINE int se_is_plain(const se_table t[2]) {
+    return t->room >= SE_SPARE && t[1].used && (t->used | t[1].used) < 1 << 20 && !(t->many | t[1].many);
+}
 
 /* For each of some columns, whose scores are in bins, how many negatives and positives there are, and twice the number of
    (positive, negative) pairs in which the positive has the greater score, a tie being half a pair: at least, with every
@@ -166,7 +167,7 @@ static void se_pairs(
             areas[i].positives = 0;
             memset(areas[i].ordered, 0, sizeof areas[i].ordered);
             memset(areas[i].undecided, 0, sizeof areas[i].undecided);
-            together &= se_is_plain(areas[i].table) && se_is_plain(areas[i].table + 1);
+            together &= se_is_plain(areas[i].table);
         }
         wide = together ? SE_WALKS : 1;
         if (together) se_walk_together(areas);

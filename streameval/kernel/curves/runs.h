@@ -18,8 +18,8 @@ typedef struct {
     se_moments *parts;          /* by place, in `memory` */
     void *memory;
     uint32_t used, room, empty; /* bins; room for them; how many of them count nothing */
-    int many;                   /* whether some bin may hold SE_MANY scores or more */
-    int single;                 /* whether floats wait; else doubles, as bits */
+    uint8_t many;               /* whether some bin may hold SE_MANY scores or more */
+    uint8_t single;             /* whether floats wait; else doubles, as bits */
     se_scores fresh;            /* those that wait, in `space` bytes */
     size_t waiting, space, owed; /* owed: room for what is prepared and not yet committed */
 } se_table;
@@ -38,7 +38,8 @@ typedef struct {
 #define SE_MIXED 1024
 #define SE_NOTE 16
 #define SE_PREFIX 11 /* bits below the residual's */
-#define SE_LANES 8   /* entries of an index that are read at once, of which the last are behind it */
+#define SE_LANES 8   /* entries that are read at once; an index with room for SE_SPARE bins has as many behind */
+#define SE_SPARE 64
 
 static inline uint64_t se_bin_at(const se_table *t, uint32_t position) { return t->index[position] >> 40; }
 
@@ -102,7 +103,8 @@ static int se_enlarge(se_table *t, uint32_t more) {
     uint32_t room = t->room + t->room / 2 > t->used + more ? t->room + t->room / 2 : t->used + more;
     se_moments *parts;
     void *memory = se_new_parts(room, &parts);
-    uint64_t *index = memory ? (uint64_t *)realloc(t->index, (room + SE_LANES) * sizeof(uint64_t)) : NULL;
+    const size_t entries = room + (room < SE_SPARE ? 0 : SE_LANES);
+    uint64_t *index = memory ? (uint64_t *)realloc(t->index, entries * sizeof(uint64_t)) : NULL;
     if (!index) {
         free(memory);
         return 0;
