@@ -97,7 +97,7 @@ _PHRASES = {
     r"(columns?) and y_pred has": r"\1 and the predictions have",
     r"leave predicted out": "leave --predicted out",
     r"leave example and label, or truth out": "leave --example and --label, or --truth out",
-    r"\bno (actual|predicted|scores|mask) column for": r"no --\1 column for",
+    r"\b(no|two) (actual|predicted|scores|mask) (?=columns? )": r"\1 --\2 ",
     r"; Evaluator\.per_label\(\) returns (the counts of each label)": r"; results have \1, with --format csv too",
     r"(?<=is not a saved state): these \d+ bytes are not a streameval state; they start with b(['\"]).*?\1": "",
     "construct both with the same configuration": "evaluate both with the same options",

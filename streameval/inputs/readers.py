@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, public
+from streameval.errors import InputError, LabelError, imported, public
 from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow, table_of_structs
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, string_lists
@@ -315,7 +315,15 @@ def _list(examples: Any, argument: Argument) -> Source:
         if way := ways.get(first.shape[1]):
             advice = f"if these are of predict_proba of scikit-learn, one for each label, give {way}"
         raise InputError(f"{name} is a list of {len(examples)} arrays of shape {first.shape}; {advice}")
+    if argument.scored and examples and all(_is_sparse_row(row, first) for row in examples):
+        rows = [row.reshape(1, -1) for row in examples]
+        return _sparse(imported("scipy.sparse", "sparse rows").vstack(rows, "csr"), argument)
     return _strings(examples, argument)
+
+
+def _is_sparse_row(row: Any, first: Any) -> bool:
+    """Whether this is one row of a sparse matrix, as wide as the first: what it does not store has no score."""
+    return form_of(row) == "sparse" and row.shape in ((first.shape[-1],), (1, first.shape[-1]))
 
 
 def _strings(examples: Any, argument: Argument) -> Source:

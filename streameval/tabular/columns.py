@@ -209,7 +209,7 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
         labels, own = dict[str, str](), columns.names_for(role, names)
         for pattern in patterns:
             if pattern.count("*") > 1:
-                raise InputError(f"{role} {pattern!r} has two stars; the one star stands for the label")
+                raise InputError(f"column {pattern!r} ({role}) has two stars; the one star stands for the label")
             stems = {pattern: pattern}
             if "*" in pattern:
                 form = re.compile(re.escape(pattern).replace(r"\*", "(.+)"), re.DOTALL)
@@ -218,7 +218,7 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
                 raise columns.missing(pattern, role, names)
             labels |= stems
         if len({*labels.values()}) < len(labels):
-            raise InputError(f"{role} names two columns of one label: {quoted([*labels])}")
+            raise InputError(f"two {role} columns are of one label: {quoted([*labels])}")
         for name in labels:
             if names.count(name) != 1:
                 raise columns.missing(name, role, names)

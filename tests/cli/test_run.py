@@ -233,6 +233,8 @@ def test_columns_may_be_named_as_arrays_are(run):
     ({"y": ["a"], "s": {"a": 1}}, "-s s -t t.json", "streameval: --threshold must be a number or one number per label"),
     ({"y": ["a"], "p": ["a"]}, "-m multilabel_confusion_matrix", "results have the counts of each label"),
     ({"y_a": 1, "y_b": 1, "p_a": 1}, "-a y_* -p p_*", "there is no --predicted column for ['b']; name the columns"),
+    ({"y_a": 1, "p_a": 1}, "-a y_*_* -p p_*", "r.jsonl:1: column 'y_*_*' (--actual) has two stars"),
+    ({"x_a": 1, "y_a": 1, "p_a": 1}, "-a x_* -a y_* -p p_*", "r.jsonl:1: two --actual columns are of one label"),
 ])  # fmt: skip
 def test_advice_is_for_the_shell(run, tmp_path, row, options, message):
     (tmp_path / "r.jsonl").write_text(json.dumps(row) + "\n")

@@ -256,6 +256,24 @@ def test_what_a_sparse_matrix_does_not_store_has_no_score_and_ranks_last():
     assert ev == once
 
 
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.lil_array, sp.dok_array])
+@pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"threshold": 0.0}], ids=str)
+@pytest.mark.parametrize("labels", [range(4), None])
+def test_a_sparse_row_has_the_scores_that_it_has_in_its_matrix(kind: Any, options: dict[str, Any], labels: Any):
+    drawn = np.random.default_rng(1)
+    true, scores = drawn.integers(0, 2, (6, 4)), kind(drawn.integers(0, 4, (6, 4)) / 4)
+    whole, one, rows = (se.Evaluator(["ndcg", "roc_auc_micro"], labels=labels, **options) for _ in range(3))
+    whole.update_many(true, scores)
+    for example, row in zip(true, scores, strict=True):
+        one.update(example, row)
+    rows.update_many(true, [*scores])
+    assert whole == one == rows
+    for wrong in ([scores[:2], scores[:1]], [scores[:1], scores[:1, :3]]):
+        with pytest.raises(se.InputError, match=r"2 dimensions|give one column per label"):
+            rows.update_many(true[:2], wrong)
+    assert whole == rows
+
+
 # -- ranked lists and the best k --------------------------------------------------------------------------------------
 
 

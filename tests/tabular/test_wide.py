@@ -107,7 +107,7 @@ def test_labels_of_one_side_are_refused_or_ignored():
     [
         ({"actual": "true_*"}, "neither predicted nor scores"),
         ({"actual": "tru_*", "predicted": "pred_*"}, r"no column matches 'tru_\*' \(actual\); did you mean 'true_"),
-        ({"actual": "*_*", "predicted": "pred_*"}, r"actual '\*_\*' has two stars"),
+        ({"actual": "*_*", "predicted": "pred_*"}, r"column '\*_\*' \(actual\) has two stars"),
         (
             {"actual": ["true_a", "true_d"], "predicted": "pred_*"},
             r"no column 'true_d' \(actual\); did you mean 'true_",
