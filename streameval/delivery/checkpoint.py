@@ -230,9 +230,9 @@ class Checkpointer(Generic[HeldT]):
         with self._turn:
             if count > MOST - self._position:
                 raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
-            self._position += count
-            self._open, self._thread = False, threading.get_ident()
-            self._noted = self._version()
+            noted = self._version(), threading.get_ident()
+            # In one line without a call, so that an interruption leaves all of it or nothing.
+            self._position, self._open, (self._noted, self._thread) = self._position + count, False, noted
             if self._waiting:
                 self._release_path()
             steps = self._position - self._saved
