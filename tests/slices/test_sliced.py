@@ -8,6 +8,7 @@ import itertools
 import pickle
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import streameval as se
-from streameval.slices import OTHER
+from streameval.slices import OTHER, axis
 from streameval.slices.values import key_of, rank_of
 from tests.support.each import with_each
 from tests.support.effort import cases
@@ -605,6 +606,20 @@ def test_slices_are_copied_pickled_added_saved_and_loaded(tmp_path: Path):
     assert doubled.examples == 0
     with pytest.raises(TypeError):
         hash(sliced)
+
+
+def test_slices_that_no_examples_leave_are_refused(monkeypatch: pytest.MonkeyPatch):
+    sliced = se.Sliced(se.F1(), by="r", max_slices=2)
+    for value in (1, 2):
+        sliced.update(["a"], ["a"], where={"r": value})
+    with monkeypatch.context() as patched:  # out of their order
+        patched.setattr(axis, "in_order", lambda key: [-value for _, value in key])
+        reversed_ = sliced.to_bytes()
+    sliced.update(["a"], ["a"], where={"r": 3})
+    sliced._axes = tuple(replace(each, max_slices=3) for each in sliced._axes)  # there was room for one more
+    for data in (reversed_, sliced.to_bytes()):
+        with pytest.raises(se.FormatError, match="not those that their values make"):
+            se.Sliced.from_bytes(data)
 
 
 def test_bytes_of_another_class_are_refused_by_name():
