@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import pickle
 import random
@@ -662,6 +663,15 @@ def test_label_churn_under_a_sliding_window_stays_bounded(fresh_labels: float, w
         reference.update(true, pred, weight=weight)
     assert ev.to_bytes() == reference.to_bytes()
     assert largest <= 64 + 10 * len(ev.labels)
+
+
+def test_weights_of_pairs_that_come_and_go_in_a_window_stay_bounded():
+    names, largest = [str(number) for number in range(60)], 0
+    window = se.Rolling(se.Evaluator(labels=names, keep=["cooccurrence"]), size=10)
+    for pair in itertools.combinations(names, 2):
+        window.update(set(pair), set(), weight=0.5)
+        largest = max(largest, len(window._now[0].states.states["pairs"].weights.value.sums))
+    assert largest <= 64 + 2 * len(names) + 2 * 10
 
 
 def test_row_keys_that_come_and_go_stay_bounded():
