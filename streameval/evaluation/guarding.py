@@ -117,10 +117,7 @@ def is_gone(holder: Any) -> bool:
     if not hasattr(holder, "_counters"):
         return False
     with holder._guard.reading:  # as slices may come
-        for part in holder._counters():
-            if part._core.table.examples:
-                return False
-    return True
+        return not any(part._core.table.examples for part in holder._counters())
 
 
 def _note_strings(holder: Any) -> None:

@@ -324,10 +324,6 @@ class State(ABC, Generic[K]):
             left = None if self.canonical_scale() is None else ExactSums(sums.scale, sums.nonzero())
             self.root.commit(self.weights.prepare(left))
 
-    def drop_weights(self) -> list[Part]:
-        """Prepare that weight sums are dropped, where it is known that every counted example weighs 1."""
-        return self.weights.prepare(None) if self.weights.present else []
-
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def canonical_scale(self) -> int | None:

@@ -237,7 +237,7 @@ class StateSet:
 
     def drop_weights(self) -> list[Part]:
         """Prepare that all weight sums are dropped, where it is known that every counted example weighs 1."""
-        return [part for state in self.states.values() for part in state.drop_weights()]
+        return [part for state in self.states.values() if state.weights.present for part in state.weights.prepare(None)]
 
     def content(self) -> dict[str, Any]:
         return {name: state.content() for name, state in self.states.items()}
