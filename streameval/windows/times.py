@@ -252,13 +252,13 @@ def whole(value: object, name: str, low: int = 1) -> int:
 
 
 def _key_of(number: float) -> int:
-    (bits,) = _LONG.unpack(_DOUBLE.pack(number + 0.0))
-    return int(bits) if bits >= 0 else int(bits) ^ _LOW
+    bits: int = _LONG.unpack(_DOUBLE.pack(number + 0.0))[0]
+    return bits if bits >= 0 else bits ^ _LOW
 
 
 def _number_of(key: int) -> float:
-    (number,) = _DOUBLE.unpack(_LONG.pack(key if key >= 0 else key ^ _LOW))
-    return float(number)
+    number: float = _DOUBLE.unpack(_LONG.pack(key if key >= 0 else key ^ _LOW))[0]
+    return number
 
 
 def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
