@@ -118,6 +118,7 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 1e-6 * (DRAW.random(4) - 0.5)))),
     "rankings": ({"metrics": ["mrr"]}, draw(lambda _: (some(IDS), [*some(IDS, 9)]))),
     "sparse rows": ({"labels": IDS}, draw(sparse_rows)),
+    "always wrong": ({}, draw(lambda n: ({"ab"[n % 25 > 20]}, {"ab"[n % 25 <= 20]}))),
     "some unknown": ({}, draw(lambda n: ({"a": None, "b": n % 2}, {"a": 1, "b": 1}))),
     "some ignored": (
         {"labels": IDS, "unknown": "ignore"}, draw(lambda _: (true := some(IDS), guess(true, [*IDS, 77])))),
