@@ -30,12 +30,11 @@ class PathLock:
         self._path = self.target.with_name(name if len(os.fsencode(name)) <= 255 else short_name(self.target, "lock"))
         while True:
             file = io.FileIO(os.open(self._path, os.O_RDWR | os.O_CREAT | FLAGS, 0o666), "r+")
-            held = hold(file.fileno())
+            held, status = hold(file.fileno()), os.fstat(file.fileno())
             if held is False:
                 with file:
                     raise InputError(f"{path} is held by {self._holder(file)}")
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or not re.fullmatch(rb"(\d+( .*\n?)?)?", file.read(_LONGEST)):
+            if not (stat.S_ISREG(status.st_mode) and re.fullmatch(rb"(\d+( .*\n?)?)?", file.read(_LONGEST))):
                 with file:
                     raise InputError(f"{self._path} is no lock file of a Checkpointer; rename it, or give another path")
             if held is None or is_same(self._path, status):

@@ -28,9 +28,6 @@ EvaluatorT = TypeVar("EvaluatorT")
 _Entry: TypeAlias = tuple[object, object]
 """A prediction, and when it was made."""
 _Changes: TypeAlias = tuple[tuple[Hashable, _Entry], ...]
-_Status: TypeAlias = tuple[object, int, int, int, _Changes, _Changes]
-"""What changes in one step, with what is counted in it: the time, how many were late, how many were dropped by
-``max_pending`` and ``max_age``, and what leaves or joins the predictions that wait; see `Pending._carry_over`."""
 
 
 @public
@@ -95,6 +92,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._labels: tuple[object, ...] = ()
         self._guard = commit.Guard()
+        # The time, how many were late, how many were dropped by ``max_pending`` and by ``max_age``, and the predictions
+        # that leave or join those that wait; see `_carry_over`.
         self._cell = commit.Root().cell((None, 0, 0, 0, (), ()))
 
     def predict(self, key: Hashable, y_pred: object, *, t: object = None) -> None:
@@ -239,10 +238,6 @@ class Pending(Holder, Generic[EvaluatorT]):
             raise InputError(f"no prediction waits under key {quoted(key)}; there is nothing to discard")
         del self._waiting[key]
 
-    @property
-    def _status(self) -> _Status:
-        return cast("_Status", self._cell.value)
-
     def _waiting_at(self, key: Hashable, now: object) -> _Entry | None:
         """What waits under a key and is not too old."""
         try:
@@ -271,17 +266,17 @@ class Pending(Holder, Generic[EvaluatorT]):
     @property
     def without_prediction(self) -> int:
         """Number of truths that arrived without a waiting prediction."""
-        return self._status[1]
+        return int(self._cell.value[1])
 
     @property
     def evicted(self) -> dict[str, int]:
         """Number of predictions dropped, by the limit that they exceeded."""
-        return dict(zip(("max_pending", "max_age"), self._status[2:4], strict=True))
+        return dict(zip(("max_pending", "max_age"), self._cell.value[2:4], strict=True))
 
     @property
     def _present(self) -> Mapping[Hashable, _Entry]:
         """What waits, also where the last change was not carried over."""
-        *_, gone, added = self._status
+        *_, gone, added = self._cell.value
         if not added and all(self._waiting.get(key) is not entry for key, entry in gone):
             return self._waiting
         changed = {id(entry) for _, entry in (*gone, *added)}
@@ -321,7 +316,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         return {"max_pending": self._max_pending, "max_age": self._max_age, "no_prediction": no_prediction}
 
     def _put(self, sink: Sink) -> None:
-        waiting, (now, *counters, _, _), predictions = self._present, self._status, Predictions()
+        waiting, (now, *counters, _, _), predictions = self._present, self._cell.value, Predictions()
         put_value(sink, now, SPAN, "t")
         sink += map(varint, (*counters, len(waiting)))
         sink.append(_bytes_of(key, entry, predictions) for key, entry in waiting.items())

@@ -143,7 +143,13 @@ class Model(RuleBasedStateMachine):
 
 
 def state_of(pending: se.Pending) -> tuple:
-    return pending.keys(), pending.without_prediction, pending.evicted, pending.evaluator.to_bytes(), pending._status[0]
+    return (
+        pending.keys(),
+        pending.without_prediction,
+        pending.evicted,
+        pending.evaluator.to_bytes(),
+        pending._cell.value[0],
+    )
 
 
 TestModel = Model.TestCase
