@@ -88,7 +88,6 @@ def main() -> None:
         ("merge of objects", merge, 5),
         ("from_bytes and merge", merge_bytes, 3),
         ("Ledger.put of objects", put, 3),
-        ("Ledger.total, nothing summed before", lambda: se.Ledger.total(fresh(ledger)), 3),
         ("Ledger.from_bytes, which sums too", lambda: se.Ledger.from_bytes(image), 2),
         ("Ledger.to_bytes", ledger.to_bytes, 3),
     ):
@@ -97,13 +96,6 @@ def main() -> None:
     ledger.compact()
     assert ledger.total() == total
     say(f"  bytes of the ledger {len(image):,}; after compact() {len(ledger.to_bytes()):,}\n")
-
-
-def fresh(ledger: se.Ledger[se.Evaluator]) -> se.Ledger[se.Evaluator]:
-    """The same ledger, which has summed nothing yet."""
-    twin = ledger.copy()
-    twin._total = None
-    return twin
 
 
 if __name__ == "__main__":
