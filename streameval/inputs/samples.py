@@ -101,7 +101,8 @@ class Sample:
 
 
 def _form(value: Any, many: bool) -> str:
-    form, shape, kind = form_of(value), getattr(value, "shape", ()), None
+    form, kind = form_of(value), None
+    shape = () if hasattr(value, "detach") else getattr(value, "shape", ())  # which nested tensors do not have
     if form in ("array", "arrow", "polars", "series", "sparse"):
         kind = getattr(value, "dtype", None) or (type_text(value.type) if hasattr(value, "type") else None)
     elif form == "list" and many and value:

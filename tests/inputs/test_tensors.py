@@ -48,6 +48,18 @@ class Tensor:
         return self.array
 
 
+class Nested(Tensor):
+    """One whose rows have several lengths, so that it has no shape."""
+
+    @property
+    def shape(self):
+        raise RuntimeError("no sizes")
+
+    @shape.setter
+    def shape(self, shape):
+        pass
+
+
 def counted(y_true, y_pred, metrics=("f1_micro",), **more):
     ev = se.Evaluator(metrics, labels=["a", "b"], threshold=0.5)
     ev.update_many(y_true, y_pred, **more)
@@ -81,6 +93,7 @@ def test_a_tensor_is_read_where_it_is():
         (Tensor(VALUES, device="meta"), "{0} is a tensor on meta, which has no values"),
         (Tensor(VALUES, layout="torch.sparse_csr"), "layout torch.sparse_csr; write {0}.to_dense()"),
         (Tensor(VALUES, "torch.quint8"), "{0} is a tensor that cannot be read: no numpy type"),
+        (Nested(VALUES, "torch.quint8"), "{0} is a tensor that cannot be read: no numpy type"),
     ],
 )
 def test_a_tensor_that_has_no_values_to_read_is_refused(tensor, message):
