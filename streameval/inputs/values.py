@@ -25,7 +25,7 @@ _EXPECTED = {
 def checked_weight(weight: object) -> float:
     """An example weight as a float64, or `InputError`."""
     exact: Any = weight if type(weight) is float else score_value(weight)
-    number = number_or_none(exact)
+    number = exact if type(exact) is float else number_or_none(exact)
     if number is None:
         raise InputError(f"weight must be a number, not {quoted(weight)}")
     if not 0.0 <= number < math.inf:
