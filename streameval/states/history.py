@@ -99,7 +99,7 @@ class History:
 
     def needs_compaction(self) -> bool:
         """Whether most registered labels have left; looks as seldom as looking costs."""
-        if len(self.labels) <= self._look:
+        if len(self.labels.labels) <= self._look:
             return False
         self._look = 64 + 2 * len(self.labels)
         return self.states.mostly_unused()
@@ -109,7 +109,7 @@ class History:
         self._require_room()
         drop, oldest = self._prepare_drop(self.tape.overdue(size - 1, limit), weighted=example.weight != 1.0)
         if oldest <= _FEW:
-            changes = [(example, 1), *((old, -1) for old in self._oldest(oldest))]
+            changes = [(example, 1), *[(old, -1) for old in self._oldest(oldest)]]
             parts = self.states.prepare(changes, known=True)
         else:
             added = self.states.empty_like()
@@ -217,7 +217,7 @@ class History:
         return [one._replace(scored=batch.take(slice(row, row + 1))) for row, one in enumerate(examples)]
 
     def _require_room(self) -> None:
-        if len(self.labels) >= _COLUMNS:
+        if len(self.labels.labels) >= _COLUMNS:
             raise CounterOverflowError(f"a window cannot hold {_COLUMNS} labels or more")
 
     def copy(self) -> History:
