@@ -71,8 +71,7 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
     merges = method.__name__ == "merge"
 
     def guarded(self: S, other: S) -> R:
-        guard: commit.Guard = self._guard  # type: ignore[attr-defined]
-        guards = guards_of(other)
+        guard, guards = self._guard, guards_of(other)  # type: ignore[attr-defined]
         forget_gone(self)
         with commit.Guards((guard,), guards):
             mine, theirs = guard.notes, guards[0].notes if guards else None
@@ -132,7 +131,6 @@ def forget_gone(holder: Any, examples: int = 0) -> bool:
     """Let an object without examples remember nothing of those it had, since equal objects accept the same input.
 
     ``examples`` are some that it surely has. The answer is whether what counts may have been replaced.
-
     Labels that are left from them lose their columns, and so do those that only calls that failed have mentioned:
     the fast path would count strings without a look at what else is counted, and stops where labels are beyond a limit.
     """

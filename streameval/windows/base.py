@@ -85,8 +85,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """Read what `update` counts."""
         time = self._time(t)
         core = self._counting(time)
-        if forget_gone(self, core.table.examples):
-            core = self._counting(time)
+        core = self._counting(time) if forget_gone(self, core.table.examples) else core
         return self, (core.read(y_true, y_pred, weight, mask), time), 1
 
     @abstractmethod

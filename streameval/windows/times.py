@@ -257,8 +257,7 @@ def _key_of(number: float) -> int:
 
 
 def _number_of(key: int) -> float:
-    number: float = _DOUBLE.unpack(_LONG.pack(key if key >= 0 else key ^ _LOW))[0]
-    return number
+    return _DOUBLE.unpack(_LONG.pack(key if key >= 0 else key ^ _LOW))[0]  # type: ignore[no-any-return]  # a float64
 
 
 def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
