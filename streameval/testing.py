@@ -289,11 +289,11 @@ class _Laws(Generic[S]):
         if "copy" in self.has:
             first, second = self.cut(examples, drawn)
             state: Any = self.fed(first)
-            twin = state.copy()
-            yield "", state, twin
-            self.fed(second, twin)
+            result = state.copy()
+            yield "", state, result
+            self.fed(second, result)
             yield "", state, self.fed(first)
-            yield "", twin, self.fed(examples)
+            yield "", result, self.fed(examples)
 
     def law_inverse(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
         if self.revert is not None:

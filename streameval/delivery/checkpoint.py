@@ -88,10 +88,10 @@ class Checkpoint(Saveable, Generic[HeldT]):
             evaluator = restored(state, *_MORE)
         except FormatError as error:
             raise FormatError(f"the state in the checkpoint: {error}") from None
-        made = cls.__new__(cls)  # which need not copy the state
-        object.__setattr__(made, "evaluator", evaluator)
-        object.__setattr__(made, "position", position)
-        return made
+        result = cls.__new__(cls)  # which need not copy the state
+        object.__setattr__(result, "evaluator", evaluator)
+        object.__setattr__(result, "position", position)
+        return result
 
 
 def encode_checkpoint(position: int, state: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
@@ -283,8 +283,8 @@ class Checkpointer(Generic[HeldT]):
             if not last and self._noted != self._version():
                 raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
-        with contextlib.closing(pieces()) as made:  # an interruption may follow as soon as the file is replaced
-            write_file(self._path, made, lambda status: self._ours.add(_identity_of(status)))
+        with contextlib.closing(pieces()) as written:  # an interruption may follow as soon as the file is replaced
+            write_file(self._path, written, lambda status: self._ours.add(_identity_of(status)))
         self._ours = {None, self._identity()}
         self._saved, self._saved_at = self._position, time.monotonic()
 

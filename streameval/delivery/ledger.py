@@ -262,10 +262,10 @@ class Ledger(Mergeable, Generic[StateT]):
     @reads
     def copy(self) -> Self:
         """An independent ledger with the same content."""
-        twin = self._like()
-        twin._sums = dict(self._sums)  # states in a ledger are bytes, and templates never change
-        twin._total = None if self._total is None else self._total.copy()
-        return twin
+        result = self._like()
+        result._sums = dict(self._sums)  # states in a ledger are bytes, and templates never change
+        result._total = None if self._total is None else self._total.copy()
+        return result
 
     def _pieces(self) -> Iterator[bytes]:
         template, sums = b"" if self._template is None else self._template.to_bytes(), self._each()
@@ -291,16 +291,16 @@ class Ledger(Mergeable, Generic[StateT]):
             if sums and not template:
                 raise FormatError("shards of no configuration")
         try:
-            made = cls(cast("StateT", restored(template))) if template else cls()
-            made._total = None if made._template is None else made._template.copy()
+            result = cls(cast("StateT", restored(template))) if template else cls()
+            result._total = None if result._template is None else result._template.copy()
             for part in sums:
                 state = restored(part.state)
-                check_compatible(made._template, state, "the shards differ")
-                made._total = _exchanged(made._total, (), (state,))  # as they have to be read anyway
+                check_compatible(result._template, state, "the shards differ")
+                result._total = _exchanged(result._total, (), (state,))  # as they have to be read anyway
         except (InputError, MergeError) as error:
             raise FormatError(f"the bytes are damaged: {error}") from None
-        made._sums = {shard: part for part in sums for shard in part.shards}
-        return made
+        result._sums = {shard: part for part in sums for shard in part.shards}
+        return result
 
 
 def _template_of(state: AnyState) -> AnyState:

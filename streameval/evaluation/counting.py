@@ -387,16 +387,16 @@ class Accumulator(Details, Mergeable):
     @reads
     def copy(self) -> Self:
         """An independent object with the same content."""
-        twin = self._over(self._core.states.copy())
-        twin._guard.notes = copied(self._guard).notes
-        return twin
+        result = self._over(self._core.states.copy())
+        result._guard.notes = copied(self._guard).notes
+        return result
 
     def _compared(self) -> Self:
         if (config := self._config.compared()) is self._config:
             return self
-        twin = self._like()
-        twin._config = config
-        return twin
+        result = self._like()
+        result._config = config
+        return result
 
     def _over(self, states: StateSet) -> Self:
         """An object that is built as this one, over these states."""
@@ -437,6 +437,6 @@ def core_of(holder: Accumulator) -> Core:
 
 def unlimited(empty: A) -> A:
     """A copy that takes any number of labels, to read what objects with a limit have together."""
-    made = empty.copy()
-    made._core.labels.bound(None)
-    return made
+    result = empty.copy()
+    result._core.labels.bound(None)
+    return result

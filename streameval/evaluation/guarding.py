@@ -100,9 +100,9 @@ def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:
 
 def copied(guard: commit.Guard) -> commit.Guard:
     """A guard for a copy of an object, with a copy of what it remembers of its input."""
-    twin = commit.Guard()
-    twin.notes = None if guard.notes is None else guard.notes.copy()
-    return twin
+    result = commit.Guard()
+    result.notes = None if guard.notes is None else guard.notes.copy()
+    return result
 
 
 def forget(guard: commit.Guard) -> None:

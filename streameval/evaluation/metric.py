@@ -159,8 +159,8 @@ def class_of(entry: MetricInfo) -> type[Metric]:
     """The class of an entry."""
     if entry.class_name not in _CLASSES:  # of two threads that make it, one is the first
         body = {"__doc__": summary_of(entry), "__signature__": signature_of(entry), "_entry": entry}
-        made = type(entry.class_name, (Metric,), {**body, "__module__": "streameval", "__slots__": ()})
-        _CLASSES.setdefault(entry.class_name, made)
+        result = type(entry.class_name, (Metric,), {**body, "__module__": "streameval", "__slots__": ()})
+        _CLASSES.setdefault(entry.class_name, result)
     return _CLASSES[entry.class_name]
 
 

@@ -79,9 +79,9 @@ def to_html(
             runs = [(name, whole)]
         trace = whole if trace is None and hasattr(whole, "_lines") else trace
         slices = whole if slices is None and callable(getattr(whole, "slices", None)) else slices
-        held = getattr(whole, "evaluators", None)
-        if isinstance(held, dict):
-            (_, first), *rest = held.items()
+        traced = getattr(whole, "evaluators", None)
+        if isinstance(traced, dict):
+            (_, first), *rest = traced.items()
             runs, windows = [(name, first)], dict(rest) if windows is None else windows
     counts = [(name, counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs]
     specs = tuple(dict.fromkeys(spec for _, each in counts for spec in each._specs))
@@ -147,12 +147,12 @@ def counts_of(source: object, what: str) -> Any:
         raise InputError(f"{what} must be an object, not a class; write {source.__name__}()")
     counts: Any = source
     while not hasattr(counts, "_views"):
-        held = getattr(counts, "evaluators", None)
-        if isinstance(held, dict):  # of a trace
-            first, *rest = held
+        traced = getattr(counts, "evaluators", None)
+        if isinstance(traced, dict):  # of a trace
+            first, *rest = traced
             if rest:
-                raise InputError(f"{what} is a Trace of {quoted([*held])}; choose one: trace.evaluators[{first!r}]")
-            counts = held[first]
+                raise InputError(f"{what} is a Trace of {quoted([*traced])}; choose one: trace.evaluators[{first!r}]")
+            counts = traced[first]
         elif verb := next((verb for verb in ("snapshot", "total") if callable(getattr(counts, verb, None))), ""):
             counts = getattr(counts, verb)()
         elif hasattr(counts, "evaluator"):

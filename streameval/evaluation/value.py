@@ -119,10 +119,10 @@ class Mergeable(Saveable):
 
     def _like(self) -> Self:
         """One with the same attributes, of which those that change are still to be replaced."""
-        twin: Any = type(self).__new__(type(self))
-        twin._take_over(self)
-        twin._guard = copied(self._guard)
-        return twin  # type: ignore[no-any-return]  # of this class
+        result: Any = type(self).__new__(type(self))
+        result._take_over(self)
+        result._guard = copied(self._guard)
+        return result  # type: ignore[no-any-return]  # of this class
 
     def _fresh(self) -> Self:
         fresh: Any = self.copy()
@@ -159,9 +159,9 @@ class Mergeable(Saveable):
         template: Any = getattr(self, "_template", None)
         if template is None or (compared := template._compared()) is template:
             return self
-        twin: Any = self._like()
-        twin._template = compared
-        return twin  # type: ignore[no-any-return]  # of this class
+        result: Any = self._like()
+        result._template = compared
+        return result  # type: ignore[no-any-return]  # of this class
 
     def __add__(self, other: Self) -> Self:
         return self._combined(other, "merge")

@@ -127,7 +127,7 @@ def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
         yield _Bins(bins[part], common[part], tuple(field[:, :, part] for field in fields))
 
 
-_by_bins = partial(by_part, _each, lambda held: int(held.weight[:, 1].sum()))
+_by_bins = partial(by_part, _each, lambda bins: int(bins.weight[:, 1].sum()))
 
 
 @curve(
@@ -135,10 +135,10 @@ _by_bins = partial(by_part, _each, lambda held: int(held.weight[:, 1].sum()))
     "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1)",
     certify=_by_bins, bigger_is_better=False, aliases=("brier_score_loss",), reported=("micro",),
 )  # fmt: skip
-def brier_score(held: _Bins) -> Unrounded | None:
+def brier_score(bins: _Bins) -> Unrounded | None:
     """Scores must be probabilities. Undefined without scores."""
-    one, whole, squares = held.one, held.whole, 0
-    for side, _, upper, weight, first, second in held.sums(np.zeros((len(held.bins), 2), np.int64)):
+    one, whole, squares = bins.one, bins.whole, 0
+    for side, _, upper, weight, first, second in bins.sums(np.zeros((len(bins.bins), 2), np.int64)):
         far = upper != side  # the truth is at the far end: the difference is 1 - magnitude
         squares += second + (one * (one * weight - 2 * first) if far else 0)
     return Unrounded.certain(Fraction(squares, whole * one**2)) if whole else None
@@ -150,7 +150,7 @@ def brier_score(held: _Bins) -> Unrounded | None:
     parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)), high=math.inf,
     bigger_is_better=False, aliases=("cross_entropy",), reported=("micro",),
 )  # fmt: skip
-def log_loss(held: _Bins, eps: float, cap: float | None) -> Unrounded | None:
+def log_loss(bins: _Bins, eps: float, cap: float | None) -> Unrounded | None:
     """Natural logarithm of probabilities clipped to [eps, 1 - eps]: scikit-learn's for float64; 0 clips nothing.
 
     No cell costs more than ``cap``, if any (MEKA caps at the logarithm of the number of labels, or of examples). The
@@ -159,18 +159,18 @@ def log_loss(held: _Bins, eps: float, cap: float | None) -> Unrounded | None:
     """
     if eps == 0.5:
         raise MetricError("eps must be in [0, 0.5), not 0.5")
-    whole, limit = held.whole, math.inf if cap is None else cap
+    whole, limit = bins.whole, math.inf if cap is None else cap
     if not whole:
         return None
-    near = held.upper[:, None] == _POSITIVE  # the truth is at the end from which scores are measured
+    near = bins.upper[:, None] == _POSITIVE  # the truth is at the end from which scores are measured
 
     def loss(magnitude: FloatArray) -> FloatArray:
         clipped = np.maximum(magnitude, eps)
         return np.where(near, _minus_log_rest(clipped), _minus_log(clipped))
 
-    known = held.common != -1
-    least, most = held.bounds
-    cost, ends = loss(held.means), (loss(least), loss(most))
+    known = bins.common != -1
+    least, most = bins.bounds
+    cost, ends = loss(bins.means), (loss(least), loss(most))
     fewest, greatest = np.minimum(*ends), np.maximum(*ends)
     # The spread of scores in an interval is at most a quarter of its squared width, and the second derivative of the
     # logarithm is greatest where its argument is least. Where the loss is not convex, only its ends are sure.
@@ -179,11 +179,11 @@ def log_loss(held: _Bins, eps: float, cap: float | None) -> Unrounded | None:
     cut = ~known & ((least < eps) | (greatest > limit) | np.isinf(gap))
     bottom, top = np.where(cut, fewest, cost), np.where(cut, greatest, np.where(known, cost, cost + gap))
     settled = known | (most <= eps) | (fewest >= limit * _ABOVE)  # all scores in the bin cost the same
-    weighty = held.weight > 0  # a weight of 0 counts no infinite loss
-    weights = held.weight[weighty]
+    weighty = bins.weight > 0  # a weight of 0 counts no infinite loss
+    weights = bins.weight[weighty]
     low, value, high = (_mean(np.minimum(part, limit)[weighty], weights) for part in (bottom, cost, top))
     if settled[weighty].all() and not math.isinf(low):
-        clipped = np.maximum(held.means, eps)[weighty]
+        clipped = np.maximum(bins.means, eps)[weighty]
         return _settled(clipped.tolist(), np.broadcast_to(near, cost.shape)[weighty].tolist(), weights.tolist(), limit)
     return Unrounded(low * _BELOW, value, high * _ABOVE, math.isinf(low))
 
@@ -266,17 +266,17 @@ def calibration_curve(
     Source: Guo, Pleiss, Sun & Weinberger 2017, On calibration of modern neural networks, ICML.
     """
     place = 0 if label is None else place_of(tables, label)
-    held = list(_each(tables, pooled=label is None))[place]
-    order, sums, moved = _buckets(held, buckets, strategy)
+    bins = list(_each(tables, pooled=label is None))[place]
+    order, sums, moved = _buckets(bins, buckets, strategy)
     weights, hits, scores = sums
     if strategy == "uniform":
         low, high = order / buckets, (order + 1) / buckets
     else:
-        group = _quantiles(held, buckets)
+        group = _quantiles(bins, buckets)
         first, last = np.searchsorted(group, order, "left"), np.searchsorted(group, order, "right") - 1
-        low, high = binned.edges_of(held.bins[first]), binned.edges_of(np.minimum(held.bins[last] + 1, binned.BINS - 1))
+        low, high = binned.edges_of(bins.bins[first]), binned.edges_of(np.minimum(bins.bins[last] + 1, binned.BINS - 1))
     sizes = np.array([as_float(weight * tables.unit) for weight in weights.tolist()])
-    means = shares(scores, weights * held.one)
+    means = shares(scores, weights * bins.one)
     return CalibrationCurve(means, shares(hits, weights), sizes, low, high, as_float(moved * tables.unit))
 
 
@@ -290,43 +290,43 @@ def calibration_curve(
         Parameter("strategy", "uniform", choices=get_args(Strategy)),
     ),
 )  # fmt: skip
-def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Unrounded | None:
+def expected_calibration_error(bins: _Bins, buckets: int, strategy: Strategy) -> Unrounded | None:
     """The buckets are those of `Evaluator.calibration_curve`. Scores must be probabilities. Undefined without scores.
 
     Each score that may belong to the neighbouring bucket moves the value by at most twice its share.
     """
-    whole = held.whole
+    whole = bins.whole
     if not whole:
         return None
-    _, (_, hits, scores), moved = _buckets(held, buckets, strategy)
-    value = Fraction(int(np.abs(hits * held.one - scores).sum()), whole * held.one)
+    _, (_, hits, scores), moved = _buckets(bins, buckets, strategy)
+    value = Fraction(int(np.abs(hits * bins.one - scores).sum()), whole * bins.one)
     slack = Fraction(2 * moved, whole)
     return Unrounded(max(Fraction(0), value - slack), value, min(Fraction(1), value + slack), not moved)
 
 
-def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, Integers, int]:
+def _buckets(bins: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, Integers, int]:
     """Buckets in order, the weight of each, that of its positives, and its sum of scores; and what weight may move."""
     check_number("buckets", buckets, 1, error=MetricError)
     check_choice("strategy", strategy, get_args(Strategy), MetricError)
     inner = np.array([step / buckets for step in range(1, buckets)])
     if strategy == "quantile":
-        group, moved = np.repeat(_quantiles(held, buckets)[:, None], 2, axis=1), 0
+        group, moved = np.repeat(_quantiles(bins, buckets)[:, None], 2, axis=1), 0
     else:
-        known = binned.scores_of(held.bins[:, None], np.maximum(held.common, 0))
-        group = np.searchsorted(inner, np.where(held.common >= 0, known, binned.edges_of(held.bins)[:, None]), "left")
-        through = np.isin(held.bins, binned.bins_of(inner)[0])
-        moved = int(held.weight[(held.common == -1) & through[:, None]].sum())
+        known = binned.scores_of(bins.bins[:, None], np.maximum(bins.common, 0))
+        group = np.searchsorted(inner, np.where(bins.common >= 0, known, binned.edges_of(bins.bins)[:, None]), "left")
+        through = np.isin(bins.bins, binned.bins_of(inner)[0])
+        moved = int(bins.weight[(bins.common == -1) & through[:, None]].sum())
     weights, hits, scores = sums = Counter[int](), Counter[int](), Counter[int]()
-    for side, bucket, upper, weight, first, _ in held.sums(group):
+    for side, bucket, upper, weight, first, _ in bins.sums(group):
         if weight:
             weights[bucket] += weight
             hits[bucket] += weight * side
-            scores[bucket] += weight * held.one - first if upper else first
+            scores[bucket] += weight * bins.one - first if upper else first
     order = sorted(weights)
     return np.array(order, np.int64), np.array([[part[bucket] for bucket in order] for part in sums], object), moved
 
 
-def _quantiles(held: _Bins, buckets: int) -> IntArray:
+def _quantiles(bins: _Bins, buckets: int) -> IntArray:
     """The bucket of each bin, if all are to hold about as many scores."""
-    both = held.weight.sum(axis=1).astype(object)
-    return np.asarray((np.cumsum(both) - both) * buckets // max(1, held.whole), np.int64)
+    both = bins.weight.sum(axis=1).astype(object)
+    return np.asarray((np.cumsum(both) - both) * buckets // max(1, bins.whole), np.int64)

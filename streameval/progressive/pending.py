@@ -304,12 +304,12 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @reads
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__setstate__(self._contents())
-        twin._targets = {"": Target(copy.deepcopy(self.evaluator, memo))}
-        twin._trials = [trial._fresh() for trial in self._trials]
-        twin._waiting = self._waiting.copy()  # a stored prediction never changes, so both hold the same one
-        return twin
+        result = type(self).__new__(type(self))
+        result.__setstate__(self._contents())
+        result._targets = {"": Target(copy.deepcopy(self.evaluator, memo))}
+        result._trials = [trial._fresh() for trial in self._trials]
+        result._waiting = self._waiting.copy()  # a stored prediction never changes, so both hold the same one
+        return result
 
     def _parameters(self) -> dict[str, Any]:
         no_prediction = "error" if self._refuses else "count"

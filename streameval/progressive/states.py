@@ -92,10 +92,10 @@ class Holder(Saveable):
     __copy__ = copy
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        twin = memo[id(self)] = type(self).__new__(type(self))
+        result = memo[id(self)] = type(self).__new__(type(self))
         with self._guard.reading:
-            twin.__setstate__(copy.deepcopy(self._contents(), memo))
-        return twin
+            result.__setstate__(copy.deepcopy(self._contents(), memo))
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         return copy.deepcopy(self)._contents()  # of one moment
@@ -137,8 +137,8 @@ class Holder(Saveable):
 
     @classmethod
     def _over(cls, evaluators: Mapping[str, Any], parameters: Mapping[str, Any]) -> Self:
-        made: Any = cls
-        return made(evaluators[""] if [*evaluators] == [""] else evaluators, **parameters)  # type: ignore[no-any-return]
+        constructor: Any = cls
+        return constructor(evaluators[""] if [*evaluators] == [""] else evaluators, **parameters)  # type: ignore[no-any-return]
 
     def _pieces(self) -> Iterator[bytes]:
         sink, parameters = Sink(), self._parameters()
@@ -158,12 +158,12 @@ class Holder(Saveable):
         with decoding():
             parameters = {name: take_value(source, SPAN) for name in cls._saved}
             named = [(source.string(), source.raw(source.varint())) for _ in range(source.count())]
-            made = cls._over({name: restored(state, *cls._taken) for name, state in named}, parameters)
-            made._take(source)
+            result = cls._over({name: restored(state, *cls._taken) for name, state in named}, parameters)
+            result._take(source)
             source.end()
-            if made.to_bytes() != bytes(data):
+            if result.to_bytes() != bytes(data):
                 raise FormatError(NEVER_WRITTEN)
-        return made
+        return result
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other) or not isinstance(other, Holder):
@@ -176,9 +176,9 @@ class Holder(Saveable):
 
     def _compared(self) -> Self:
         targets = {name: Target(target.evaluator._compared(), name) for name, target in self._targets.items()}
-        twin = type(self).__new__(type(self))
-        twin.__setstate__({**self._contents(), "_targets": targets})
-        return twin
+        result = type(self).__new__(type(self))
+        result.__setstate__({**self._contents(), "_targets": targets})
+        return result
 
     def _display(self) -> tuple[str, Sequence[Table]]:
         return repr(self), [table for target in self._targets.values() for table in target.evaluator._display()[1]]

@@ -150,11 +150,11 @@ class Trace(Holder):
         with commit.Guards([self._guard, *self._inner_guards]):
             (before, moment, _), every, count, rows = self._cell.value, self._every, self._completed(), list[_Row]()
             dues = range(before - before % every + every, before + examples, every)
-            twins = {name: one.copy() for name, one in self.evaluators.items()} if dues else {}
+            copies = {name: one.copy() for name, one in self.evaluators.items()} if dues else {}
             for start, stop in pairwise([before, *dues]):
-                for twin, (_, core, batches) in zip(twins.values(), gathered, strict=True):
-                    twin._merge(core.counted(batches, start - before, stop - before))
-                rows.append((stop, moment, self._row_of(twins)))
+                for copied, (_, core, batches) in zip(copies.values(), gathered, strict=True):
+                    copied._merge(core.counted(batches, start - before, stop - before))
+                rows.append((stop, moment, self._row_of(copies)))
             self._written[count:] = rows
             parts = [self._cell.prepare_store((before + examples, moment, count + len(rows)))]
             for one, core, batches in gathered:

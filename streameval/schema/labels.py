@@ -172,12 +172,12 @@ class LabelIndex:
     def copy(self) -> LabelIndex:
         # Columns first, so that each has its label if another thread registers some meanwhile.
         columns = self.columns.copy() if type(self) is LabelIndex else None
-        twin = LabelIndex(self.labels, self.fixed)
-        twin._order = self._order
+        result = LabelIndex(self.labels, self.fixed)
+        result._order = self._order
         if columns is not None:
-            twin._index(columns)
-        twin.bound(self.limit, self.look)
-        return twin
+            result._index(columns)
+        result.bound(self.limit, self.look)
+        return result
 
 
 class _Unindexed(LabelIndex):

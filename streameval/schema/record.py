@@ -63,10 +63,10 @@ class Record:
 
     def copy(self) -> Record:
         """The record of a copy of the object."""
-        twin = copy(self)
-        twin.cell = commit.Root().cell(self.forms)
-        twin.samples = {name: copy(sample) for name, sample in self.samples.items()}
-        return twin
+        result = copy(self)
+        result.cell = commit.Root().cell(self.forms)
+        result.samples = {name: copy(sample) for name, sample in self.samples.items()}
+        return result
 
     @property
     def stop(self) -> int:

@@ -100,8 +100,8 @@ class Sliced(Mergeable, Generic[A]):
     @changes
     def reset(self) -> None:
         """Forget every example."""
-        made = (AxisSlices(axis, {REST: self._template.copy()}) for axis in self._axes)
-        self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in made))
+        groups = (AxisSlices(axis, {REST: self._template.copy()}) for axis in self._axes)
+        self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in groups))
         forget(self._guard)
 
     @property
@@ -381,8 +381,8 @@ class Sliced(Mergeable, Generic[A]):
         parts, names = group.ordered(), group.axis.names
         values = {values_of(key): answer_of(part, metric, _ANSWERS) for key, part in parts}
         if len(values) < len(parts):
-            held = f"{group.axis.describe()} holds booleans and also 0 and 1, which are the same keys to Python"
-            raise InputError(f"{held}; read slices()")
+            problem = f"{group.axis.describe()} holds booleans and also 0 and 1, which are the same keys to Python"
+            raise InputError(f"{problem}; read slices()")
         return names[0] if len(names) == 1 else names, values
 
     def report(self, by: Names | None = None, *, digits: int = 4) -> str:
@@ -427,9 +427,9 @@ class Sliced(Mergeable, Generic[A]):
     @reads
     def copy(self) -> Self:
         """An independent object with the same content."""
-        twin = self._like()
-        twin._cell = commit.Root().cell(tuple(group.copy().belong(twin._guard) for group in self._slices))
-        return twin
+        result = self._like()
+        result._cell = commit.Root().cell(tuple(group.copy().belong(result._guard) for group in self._slices))
+        return result
 
     def _pieces(self) -> Iterator[bytes]:
         sink = self._head()
@@ -449,18 +449,18 @@ class Sliced(Mergeable, Generic[A]):
         start = source.place()
         with decoding():
             empty = restored_template(take_empty(source))
-            made = cls(empty, **take_axes(source))
-            if b"".join(made._head().pieces()) != source.since(start):
+            result = cls(empty, **take_axes(source))
+            if b"".join(result._head().pieces()) != source.since(start):
                 raise FormatError(NEVER_WRITTEN)
-            made._become([take_slices(source, fresh) for fresh in made._slices])
+            result._become([take_slices(source, fresh) for fresh in result._slices])
             source.end()
-            first, *further = made._slices
+            first, *further = result._slices
             if first.examples() > COUNT_MAX:
                 raise FormatError("the slices have more examples together than can be counted")
             whole = first.total(empty) if further else None
             if any(group.total(empty) != whole for group in further):
                 raise FormatError("the slices by different names are not of the same examples")
-        return made
+        return result
 
     @reads
     def __repr__(self) -> str:

@@ -400,11 +400,11 @@ class State(ABC, Generic[K]):
 
     def copy(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Self:
         """An independent copy over a copy of the labels."""
-        twin = self.empty_like(labels, root, decisions)
-        twin.table = self.table and self.table.copy(twin.root)
-        twin.weights = self.weights.copy(twin.root)
-        twin.extra = self.extra and self.extra.copy(twin.root)
-        return twin
+        result = self.empty_like(labels, root, decisions)
+        result.table = self.table and self.table.copy(result.root)
+        result.weights = self.weights.copy(result.root)
+        result.extra = self.extra and self.extra.copy(result.root)
+        return result
 
     def scale_weights(self, numerator: int, scale: int) -> None:
         """Let every example weigh ``numerator / 2**scale`` as much, exactly. Only for copies that nobody has seen."""

@@ -213,8 +213,8 @@ class Curves(State[Place]):
     def content(self) -> CurveContent:
         scale, columns = self.canonical_scale(), self.columns()
         weight, sides = (None, None) if scale is None else self.side_weights(columns, scale)
-        held = *self._head(columns, scale), self.bins.sides(columns), weight, sides
-        return CurveContent(*held, partial(self._blocks, columns, scale))
+        stored = *self._head(columns, scale), self.bins.sides(columns), weight, sides
+        return CurveContent(*stored, partial(self._blocks, columns, scale))
 
     def _fill(self, content: CurveContent) -> None:
         self.table.restore(content.examples, content.sides)

@@ -221,8 +221,8 @@ class History:
             raise CounterOverflowError(f"a window cannot hold {_COLUMNS} labels or more")
 
     def copy(self) -> History:
-        twin = History.__new__(History)
+        result = History.__new__(History)
         states = self.states.copy()
-        twin._start(states, self.clock.value, self.tape.copy(states.root))
-        twin._look, twin._until_compaction = self._look, self._until_compaction
-        return twin
+        result._start(states, self.clock.value, self.tape.copy(states.root))
+        result._look, result._until_compaction = self._look, self._until_compaction
+        return result

@@ -49,11 +49,11 @@ class StateSet:
         root = commit.Root()
         decisions = Decisions(labels, root=root)
         rest = {options.kind: kind(labels, options, root, decisions) for kind, options in kinds}
-        made = cls({"decisions": decisions, **rest})
-        for name, state in made.states.items():
+        result = cls({"decisions": decisions, **rest})
+        for name, state in result.states.items():
             if name in contents:
                 state.restore(contents[name])
-        return made
+        return result
 
     def _derived(self, labels: LabelIndex, method: str) -> StateSet:
         root, states = commit.Root(), dict[str, Any]()
@@ -70,10 +70,10 @@ class StateSet:
 
     def scaled(self, numerator: int, scale: int) -> StateSet:
         """A copy in which every example weighs ``numerator / 2**scale`` as much, exactly."""
-        twin = self.copy()
-        for state in twin.states.values():
+        result = self.copy()
+        for state in result.states.values():
             state.scale_weights(numerator, scale)
-        return twin
+        return result
 
     @property
     def examples(self) -> int:

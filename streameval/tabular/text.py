@@ -86,10 +86,10 @@ def read_text(
     else:
         blocks, sep = _read_csv(stream, name, columns, _DELIMITERS.get(suffix, ","), keys), SEP
     while (block := next(blocks, None)) is not None:
-        made = Block(_with_keys(block[0], keys), partial(_place, name, block[1]), block[2], sep)
+        joined = Block(_with_keys(block[0], keys), partial(_place, name, block[1]), block[2], sep)
         del block  # rows are not held while the next are read
-        yield made
-        del made
+        yield joined
+        del joined
 
 
 def _place(name: str, line: Callable[[int], int], row: int) -> str:

@@ -292,10 +292,10 @@ class Blocks(Window[A]):
     @reads
     def copy(self) -> Self:
         """An independent window with the same content."""
-        twin, state = self._like(), self._state
-        blocks = {index: twin._owned(block.copy()) for index, block in state.blocks.items()}
-        twin._cell = commit.Root().cell(state._replace(blocks=blocks))
-        return twin
+        result, state = self._like(), self._state
+        blocks = {index: result._owned(block.copy()) for index, block in state.blocks.items()}
+        result._cell = commit.Root().cell(state._replace(blocks=blocks))
+        return result
 
     def _numbers(self) -> tuple[int, ...]:
         state = self._state

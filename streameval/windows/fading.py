@@ -103,18 +103,18 @@ class Fading(Blocks[A]):
 
         def before() -> A:
             """All blocks but the newest, in weights that hold at its start."""
-            made = unlimited(self._template)
+            result = unlimited(self._template)
             for index, block in older.items():
-                made.merge(self._scaled(block, 1, now[0] - index))
-            return made
+                result.merge(self._scaled(block, 1, now[0] - index))
+            return result
 
         def whole() -> A:
-            made = self._once("_past", blocks, (past, now[0]), before).copy()
+            result = self._once("_past", blocks, (past, now[0]), before).copy()
             if newest is not None:
-                made.merge(newest)
+                result.merge(newest)
             # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
             numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
-            return self._scaled(made, numerator, denominator.bit_length() - 1)
+            return self._scaled(result, numerator, denominator.bit_length() - 1)
 
         return self._once("_read", blocks, (past, 0 if newest is None else newest.examples, now), whole)
 

@@ -175,10 +175,10 @@ class _Recent(Window[A]):
     @reads
     def copy(self) -> Self:
         """An independent window with the same content."""
-        twin, history = self._like(), self._now[0].copy()
-        inner = self._template._over(history.states)._belong(twin._guard)
-        twin._cell = commit.Root().cell((history, inner, core_of(inner)))
-        return twin
+        result, history = self._like(), self._now[0].copy()
+        inner = self._template._over(history.states)._belong(result._guard)
+        result._cell = commit.Root().cell((history, inner, core_of(inner)))
+        return result
 
     def _put(self, sink: Sink) -> None:
         put_recording(sink, self._recording(self._now[0]), scored=core_of(self._template).config.scored)

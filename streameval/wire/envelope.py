@@ -47,9 +47,9 @@ def sealed(holder: int, body: Iterable[bytes]) -> Iterator[bytes]:
 
 def sized(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
     """How many bytes there are, then these. They are made twice if they are many, so that they need not be held."""
-    made = pieces()
-    first = next(made)
-    size = sum(map(len, made), len(first))
+    rest = pieces()
+    first = next(rest)
+    size = sum(map(len, rest), len(first))
     yield varint(size)
     for piece in (first,) if size == len(first) else pieces():
         size -= len(piece)

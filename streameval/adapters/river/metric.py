@@ -331,10 +331,10 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         return copy.deepcopy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        twin = memo[id(self)] = type(self).__new__(type(self))
+        result = memo[id(self)] = type(self).__new__(type(self))
         with self._guard.reading:
-            twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
-        return twin
+            result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         return copy.deepcopy(self).__dict__

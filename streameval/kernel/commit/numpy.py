@@ -325,9 +325,9 @@ class Table:
         return int(self._cell.value.examples)
 
     def copy(self, root: Root) -> Self:
-        twin = type(self)(root, 0)
-        twin._cell.store(self._cell.value)
-        return twin
+        result = type(self)(root, 0)
+        result._cell.store(self._cell.value)
+        return result
 
     def _commit(self, part: Part | int) -> int:
         """What a method answers, whose part is committed."""

@@ -321,9 +321,9 @@ cdef class Bins:
                     label.binned += times[at, side]
 
     def copy(self, root):
-        cdef Bins twin = Bins(root, self.width)
-        commit(twin.prepare_merge(self, None, 1))
-        return twin
+        cdef Bins result = Bins(root, self.width)
+        commit(result.prepare_merge(self, None, 1))
+        return result
 
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------

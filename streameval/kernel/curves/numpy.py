@@ -103,10 +103,10 @@ class Bins(SumTable[_Place]):
         squares, low word first: shape (bins, 2, 4). At most the first ``limit`` bins.
         """
         self._check(columns)
-        held: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
+        stored: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
         for (column, bin_, part), sums in sorted(self._cell.value.sums.items()):
-            held[column].setdefault(bin_, [_NOTHING, _NOTHING])[part] = sums
-        rows = [(at, *entry) for at, column in enumerate(columns.tolist()) for entry in held[column].items()]
+            stored[column].setdefault(bin_, [_NOTHING, _NOTHING])[part] = sums
+        rows = [(at, *entry) for at, column in enumerate(columns.tolist()) for entry in stored[column].items()]
         rows = [row for row in rows if row[0] or row[1] >= low][:limit]
         offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
         counts, common, words = read_of(np.array([pair for *_, pair in rows], object).reshape(-1, 2, 3))

@@ -530,11 +530,11 @@ cdef class Counts(Placing):
         self.counted.examples = examples
 
     def copy(self, root):
-        cdef Counts twin = Counts(root, self.width)
-        check_memory(se_sums_copy(&twin.counted.rows, &self.counted.rows))
-        memcpy(twin.counted.cell, self.counted.cell, 5 * self.width * sizeof(int64_t))
-        twin.counted.examples = self.counted.examples
-        return twin
+        cdef Counts result = Counts(root, self.width)
+        check_memory(se_sums_copy(&result.counted.rows, &self.counted.rows))
+        memcpy(result.counted.cell, self.counted.cell, 5 * self.width * sizeof(int64_t))
+        result.counted.examples = self.counted.examples
+        return result
 
 
 cdef uint64_t outer_of(tuple key) except *:

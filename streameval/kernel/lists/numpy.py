@@ -15,10 +15,10 @@ def list_order(offsets: Places, places: Places, limit: int) -> int:
     """Whether lists of places below ``limit`` are ``DAMAGED`` (not to be read), ``DISTINCT`` or ``REPEATING``."""
     if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(places) or (offsets[1:] < offsets[:-1]).any():
         return DAMAGED
-    held = places[offsets[0] : offsets[-1]].astype(np.int64)
-    if held.min(initial=0) < 0 or held.max(initial=-1) >= limit:
+    stored = places[offsets[0] : offsets[-1]].astype(np.int64)
+    if stored.min(initial=0) < 0 or stored.max(initial=-1) >= limit:
         return DAMAGED
-    cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * limit + held
+    cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * limit + stored
     if (np.diff(cells) > 0).all():
         return DISTINCT
     cells.sort()

@@ -206,10 +206,10 @@ cdef class Pairs:
         self.n = examples
 
     def copy(self, root):
-        cdef Pairs twin = Pairs(root, self.parts)
-        twin.n = self.n
-        check_memory(se_sums_copy(&twin.table, &self.table))
-        return twin
+        cdef Pairs result = Pairs(root, self.parts)
+        result.n = self.n
+        check_memory(se_sums_copy(&result.table, &self.table))
+        return result
 
 
 cdef inline uint64_t outer_of(const int64_t[:, ::1] key, Py_ssize_t row) noexcept:

@@ -107,9 +107,9 @@ class Pairs(SumTable[Pair]):
         self._cell.store(old._replace(examples=examples, sums={**old.sums, **sums}))
 
     def copy(self, root: Root) -> Self:
-        twin = super().copy(root)
-        twin._parts = self._parts
-        return twin
+        result = super().copy(root)
+        result._parts = self._parts
+        return result
 
 
 def _counted(examples: int, pairs: Iterable[Pair]) -> Counted[Pair]:

@@ -268,13 +268,13 @@ cdef class RankCounts:
         """Nothing to do: tables drop keys of which no example is left whenever they grow."""
 
     def copy(self, root):
-        cdef RankCounts twin = RankCounts(root, self.width)
+        cdef RankCounts result = RankCounts(root, self.width)
         cdef int at
         for at in range(3):
-            check_memory(se_sums_copy(&twin.table[at], &self.table[at]))
-        memcpy(twin.mention, self.mention, self.width * sizeof(int64_t))
-        twin.n = self.n
-        return twin
+            check_memory(se_sums_copy(&result.table[at], &self.table[at]))
+        memcpy(result.mention, self.mention, self.width * sizeof(int64_t))
+        result.n = self.n
+        return result
 
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------

@@ -357,14 +357,14 @@ cdef class Tape:
         return self.copied(MANY, start, stop), self.copied(COLUMN, start, stop), self.copied(SCORE, start, stop)
 
     def copy(self, root):
-        cdef Tape twin = Tape(root, self.timed)
+        cdef Tape result = Tape(root, self.timed)
         cdef Appended whole
         memset(&whole, 0, sizeof(whole))
         self.view(&whole, 0)
-        twin.earliest, whole.odd = self.earliest, self.weighted
-        twin.reserve(&whole)
-        twin.append(&whole)
-        return twin
+        result.earliest, whole.odd = self.earliest, self.weighted
+        result.reserve(&whole)
+        result.append(&whole)
+        return result
 
     def oldest(self, Py_ssize_t examples):
         cdef Py_ssize_t position, entry, before = self.held[SLOT].first

@@ -163,10 +163,10 @@ class Tape:
         return lengths, slots, weights, np.array([one.stamp for one in part], np.int64) if self.timed else None
 
     def copy(self, root: Root) -> Self:
-        twin = type(self)(root, self.timed)
-        twin.earliest = self.earliest
-        twin._cell.store(self._cell.value)
-        return twin
+        result = type(self)(root, self.timed)
+        result.earliest = self.earliest
+        result._cell.store(self._cell.value)
+        return result
 
     def oldest(self, examples: int) -> list[tuple[IntArray, RowKey, float]]:
         """The slots, the row key and the weight of each of the oldest examples."""
