@@ -70,7 +70,7 @@ def compare(read: dict[str, Any], target: Any) -> None:
         compare(read["state"], target.evaluator)
     elif isinstance(target, se.Pending):
         assert read["parameters"] == [*target._parameters().values()]
-        assert read["now"] == target._status[0]
+        assert read["now"] == target._cell.value[0]
         assert read["counts"] == [target.without_prediction, *target.evicted.values()]
         assert [key for key, _, _ in read["waiting"]] == target.keys()
         for (_, t, prediction), (row, since) in zip(read["waiting"], target._waiting.values(), strict=True):
