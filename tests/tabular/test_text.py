@@ -320,6 +320,8 @@ def test_what_is_open_as_text_or_is_one_column_is_refused(tmp_path: Path):
     with pytest.raises(se.InputError, match="binary mode"):
         evaluated(io.StringIO("tags,guess"))
     with pytest.raises(se.InputError, match="source is no table of Arrow"):
+        evaluated(pa.chunked_array([LISTS]))
+    with pytest.raises(se.InputError, match=r"source is no table of Arrow|a row must be a mapping"):  # before pandas 3
         evaluated(pd.Series(LISTS))
 
 
