@@ -178,14 +178,15 @@ def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
 
 def columns_among(labels: Iterable[object], examples: Iterable[object], argument: Argument, start: int = 0) -> IntArray:
     """The columns of labels of examples, which begin at the position ``start``; an error says which one is wrong."""
-    flat = [*labels]
+    sample = argument.sample if argument.reader.config.unknown == "ignore" else None
+    labels = labels if sample is None else [*labels]
     try:
-        columns = np.array(argument.reader.columns_in(flat, argument.name), np.int64)
+        columns = np.array(argument.reader.columns_in(labels, argument.name), np.int64)
     except LabelError:
         deque(_one_by_one(examples, argument, start), 0)
         raise
-    if argument.sample is not None and argument.reader.config.unknown == "ignore":
-        argument.sample.labels.update(flat[:FEW])  # also those that are ignored
+    if sample is not None:
+        sample.labels.update(islice(labels, FEW))  # also those that are ignored
     return columns
 
 

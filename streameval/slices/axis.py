@@ -108,7 +108,7 @@ class AxisSlices(Generic[A]):
         return self.rest if part is None and not self.selected([key])[0] else part
 
     def selected(self, keys: Iterable[Key]) -> tuple[list[Key], set[Key]]:
-        """Which of these keys have slices once they have examples; and, if others may go for that, all that stay."""
+        """Which of these keys have slices once they have examples; and, if that may displace slices, all that stay."""
         keys = [key for key in keys if key]
         if self.rest.examples:
             self._last = self._last or max(rank_of(key) for key in self.slices if key)

@@ -312,9 +312,9 @@ static int se_tally_add(const se_tally *to, uint64_t *keys, ptrdiff_t rows) {
         entries[at].rows++;
     }
     if (!se_sums_reserve(to->h, (size_t)gone)) return 0;
-    for (ptrdiff_t r = 0; r < gone; r++) se_unpack(to, entries ? (uint32_t)keys[r] : keys[r], 0);
-    for (ptrdiff_t r = 0; r < gone; r++)
-        se_unpack(to, entries ? (uint32_t)keys[r] : keys[r], entries ? (int64_t)(keys[r] >> 32) : 1);
+    for (int adds = 0; adds < 2; adds++) /* once all places are asked for */
+        for (ptrdiff_t r = 0; r < gone; r++)
+            se_unpack(to, entries ? (uint32_t)keys[r] : keys[r], adds * (entries ? (int64_t)(keys[r] >> 32) : 1));
     return 1;
 }
 

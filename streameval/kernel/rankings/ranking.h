@@ -47,10 +47,8 @@ static int sr_example_init(sr_example *e, ptrdiff_t labels, ptrdiff_t trues) {
 
 /* Up to here counting in vectors is quicker than a binary search per label, and than sorting the scores of true labels:
    measured, in bytes of the scores that all are compared with. */
-#ifndef SR_FEW
 #define SR_FEW 640
 #define SR_SHORT 6000
-#endif
 
 /* How many scores are above each of four values, and how many at least as high. */
 #define SR_COUNT_BODY(TYPE, TALLY)                                                                                    \
@@ -128,7 +126,7 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
             e->group[order[i]] = values - 1;                                                                          \
         }                                                                                                             \
         e->groups = values;                                                                                           \
-        if (values * (ptrdiff_t)sizeof(TYPE) <= SR_FEW) {                                                                                       \
+        if (values * (ptrdiff_t)sizeof(TYPE) <= SR_FEW) {                                                             \
             for (ptrdiff_t i = values; i & 3; i++) v[i] = v[values - 1];                                              \
             for (ptrdiff_t i = 0; i < values; i += 4) SR_CHOOSE(TYPE, level)(x, n, v + i, above + i, size + i);       \
             for (ptrdiff_t i = 0; i < values; i++) size[i] -= above[i];                                               \
