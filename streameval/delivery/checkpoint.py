@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast
 
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
@@ -316,6 +316,9 @@ class Checkpointer(Generic[HeldT]):
                 self._release_path()
         finally:
             self.close()
+
+    def __reduce__(self) -> Never:
+        raise TypeError("a Checkpointer holds its path and is neither copied nor pickled; copy its evaluator")
 
     def __repr__(self) -> str:
         return f"<Checkpointer of {self._path} at {self._position}: {self._evaluator!r}>"

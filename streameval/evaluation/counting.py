@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 from streameval.errors import FormatError, MetricError, silent
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.details import Details
-from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make_read, reads
+from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look, pause, resume
@@ -387,9 +387,9 @@ class Accumulator(Details, Mergeable):
     @reads
     def copy(self) -> Self:
         """An independent object with the same content."""
-        result = self._over(self._core.states.copy())
-        result._guard.notes = copied(self._guard).notes
-        return result
+        result = self._like()
+        result._core = Core(self._config, self._core.states.copy())
+        return result._belong(result._guard)
 
     def _compared(self) -> Self:
         if (config := self._config.compared()) is self._config:

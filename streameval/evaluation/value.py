@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from streameval.errors import MergeError, above, silent
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class Saveable:
     """An object that is its content: equal contents, equal bytes."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
     to_html = pages.to_html
     save_html = pages.save_html
     _inner_guards: Sequence[commit.Guard] = ()
@@ -131,19 +132,22 @@ class Mergeable(Saveable):
 
     def _take_over(self, source: Self) -> None:
         """Take over the content of another object of this class, which is not used any more."""
-        for kind in type(self).__mro__:
-            for name in getattr(kind, "__slots__", ()):
-                if hasattr(source, name):
-                    setattr(self, name, getattr(source, name))
+        both: Any = object.__getstate__(source)  # those that a user's subclass has added, and those in slots
+        for attributes in both:
+            for name, value in (attributes or {}).items():
+                setattr(self, name, value)
 
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).from_bytes, (self.to_bytes(),), getattr(self, "__dict__", None)
 
     def __copy__(self) -> Self:
         return self.copy()
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self.copy()
+        result = memo[id(self)] = self.copy()
+        for name, value in getattr(self, "__dict__", {}).items():
+            setattr(result, name, deepcopy(value, memo))
+        return result
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, self._family):

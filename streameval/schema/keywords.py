@@ -18,7 +18,19 @@ _IN_NAME = "it is part of the name of a metric, such as"
 _LABELS = "write labels=[...], in the order of the columns"
 _WEIGHTS = "write weights=[...], one for each example"
 _WINDOW = "Rolling takes size=..., a number of examples, and TimeRolling period=..., a time"
+_OWNERS = {
+    "Evaluator": ("keep", "label_limit", "labels", "nan", "rows", "threshold", "ties", "unknown"),
+    "Fading": ("half_life",),
+    "Tumbling": ("history",),
+    "Sliced": ("by", "cross", "max_slices"),
+    "update of Sliced": ("where",),
+    "update of TimeRolling": ("t",),
+    "update_many of TimeRolling": ("times",),
+    "Pending": ("max_age", "max_pending", "no_prediction"),
+    "Checkpointer": ("every", "seconds"),
+}
 ADVICE = {
+    **{name: f"{owner} takes {name}=..." for owner, names in _OWNERS.items() for name in names},
     "average": f"{_IN_NAME} 'f1_macro'",
     **dict.fromkeys(("beta", "k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
     "top_k": f"{_IN_NAME} 'precision_at(k=5)' or 'f1_at(k=3)'",
@@ -30,13 +42,14 @@ ADVICE = {
         ("alpha", "fading_factor", "decay"), "write half_life=..., a number of examples or a timedelta (Fading)"
     ),
 }
-"""By keyword of scikit-learn, torchmetrics or River."""
+"""By keyword of another class, of scikit-learn, torchmetrics or River."""
 
 _MEANT = {
     **dict.fromkeys(("y_pred", "preds", "input", "y_score", "y_prob", "y_proba", "scores"), "y_pred"),
     **dict.fromkeys(("y_true", "target", "truth", "actual"), "y_true"),
     **dict.fromkeys(("id", "uid", "request", "name"), "key"),
-    **dict.fromkeys(("by", "group", "groups", "slice", "slices"), "where"),
+    **dict.fromkeys(("by", "group", "groups", "slice", "slices", "where"), "where"),
+    "labels": "label",
     **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
 }
 """The arguments of ours that other words stand for."""

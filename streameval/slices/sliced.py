@@ -343,11 +343,31 @@ class Sliced(Mergeable, Generic[A]):
 
         `InputError` if there is no such slice.
         """
-        if not isinstance(where, Mapping):
-            if len(self._by) > 1:
-                raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {quoted(where)}}}]")
-            where = {self._by[0]: where}
-        return self._at(dict(where))  # a mapping of the user's may run code
+        return self._at(self._where(where))
+
+    def __contains__(self, where: object) -> bool:
+        where = self._where(where)
+        try:
+            return self._at(where).examples > 0
+        except InputError:
+            return False
+
+    @reads
+    def __iter__(self) -> Iterator[Any]:
+        """What ``sliced[...]`` takes, for each of `slices`."""
+        wheres = [group.axis.where(key) for group in self._slices for key, _ in group.ordered()]
+        return iter(wheres if len(self._slices) > 1 else [where[self._by[0]] for where in wheres])
+
+    @reads
+    def __len__(self) -> int:
+        return sum(len(group.ordered()) for group in self._slices)
+
+    def _where(self, where: Any) -> dict[str, Any]:
+        if isinstance(where, Mapping):
+            return dict(where)  # one of the user's may run code
+        if len(self._by) > 1:
+            raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {quoted(where)}}}]")
+        return {self._by[0]: where}
 
     @reads
     def _at(self, where: dict[str, Value | Other]) -> A:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import errno
 import os
+import pickle
 import re
 import signal
 import socket
@@ -327,6 +329,9 @@ def test_a_path_is_held_until_it_is_closed_left_or_forgotten(name: str, tmp_path
             with pytest.raises(se.InputError, match=r"held by an open Checkpointer of this process; close\(\) it"):
                 held(same)
         if leave == "close":
+            for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError, match="copy its evaluator"):
+                    copied(saved)
             saved.close()
             saved.close()
             for verb in (saved.save, saved.step):

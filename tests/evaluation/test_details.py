@@ -178,7 +178,7 @@ def test_sample_weight_means_weights():
         (lambda ev: ev.best_threshold(average="macro"), "^best_threshold has no argument average=; .*'f1_macro'"),
         (lambda ev: ev.best_thresholds(metrics="f1"), "^best_thresholds has no argument metrics=; did you mean"),
         (lambda ev: ev.decisions_at(), "^decisions_at is missing thresholds"),
-        (lambda ev: se.Rolling(ev).roc_curve(labels="a"), "^roc_curve has no argument labels=; did you mean 'label'"),
+        (lambda ev: se.Rolling(ev).roc_curve(labels="a"), r"^roc_curve has no argument labels=; write label=\.\.\.$"),
         (lambda ev: ev.get("f1", average="micro"), "get has no argument average=; .*'f1_macro'"),
         (lambda ev: ev.update({1}, {1}, sample_weight=2), "update has no argument sample_weight=; write weight="),
         (lambda ev: ev.revert({1}, {1}, w=2), "revert has no argument w=; write weight="),

@@ -367,6 +367,7 @@ CLOSED: Calls = {
 }
 OF_SLICES: Calls = {
     "slices": lambda held: [(repr(one.where), one.evaluator.to_bytes()) for one in held.slices()],
+    "iteration": lambda held: repr([*held]),
     "total": lambda held: held.total().to_bytes(),
     "one of them": lambda held: held[{"region": "y"}].to_bytes(),
     "report": lambda held: held.report(),

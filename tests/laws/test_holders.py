@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import weakref
+
 import pytest
 
 import streameval as se
@@ -69,6 +73,24 @@ def test_every_law_holds_for_every_kind_in_every_holder(
         laws=[law for law in holder.laws if law not in dict(holder.without)],
         rounds=cases(4),
     )
+
+
+@pytest.mark.parametrize("name", [*HOLDERS, "Ledger"])
+def test_an_object_is_referenced_weakly_and_copies_have_what_a_subclass_adds(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
+    held = HOLDERS[name].make(KINDS["decisions"]) if name in HOLDERS else se.Ledger(se.F1())
+    assert weakref.ref(held)() is held
+    monkeypatch.setitem(globals(), "Mine", type("Mine", (type(held),), {"__module__": __name__}))
+    mine = Mine.from_bytes(held.to_bytes())  # noqa: F821  # as pickle has to find it
+    mine.note = ["a"]
+    for twin in (mine.copy(), copy.copy(mine), copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
+        assert type(twin) is type(mine)
+        assert twin == mine
+        assert twin.note == ["a"]
+    assert pickle.loads(pickle.dumps(held)) == held
+    if hasattr(held, "merge"):
+        assert copy.deepcopy(mine).note is not mine.note
 
 
 @pytest.mark.parametrize("name", [name for name, holder in HOLDERS.items() if "unmerge" in dict(holder.without)])

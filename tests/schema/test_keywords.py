@@ -66,6 +66,12 @@ def pending() -> se.Pending:
         (lambda: se.score(Y), "score is missing y_pred; write score(y_true, y_pred)"),
         (lambda: se.score(Y, Y, ["f1_micro"], 3), "not 4; name the others: "),
         (lambda: se.TimeRolling(se.Evaluator(), size=3), "has no argument size=; Rolling takes size=..., a number"),
+        (lambda: se.Checkpoint(se.F1(), every=3), "Checkpoint has no argument every=; Checkpointer takes every=..."),
+        (lambda: se.Fading(se.F1(), 3, max_slices=3), "has no argument max_slices=; Sliced takes max_slices=..."),
+        (lambda: se.Rolling(se.F1(), labels=["a"]), "Rolling has no argument labels=; Evaluator takes labels=..."),
+        (lambda: se.F1().update({"a"}, {"a"}, t=1), "update has no argument t=; update of TimeRolling takes t=..."),
+        (lambda: se.F1().update({"a"}, {"a"}, where=1), "no argument where=; update of Sliced takes where=..."),
+        (lambda: se.evaluate_table("x", actual="a", where="b"), "evaluate_table has no argument where=; write by="),
     ],
 )  # fmt: skip
 def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], message: str):

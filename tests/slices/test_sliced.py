@@ -294,6 +294,12 @@ def test_items_are_looked_up_by_value_or_by_names_and_values():
         sliced["eu"]
     with pytest.raises(se.InputError, match="not by"):
         sliced[{"day": 1}]
+    assert [sliced[where] for where in sliced] == [part.evaluator for part in sliced.slices()]
+    assert len(sliced) == len([*sliced]) == len(sliced.slices())
+    assert all(where in sliced for where in sliced)
+    assert {"device": OTHER} not in sliced  # which has no examples
+    with pytest.raises(se.InputError, match=r"write sliced\[{'region': 'eu'}\]"):
+        "eu" in sliced  # noqa: B015
 
 
 def test_a_single_metric_can_be_sliced():
@@ -312,7 +318,7 @@ def test_a_metric_that_there_is_not_is_refused_before_there_is_a_slice():
 
 def test_a_fresh_object_answers():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region")
-    assert (sliced.examples, sliced.total().examples, sliced[OTHER].examples) == (0, 0, 0)
+    assert (sliced.examples, sliced.total().examples, sliced[OTHER].examples, len(sliced)) == (0, 0, 0, 0)
     assert sliced.get() == {"region": {}}
     assert "total" in sliced.report()
 
@@ -325,6 +331,8 @@ def test_true_and_one_are_different_slices_that_get_does_not_mix_up():
         (None, 1), (False, 1), (True, 1), (1, 2), ("1", 1),
     ]  # fmt: skip
     assert (sliced[True].examples, sliced[1].examples) == (1, 2)
+    assert [*sliced] == [None, False, True, 1, "1"]
+    assert (True in sliced, 0 in sliced, "True" in sliced) == (True, False, False)
     with pytest.raises(se.InputError, match=r"read slices\(\)"):
         sliced.get()
 
@@ -338,6 +346,7 @@ def test_values_beyond_the_most_are_counted_together_whichever_came_first():
     assert first.to_bytes() == second.to_bytes()
     result = first.get()["user"]
     assert len(result) == 11
+    assert [*first] == [*result]
     assert list(result)[-1] is OTHER
     assert repr(OTHER) == "OTHER"
     assert first[OTHER].examples == 40
