@@ -50,7 +50,7 @@ class Sample:
             for row in rows.tolist():
                 self.add(labels, row)
             return
-        numeric = rows[:, : None if rows.dtype.kind in "iuf" else 0].astype(np.float64)
+        numeric = rows[:, : None if rows.dtype.kind in "iuf" and rows.dtype.itemsize <= 8 else 0].astype(np.float64)
         ordered = np.sort(numeric)  # NaN stands last
         known = ordered == ordered
         numbers = ordered[known]

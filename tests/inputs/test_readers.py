@@ -1039,8 +1039,8 @@ def test_integer_scores_of_any_size_are_compared_exactly(form: str, scores: list
     assert ev.per_label().fp.tolist() == list(map(int, expected))
 
 
-def test_long_double_scores_are_compared_exactly():
-    score = np.nextafter(np.longdouble(0.7), np.longdouble(0))
+@pytest.mark.parametrize("score", [np.nextafter(np.longdouble(0.7), np.longdouble(0)), np.finfo(np.longdouble).max])
+def test_long_double_scores_are_compared_exactly(score: np.longdouble):
     expected = int(Fraction(*score.as_integer_ratio()) >= Fraction(0.7))
     for input_score in (np.array([[score]]), [np.array([score])], [{0: score}]):
         ev = se.Evaluator(threshold=0.7)
