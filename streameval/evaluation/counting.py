@@ -280,7 +280,6 @@ class Accumulator(Details, Mergeable):
         self._merge_warning_first(gathered.states, gathered.reader)
         resume(self._guard, self._core)
 
-    @combines
     def merge(self, other: Self) -> None:
         """Add all examples that ``other`` has counted. ``other`` stays as it is; merging with itself doubles.
 
@@ -290,6 +289,14 @@ class Accumulator(Details, Mergeable):
             If the two were built differently; the message names the difference. Nothing has changed then.
         """
         self._check_compatible(other)
+        core, theirs = self._core, other._core
+        names = core.labels.labels, theirs.labels.labels
+        is_common = len(core.states.states) == 1  # decisions, in as few steps as can be
+        if not (is_common and core.table.merge_plain(theirs.table, *names, core.labels.look) == DONE):
+            self._merge_any(other)
+
+    @combines
+    def _merge_any(self, other: Self) -> None:
         self._merge(other._core.states)
 
     @combines

@@ -68,7 +68,7 @@ def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
 
 def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
     """A method that changes the object by another one, which may be the same; both are held."""
-    merges = method.__name__ == "merge"
+    merges = method.__name__ != "unmerge"
 
     def guarded(self: S, other: S) -> R:
         guard, guards = self._guard, guards_of(other)  # type: ignore[attr-defined]

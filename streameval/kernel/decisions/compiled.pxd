@@ -32,8 +32,8 @@ cdef class Counts(Placing):
 
     cdef bint start(self)
     cdef bint weighted(self) noexcept
-    cdef object take(self, Counts other)
-    cdef object refused(self, int64_t examples)
+    cdef object take(self, Counts other, int64_t most)
+    cdef object refused(self, int64_t examples, int64_t most)
     cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
     cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions) except -1
     cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1

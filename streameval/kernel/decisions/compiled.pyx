@@ -355,11 +355,11 @@ cdef class Counts(Placing):
             return OTHER
         if rows.rows > FEW_ROWS or rows.rows * rows.columns > FEW_CELLS:
             into = Counts(None, rows.columns)
-            return OTHER if count_dense_rows(into, &rows, compared, fixed, into.counted.cell) > 1 else self.take(into)
+            return OTHER if count_dense_rows(into, &rows, compared, fixed, into.counted.cell) > 1 else self.take(into, self.most)
         if not self.root.guard.start():
             return OTHER
         try:
-            code = self.refused(rows.rows)
+            code = self.refused(rows.rows, self.most)
             if not code:
                 code = OTHER if count_dense_rows(self, &rows, compared, fixed, self.counted.cell) > 1 else DONE
             return code
@@ -376,17 +376,26 @@ cdef class Counts(Placing):
         if true.examples >= MANY or true.columns >= BIT_COLUMNS:
             return OTHER
         into = Counts(None, true.columns)
-        return OTHER if into.count_bits(np.arange(true.columns), fixed, true, pred) > 1 else self.take(into)
+        return OTHER if into.count_bits(np.arange(true.columns), fixed, true, pred) > 1 else self.take(into, self.most)
 
-    cdef object take(self, Counts other):
-        """Add what rows of all columns were counted into, unless other states have replaced these meanwhile."""
+    def merge_plain(self, Counts other, list labels, list theirs, Py_ssize_t most):
+        cdef Guard guard = self.root.guard, read = other.root.guard
+        if self.weighted() or other.weighted() or guard is read or guard.thread or read.thread or not self.counted.examples:
+            return OTHER  # from here on no other thread runs
+        if len(labels) > most or not (labels is theirs or labels == theirs) or not have_same_forms(guard.notes, read.notes):
+            return OTHER
+        self.reserve(other.width)
+        return self.take(other, COUNT_MAX)
+
+    cdef object take(self, Counts other, int64_t most):
+        """Add counts of the same columns, up to so many examples, unless other states have replaced these meanwhile."""
         cdef Guard guard = self.root.guard
         code = OTHER
         if guard is RETIRED:  # which nobody releases
             return OTHER
         guard.wait(True)
         try:
-            code = self.refused(other.counted.examples) if self.root.guard is guard else OTHER
+            code = self.refused(other.counted.examples, most) if self.root.guard is guard else OTHER
             if not code:
                 check_memory(se_sums_reserve(&self.counted.rows, other.counted.rows.used))
                 se_add_counts(&self.counted, &other.counted, NULL, other.width, 0, 1)
@@ -395,12 +404,12 @@ cdef class Counts(Placing):
         finally:
             guard.stop(code == DONE)
 
-    cdef object refused(self, int64_t examples):
+    cdef object refused(self, int64_t examples, int64_t most):
         """Why so many examples cannot be counted here without weights; None if they can."""
         if self.weighted():
             return OTHER
-        if examples > self.most - self.counted.examples:
-            return FULL if self.most == COUNT_MAX else OTHER
+        if examples > most - self.counted.examples:
+            return FULL if most == COUNT_MAX else OTHER
         return None
 
     # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
@@ -546,6 +555,11 @@ cdef uint64_t inner_of(tuple key) except *:
 
 
 # -- prepared parts -----------------------------------------------------------------------------------------------------
+
+cdef bint have_same_forms(notes, theirs) except -1:
+    """Whether two objects remember the same of the forms of their labels, and are sure of it."""
+    return notes is theirs or not (notes is None or theirs is None or notes.cell.value != theirs.cell.value or notes.cell.value.unsure)
+
 
 cdef struct Change:
     PyObject* counts

@@ -122,12 +122,15 @@ static void se_add_cells(
     }
 }
 
-/* The same of row keys, for which there is room. */
+/* The same of row keys, for which there is room. Most stand at the same place in both tables, as unused places do. */
 static void se_add_rows(se_counts *c, const se_sums *rows, int by) {
-    uint64_t outer, inner;
-    const int64_t *times;
-    for (size_t at = 0; (times = se_sums_next(rows, &at, &outer, &inner));)
-        se_sums_add(&c->rows, outer, inner, by * times[0]);
+    const size_t places = rows->mask + 1, mask = c->rows.mask;
+    const uint64_t *from = rows->places;
+    for (size_t at = 0; at < places; at++, from += 3) {
+        uint64_t *to = c->rows.places + 3 * (at & mask);
+        if (to[0] == from[0] && to[1] == from[1]) to[2] += (uint64_t)by * from[2];
+        else if (from[2]) se_sums_add(&c->rows, from[1], from[0] - 1, by * (int64_t)from[2]);
+    }
 }
 
 static void se_add_counts(

@@ -135,6 +135,7 @@ class Counts(SumTable[RowKey]):
         return OTHER
 
     count_packed = count_arrays  # the same of `BitRows`
+    merge_plain = count_arrays  # the same of all that an object of the same labels has counted, up to so many of these
 
     def place_example(
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None
