@@ -82,4 +82,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES, *(entry.class_name for entry in catalogue())})
+    return [*__getattr__("__all__"), "__version__"]  # type: ignore[misc]  # a list

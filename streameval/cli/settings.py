@@ -100,6 +100,7 @@ _PHRASES = {
     r"\b(no|two) (actual|predicted|scores|mask) (?=columns? )": r"\1 --\2 ",
     r"; Evaluator\.per_label\(\) returns (the counts of each label)": r"; results have \1, with --format csv too",
     r"(?<=is not a saved state): these \d+ bytes are not a streameval state; they start with b(['\"]).*?\1": "",
+    r"(\((\w+)\)); give a list: .*": r"\1; repeat --\2 for each column",
     "construct both with the same configuration": "evaluate both with the same options",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
     r"^([^']*column(?: matches)? '[^']*') \((\w+)\)": r"\1 (--\2)",

@@ -163,6 +163,9 @@ class Columns:
         known, none = list(map(str, names)), "no column matches" if "*" in name else "there is no column"
         if (count := known.count(name)) > 1:
             return InputError(f"{count} columns are named {name!r}; give each a name of its own")
+        parts = re.split("[,;] ?", name)
+        if role in (*_WIDE, "by") and {*parts} <= {*known}:
+            return InputError(f"{none} {name!r} ({role}); give a list: {quoted(parts)}")
         hint = suggestion(name, known).replace("?", "? The columns are") or "; the columns are"
         return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}")
 

@@ -79,7 +79,10 @@ def write_file(
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise the `OSError` that `write_file` would raise, as far as one can know before there is anything to write."""
     with _naming_target(path):
-        target, _ = _resolved(path)
+        target, old = _resolved(path)
+        folder = target.parent.stat()
+        if old and folder.st_mode & stat.S_ISVTX and os.geteuid() not in (0, old.st_uid, folder.st_uid):
+            raise PermissionError(errno.EPERM, "It is another user's file")
         temporary, file = _open_temporary(target, 0o600)
         _discard(temporary, file)
         file.close()
@@ -92,7 +95,8 @@ def _naming_target(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         folder = Path(os.path.realpath(path) if Path(path).is_symlink() else path).parent
-        reasons = {errno.ENOENT: f"there is no folder {folder}; create it first"} | dict.fromkeys(
+        why = f"no file can be made in {folder}" if folder.is_dir() else f"there is no folder {folder}; create it first"
+        reasons = {errno.ENOENT: why} | dict.fromkeys(
             (errno.EACCES, errno.EPERM, errno.EROFS),
             f"{error.strerror}: the folder {folder} does not allow it, and a file is replaced through its folder",
         )

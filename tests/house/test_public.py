@@ -95,6 +95,7 @@ def test_the_examples_of_public_classes_hold():
 
 def test_public_names_are_named_once():
     assert len(se.__all__) == len(set(se.__all__))
+    assert dir(se) == sorted([*se.__all__, "__version__"])
 
 
 def test_every_public_object_is_documented():

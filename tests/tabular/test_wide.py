@@ -107,6 +107,7 @@ def test_labels_of_one_side_are_refused_or_ignored():
     [
         ({"actual": "true_*"}, "neither predicted nor scores"),
         ({"actual": "tru_*", "predicted": "pred_*"}, r"no column matches 'tru_\*' \(actual\); did you mean 'true_"),
+        ({"actual": "true_a, true_c", "predicted": "pred_*"}, r"\(actual\); give a list: \['true_a', 'true_c'\]"),
         ({"actual": "*_*", "predicted": "pred_*"}, r"column '\*_\*' \(actual\) has two stars"),
         (
             {"actual": ["true_a", "true_d"], "predicted": "pred_*"},

@@ -188,6 +188,8 @@ def test_links_lead_to_what_is_replaced(tmp_path: Path):
         ("file/state", errno.ENOTDIR, "Not a directory"),
         ("n" * 256, errno.ENAMETOOLONG, "too long"),
         ("closed/state", errno.EACCES, "closed does not allow it, and a file is replaced through its folder"),
+        ("sticky/state", errno.EPERM, "sticky does not allow it, and a file is replaced through its folder"),
+        ("vanishing/state", errno.ENOENT, "no file can be made in .*vanishing: "),
     ],
 )
 @pytest.mark.parametrize("call", [check_writable, lambda path: write_file(path, b"new")], ids=["check", "write"])
@@ -201,6 +203,15 @@ def test_what_cannot_be_written_is_named_with_the_reason(
     os.mkfifo(tmp_path / "pipe")
     if name.startswith("closed"):  # to root nothing is
         monkeypatch.setattr(os, "open", failing(errno.EACCES))
+    for kind in ("sticky", "vanishing"):
+        (tmp_path / kind).mkdir()
+    (tmp_path / "sticky").chmod(0o1777)
+    (tmp_path / "sticky" / "state").write_bytes(b"of another user")
+    if name.startswith("sticky"):
+        monkeypatch.setattr(os, "geteuid", lambda: 2**31 - 7)
+        monkeypatch.setattr(Path, "replace", failing(errno.EPERM))
+    if name.startswith("vanishing"):  # as in /proc
+        monkeypatch.setattr(os, "open", failing(errno.ENOENT))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(OSError, match=why) as caught:
         call(tmp_path / name)
