@@ -273,6 +273,11 @@ class Argument:
             raise InputError(f"{widths}; give the same columns")
         return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
 
+    def names(self, columns: IntArray) -> list[Any]:
+        """The labels of columns, without ignored ones."""
+        names = self.reader.labels.labels
+        return [names[column] for column in columns.tolist() if column != IGNORED]
+
 
 def named(error: LabelError, name: str) -> LabelError:
     """The same error, which says which argument holds the label."""

@@ -15,6 +15,7 @@ from streameval.inputs.columns import EXAMPLES, IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, form_of
 from streameval.inputs.lists import without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
+from streameval.inputs.sparse import sparse_source, stacked_rows
 from streameval.inputs.values import bit_of, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
 from streameval.kernel.types import EITHER, FloatArray, IntArray, Lists
@@ -126,6 +127,8 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
         part = list(islice(examples, stop - start))
         if argument.null == "empty":
             part = [() if is_missing(example) else example for example in part]
+        if argument.scored and (matrix := stacked_rows(part)) is not None:  # what they do not store has no score
+            return sparse_source(matrix, argument, start).piece(0, len(part))
         part = without_rows(part, argument, start)
         cells = _stacked(part, argument, start) or read(part, argument, start)  # which refuses what cannot be noted
         for example in part[:FEW] if argument.sample is not None and not start else ():

@@ -33,7 +33,7 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     kinds = set(map(type, examples))
     if not kinds <= _COMMON:
         named = ((part, argument.at(position)) for position, part in enumerate(examples, start))
-        examples = [part if type(part) in _COMMON else unwrapped(part, name) for part, name in named]
+        examples = [part if type(part) in _COMMON else unwrapped(part, name, argument.scored) for part, name in named]
         kinds = set(map(type, examples))
     if any(issubclass(kind, np.ndarray) for kind in kinds):
         examples = [_labels_in(row) if isinstance(row, np.ndarray) else row for row in examples]
@@ -54,7 +54,7 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     ]
 
 
-def unwrapped(example: Any, name: str) -> Any:
+def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
     """A list, a mapping or an array in place of what a library makes of one; anything else as it is."""
     form = form_of(example)
     if form == "polars":
@@ -73,6 +73,8 @@ def unwrapped(example: Any, name: str) -> Any:
         return dict(zip(names, row, strict=True))
     if form == "bits":
         return booleans(bit_rows(example, name), lambda _: name)
+    if form == "sparse" and scored and (1, *example.shape)[-2] == 1:  # as an array, what is not stored would be scored
+        raise InputError(f"{name} is a sparse row, but not all are of its form and width; give one sparse matrix")
     if form == "sparse":
         return example.toarray()
     return list(example) if isinstance(example, deque) else example

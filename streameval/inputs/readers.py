@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, imported, public
+from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow, table_of_structs
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, string_lists
@@ -23,14 +23,13 @@ from streameval.inputs.pieces import (
     bit_rows,
     booleans,
     filtered,
-    listed,
     matrix_piece,
     unignored,
 )
-from streameval.inputs.values import array_of, binarize, checked_scores, places_in, plain_array
-from streameval.kernel import backend
-from streameval.kernel.types import DAMAGED, DISTINCT, BitRows, IntArray, Lists, Places
-from streameval.schema.batch import joined, offsets_of, part_of
+from streameval.inputs.sparse import sparse_source
+from streameval.inputs.values import array_of, checked_scores, plain_array
+from streameval.kernel.types import BitRows, IntArray, Lists
+from streameval.schema.batch import offsets_of, part_of
 from streameval.schema.record import FEW
 from streameval.schema.text import number_of, quoted
 
@@ -90,17 +89,12 @@ def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument)
     if not argument.scored:
         values = plain_array(values, argument.name)
     if argument.sample is not None:
-        argument.sample.add_rows(_names(columns, argument), values[:FEW, :_WIDE])
+        argument.sample.add_rows(argument.names(columns), values[:FEW, :_WIDE])
     if argument.reader.config.unknown == "ignore" and (columns == IGNORED).any():
         values, columns = values[:, columns != IGNORED], columns[columns != IGNORED]
     return Source(
         len(values), len(columns), lambda start, stop: matrix_piece(values[start:stop], columns, argument, start)
     )
-
-
-def _names(columns: IntArray, argument: Argument) -> list[Any]:
-    names = argument.reader.labels.labels
-    return [names[column] for column in columns.tolist() if column != IGNORED]
 
 
 def _frame(frame: Any, argument: Argument) -> Source:
@@ -142,82 +136,6 @@ def _plain(column: Any) -> np.ndarray[Any, Any]:
     return column.to_numpy() if plain else np.asarray(column.to_pylist(), object)
 
 
-def _sparse(value: Any, argument: Argument) -> Source:
-    """A sparse matrix. A cell that is not stored is 0, also where it is compared with a threshold, and ranks last."""
-    if len(value.shape) != 2:
-        raise InputError(f"{argument.name} has shape {value.shape}; update_many takes matrices, examples x labels")
-    matrix, reader = value.tocsr(), argument.reader
-    argument.width = matrix.shape[1]
-    columns, lists = argument.columns(argument.width), _stored(matrix, argument.name)
-    if not lists.distinct:
-        matrix = matrix.copy()  # stored duplicates add up; summing them in place would change the argument
-        matrix.sum_duplicates()
-        lists = _stored(matrix, argument.name)
-    data = np.asarray(matrix.data)[: len(lists.places)]
-    if (columns == IGNORED).any():  # values of ignored labels are not even looked at
-        lists, data = unignored(lists._replace(columns=columns)), data[columns[lists.places] != IGNORED]
-        columns = columns[columns != IGNORED]
-    elif not np.array_equal(columns, np.arange(len(columns))):
-        lists = lists._replace(columns=columns)
-    missing: Any = None
-    if argument.sample is not None:
-        zero = [0] * (len(data) < matrix.shape[0] * matrix.shape[1])  # some cells are not stored
-        argument.sample.add(_names(columns[:FEW], argument), zero + data[: lists.offsets[: FEW + 1][-1]].tolist())
-    if argument.scored:
-        data, missing = checked_scores(data, argument, places_in(lists, 0))
-        data = data.astype(np.float64)
-        lists = Lists(lists.offsets.astype(np.int64), lists.flat().astype(np.int64))
-    values = plain_array(data, argument.name)
-    zeros, thresholds = columns[:0], None  # zeros: where a cell that is not stored is predicted
-    if argument.compared and values.dtype != np.bool_:
-        by_column = np.broadcast_to(reader.threshold_row(columns), columns.shape)
-        thresholds = np.zeros(len(reader.labels), np.float64)
-        thresholds[columns] = by_column
-        zeros = columns[by_column <= 0.0]
-
-    def piece(start: int, stop: int) -> Piece:
-        part, span = part_of(lists, start, stop)
-        cells, examples = values[span], len(part.offsets) - 1
-        absent = None
-        if len(zeros):
-            unstored = np.ones((examples, len(reader.labels)), np.uint8)
-            unstored[np.repeat(np.arange(examples), np.diff(part.offsets)), part.flat()] = 0
-            absent = listed(unstored[:, zeros], zeros)
-        if argument.scored:
-            if missing is not None:
-                present = missing[span] == 0
-                part, cells = filtered(part, present), cells[present]
-            return Columns(examples, absent, mentioned_by_all=columns, ranked=part, scores=cells)
-        if thresholds is None and cells.dtype.kind in "biuf" and (cells == 1).all():
-            return Columns(examples, part, mentioned_by_all=columns)
-        bounds = 0.0 if thresholds is None else thresholds[part.flat()]
-        bits, masks = binarize(cells, argument, bounds, places_in(part, start))
-        positive = filtered(part, bits != 0)
-        masked = None if masks is None else filtered(part, masks != 0)
-        if absent is not None:
-            positive = joined([positive, absent], examples)
-        return Columns(examples, positive, masked, mentioned_by_all=columns)
-
-    return Source(matrix.shape[0], max(4096, len(reader.labels)) if len(zeros) else 0, piece)
-
-
-def _stored(matrix: Any, name: str) -> Lists:
-    """The columns of what is stored in each row, in the arrays of the matrix if the kernel can read them."""
-    offsets, places = _indices(matrix.indptr), _indices(matrix.indices)
-    if offsets.dtype != places.dtype:
-        offsets, places = offsets.astype(np.int64), places.astype(np.int64)
-    order = backend.lists.list_order(offsets, places[: len(matrix.data)], matrix.shape[1])
-    if order == DAMAGED or len(offsets) != matrix.shape[0] + 1:
-        outside = f"outside its shape {matrix.shape}, or its offsets outside its {len(matrix.data)} values"
-        raise InputError(f"{name} is a damaged sparse matrix: its indices lie {outside}")
-    return Lists(offsets, places[: offsets[-1]], None, order == DISTINCT)
-
-
-def _indices(numbers: Any) -> Places:
-    kind: Any = np.int32 if np.asarray(numbers).dtype == np.int32 else np.int64
-    return np.ascontiguousarray(numbers, kind)
-
-
 # -- rows of bits -----------------------------------------------------------------------------------------------------
 
 
@@ -252,7 +170,7 @@ def _bits(bits: BitRows, columns: IntArray, argument: Argument) -> Source:
     argument.width = bits.columns
     if argument.sample is not None:
         first = booleans(bits.part(slice(FEW)), argument.at)
-        argument.sample.add_rows(_names(columns, argument), first[:, :_WIDE])
+        argument.sample.add_rows(argument.names(columns), first[:, :_WIDE])
 
     def piece(start: int, stop: int) -> Piece:
         return matrix_piece(bits.part(slice(start, stop)), columns, argument, start)
@@ -267,7 +185,7 @@ def _lists(lists: Lists, argument: Argument) -> Source:
     if argument.sample is not None:
         first, _ = part_of(lists, 0, min(FEW, len(lists.offsets) - 1))
         for row in np.split(first.flat(), first.offsets[1:-1]):
-            argument.sample.add(_names(np.asarray(row, np.int64), argument), single=len(row) == 1)
+            argument.sample.add(argument.names(np.asarray(row, np.int64)), single=len(row) == 1)
 
     def piece(start: int, stop: int) -> Piece:
         part, _ = part_of(lists, start, stop)
@@ -315,15 +233,7 @@ def _list(examples: Any, argument: Argument) -> Source:
         if way := ways.get(first.shape[1]):
             advice = f"if these are of predict_proba of scikit-learn, one for each label, give {way}"
         raise InputError(f"{name} is a list of {len(examples)} arrays of shape {first.shape}; {advice}")
-    if argument.scored and examples and all(_is_sparse_row(row, first) for row in examples):
-        rows = [row.reshape(1, -1) for row in examples]
-        return _sparse(imported("scipy.sparse", "sparse rows").vstack(rows, "csr"), argument)
     return _strings(examples, argument)
-
-
-def _is_sparse_row(row: Any, first: Any) -> bool:
-    """Whether this is one row of a sparse matrix, as wide as the first: what it does not store has no score."""
-    return form_of(row) == "sparse" and row.shape in ((first.shape[-1],), (1, first.shape[-1]))
 
 
 def _strings(examples: Any, argument: Argument) -> Source:
@@ -433,7 +343,7 @@ enter("top_k", TopK)  # known before any other
 enter("bits", PackedRows)
 
 _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
-    "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
+    "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": sparse_source, "arrow": _arrow,
     "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
     "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "lazy": _refuse_lazy, "top_k": _top_k,
     "bits": _packed,

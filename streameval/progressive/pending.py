@@ -11,7 +11,9 @@ from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
 from streameval.errors import InputError, public
 from streameval.evaluation.core import NUMBERS
+from streameval.evaluation.counting import core_of
 from streameval.evaluation.guarding import Change, Declined, changes, make, reads
+from streameval.inputs.forms import form_of
 from streameval.kernel.backend import commit
 from streameval.progressive.predictions import Predictions, Row, compact_copy, from_compact
 from streameval.progressive.states import Holder
@@ -116,6 +118,9 @@ class Pending(Holder, Generic[EvaluatorT]):
         row, limit = compact_copy(y_pred, self._labels), self._max_pending
         for trial in self._trials:
             trial._try_prediction(y_pred)
+            if form_of(y_pred) == "sparse" and core_of(trial).reader.keeps_scores:
+                unscored = "y_pred is a sparse row, and what it does not store would wait with a score of 0"
+                raise InputError(f"{unscored}; give {{label: score}}, or y_pred.toarray()")
         if self._max_age is not None:
             if t is None:
                 raise InputError("t is missing: with max_age= every prediction needs its time")

@@ -262,16 +262,25 @@ def test_what_a_sparse_matrix_does_not_store_has_no_score_and_ranks_last():
 def test_a_sparse_row_has_the_scores_that_it_has_in_its_matrix(kind: Any, options: dict[str, Any], labels: Any):
     drawn = np.random.default_rng(1)
     true, scores = drawn.integers(0, 2, (6, 4)), kind(drawn.integers(0, 4, (6, 4)) / 4)
-    whole, one, rows = (se.Evaluator(["ndcg", "roc_auc_micro"], labels=labels, **options) for _ in range(3))
+    whole, one, rows, read = (se.Evaluator(["ndcg", "roc_auc_micro"], labels=labels, **options) for _ in range(4))
     whole.update_many(true, scores)
     for example, row in zip(true, scores, strict=True):
         one.update(example, row)
     rows.update_many(true, [*scores])
-    assert whole == one == rows
-    for wrong in ([scores[:2], scores[:1]], [scores[:1], scores[:1, :3]]):
-        with pytest.raises(se.InputError, match=r"2 dimensions|give one column per label"):
+    read.update_many(true, iter(scores))
+    assert whole == one == rows == read
+    for wrong in ([scores[:2], scores[:1]], [scores[:1], scores[:1, :3]], [[0.5] * 4, scores[:1]]):
+        with pytest.raises(se.InputError, match=r"2 dimensions|y_pred\[[01]\] is a sparse row, but not all are of"):
             rows.update_many(true[:2], wrong)
+    with pytest.raises(se.InputError, match=r"sparse row, .* would wait with a score of 0; give {label: score}"):
+        se.Pending(rows).predict(1, scores[:1])
     assert whole == rows
+
+
+def test_a_sparse_row_that_is_wrong_is_named_by_its_place_among_all():
+    row, wrong = sp.csr_array([[0.5, 0.0]]), sp.csr_array([[math.nan, 0.0]])
+    with pytest.raises(se.InputError, match=r"y_pred\[4097\] .*nan"):
+        se.Evaluator(["ndcg"]).update_many([{0}] * 4098, [*[row] * 4097, wrong])
 
 
 # -- ranked lists and the best k --------------------------------------------------------------------------------------
