@@ -73,8 +73,8 @@ def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | BitRows | None:
 
 def _plain(chunk: Any) -> Any:
     """The lists of a chunk of any list type, nulls as empty ones, as a plain list array."""
-    plain = str(chunk.type).startswith(("list<", "large_list<"))
-    if plain and not chunk.null_count and chunk.type.value_type != "null":
+    plain, kind = str(chunk.type).startswith(("list<", "large_list<")), str(chunk.type.value_type)
+    if plain and not chunk.null_count and not kind.startswith(("null", "run_end_encoded<")):
         return chunk
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -82,7 +82,8 @@ def _plain(chunk: Any) -> Any:
     lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
     values = pc.list_flatten(chunk)
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
-    return pa.LargeListArray.from_arrays(offsets, values.cast("string") if values.type == "null" else values)
+    values = pc.run_end_decode(values) if kind.startswith("run") else values
+    return pa.LargeListArray.from_arrays(offsets, values.cast("string") if kind == "null" else values)
 
 
 def lists_of_arrow(array: Any, argument: Argument) -> Lists:

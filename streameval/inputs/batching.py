@@ -81,7 +81,7 @@ def read_many(
     names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]
     if factors is not None:
         names, lengths = [*names, "weights"], [*lengths, len(factors)]
-    _check_lengths(names, lengths)
+    _check_lengths(names, lengths, (y_true, y_pred))
     cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (CELLS, _EXAMPLES)
     # A piece for each thread, since sharing one out takes as long as counting a few million cells.
     size = threads * max(255, min(most, cells // max(1, *(source.width for source in sources))))
@@ -92,7 +92,7 @@ def read_many(
         examples = pieces[0].examples
         if None in lengths:
             ends = [*(start + piece.examples for piece in pieces), *([] if part is None else [start + len(part)])]
-            _check_lengths(names, ends, start + size)
+            _check_lengths(names, ends, full=start + size)
         start += examples
         check_pairs(arguments, start)
         if examples:
@@ -107,12 +107,18 @@ def read_many(
     reader.note(start)
 
 
-def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: int | None = None) -> None:
+def _check_lengths(
+    names: Sequence[str], lengths: Sequence[int | None], values: tuple[object, ...] = (), full: int | None = None
+) -> None:
     """Refuse arguments of different lengths, None where not known; those of length ``full`` may be longer."""
     if len({*lengths} - {None}) > 1:
         known = [(name, length) for name, length in zip(names, lengths, strict=True) if length is not None]
         numbers = " and ".join(f"{name} has {'at least ' * (length == full)}{length}" for name, length in known)
-        raise InputError(f"numbers of examples differ: {numbers}; give one of each per example")
+        advice = "give one of each per example"
+        for name, value in zip(names, values, strict=False):
+            if isinstance(value, list | tuple) and getattr([*value, 0][0], "shape", None) in [(n,) for _, n in known]:
+                advice += f", or np.stack({name}, axis=1) if it holds an array for each label"
+        raise InputError(f"numbers of examples differ: {numbers}; {advice}")
 
 
 def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> Dense | None:

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import scipy.sparse as sp
 from hypothesis import example, given, settings, strategies as st
@@ -299,6 +300,7 @@ LISTS: dict[str, Callable[[Bits], object]] = {
     "arrow large lists": lambda bits: pa.array(labels_of(bits), pa.large_list(pa.large_string())),
     "arrow string views": lambda bits: pa.array(labels_of(bits), pa.list_(pa.string_view())),
     "arrow list views": lambda bits: pa.array(labels_of(bits), pa.list_view(pa.string())),
+    "arrow runs": lambda bits: runs(pa.array(labels_of(bits), pa.list_(pa.string()))),
     "arrow dictionary": lambda bits: pa.array(labels_of(bits), pa.list_(pa.dictionary(pa.int8(), pa.string()))),
     "arrow dictionary, uint64 codes": lambda bits: arrow_dictionary(bits, pa.uint64()),
     "arrow dictionary, repeated and unused entries": lambda bits: arrow_dictionary(bits, pa.int16()),
@@ -323,6 +325,10 @@ def arrow_dictionary(bits: Bits, codes: pa.DataType) -> pa.ListArray:
     bounds = np.cumsum([0, *map(len, rows)])
     values = pa.DictionaryArray.from_arrays(pa.array(flat, codes), pa.array(entries))
     return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), values)
+
+
+def runs(lists: pa.ListArray) -> pa.ListArray:
+    return pa.ListArray.from_arrays(lists.offsets, pc.run_end_encode(lists.values))
 
 
 FORMS = MATRICES | FRAMES | LISTS

@@ -544,6 +544,14 @@ SCORE_FORMS = [
         repair=np.asarray,
     ),
     Form(
+        "list of (n,) arrays, one a label",
+        lambda rows: [*np.asarray(rows).T],
+        many=True,
+        refused=r"or np\.stack\(y_pred, axis=1\) if",
+        instead="`np.stack(y_pred, axis=1)`",
+        repair=np.asarray,
+    ),
+    Form(
         "(n, q, 2) array",
         lambda rows: np.stack([1 - rows, rows], 2),
         many=True,
