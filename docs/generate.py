@@ -1,23 +1,31 @@
-"""Write what follows from the catalogue: the reference of metrics, and the type stubs of the metric classes.
+"""Write what follows from code: the references of metrics and of public names, and the stubs of the metric classes.
 
-Run ``python docs/generate.py`` after changing the catalogue; a test compares.
+Run ``python docs/generate.py`` after changing the catalogue or a public name; a test compares.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
+from types import NoneType
+from typing import get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
 
+import streameval
 from streameval.adapters.river.classes import CLASSES
+from streameval.evaluation.details import Details
 from streameval.evaluation.metric import options_of
 from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.metrics.spec import Parameter, choice_text
+from streameval.schema.keywords import ATTRIBUTES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -52,6 +60,102 @@ def reference() -> str:
     lines += ["", "## Sources", ""]
     lines += [f"- `{entry.name}`: {entry.source}." for entry in catalogue()]
     return "\n".join(lines) + "\n"
+
+
+PUBLIC = """\
+# Public names
+
+You have a program to write. You want the name of a function or a class. You write a name of this page; nothing else is
+stable.
+
+Arrays are called `y_true`, `y_pred`, `y_score`; columns of tables
+`actual`, `predicted`, `scores`, in Python as in the shell, which understands `--y-true`, `--y-pred` and `--y-score` as
+well. `weight` is of one example, `weights` of many, for which `score` and `classification_report` also take
+`sample_weight`; `keep=` names [states](metrics.md) beyond those of the metrics. What is not on this page can change at
+any time. Details are in the reference and in the docstrings; every metric, with its class, is in [metrics](metrics.md).
+
+{sections}
+## Attributes
+
+Metrics by name have the methods of `Metric`. `roc_curve`, `precision_recall_curve` and `calibration_curve` need the
+state `"curves"`, so do the methods with thresholds; `confusion_matrix`, `cooccurrence`, `label_sets` and `concurrence`
+need [pairs](pairs.md).
+
+| class | methods and attributes |
+|---|---|
+{attributes}
+## Modules
+
+{modules}
+Adapters to engines and libraries are modules of `streameval.adapters`, each with its own page: [River](river.md),
+[scikit-learn](sklearn.md), [PyTorch](engines/torch.md), [Dask](engines/dask.md), [Ray](engines/ray.md),
+[Spark](engines/spark.md), [Beam](engines/beam.md), [Prometheus and MLflow](monitoring.md).
+"""
+
+SECTIONS = {
+    "Evaluate": (
+        "score", "describe", "classification_report", "evaluate_table", "Evaluator", "Metric", "metric", "save_html",
+        "to_html", "load",
+    ),
+    "Windows and slices": ("Rolling", "TimeRolling", "Tumbling", "ClosedWindow", "Fading", "Sliced"),
+    "Models that learn": ("progressive_evaluate", "iter_progressive_evaluate", "Snapshot", "Pending", "Trace"),
+    "Shards and crashes": ("Ledger", "Checkpointer", "Checkpoint"),
+}  # fmt: skip
+"""Of the page of public names; those that are in none of these follow."""
+
+MODULES = (
+    "metrics.calibration",
+    "metrics.curves",
+    "metrics.pairs",
+    "metrics.thresholds",
+    "plots",
+    "tabular.job",
+    "testing",
+)
+"""With public names of their own."""
+
+DICTIONARIES = {"testing.LAWS": "The laws, by the name that an error gives."}
+"""What they hold, as they have no docstring."""
+
+
+def public_names() -> str:
+    metrics = {entry.class_name for entry in catalogue()}
+    rest = [name for name in streameval.__all__ if name not in metrics.union(*SECTIONS.values())]
+    things = {name: getattr(streameval, name) for name in (*chain(*SECTIONS.values()), *rest)}
+    errors = [name for name in rest if inspect.isclass(things[name]) and issubclass(things[name], Exception)]
+    sections = {**SECTIONS, "What they return and take": [name for name in rest if name not in errors]}
+    text = [f"## {title}\n\n{_table('what it does', names)}" for title, names in sections.items()]
+    classes = [name for name in things if inspect.isclass(things[name]) and name not in errors]
+    rows = [f"| `{name}` | {', '.join(f'`{member}`' for member in members_of(things[name]))} |\n" for name in classes]
+    further = [f"{module}.{name}" for module in MODULES for name in import_module(f"streameval.{module}").__all__]
+    return PUBLIC.format(
+        sections="\n".join([*text, f"## Errors\n\n{_table('when it is raised', errors)}"]),
+        attributes="".join(rows),
+        modules=_table("what it does", sorted(further)),
+    )
+
+
+def members_of(thing: type) -> list[str]:
+    """The public attributes of a class, without those that only say what to write instead."""
+    refused = {name: getattr(Details, name) for name in ATTRIBUTES}
+    return [name for name in dir(thing) if name[0] != "_" and refused.get(name, 0) is not getattr(thing, name, None)]
+
+
+def _table(head: str, names: Iterable[str]) -> str:
+    rows = [f"| `{name}` | {_summary(name)} |" for name in names]
+    return "\n".join([f"| name | {head} |", "|---|---|", *rows, ""])
+
+
+def _summary(name: str) -> str:
+    """What a name stands for: the first sentences of its docstring, or which values it may have."""
+    module, _, last = f"streameval.{name}".rpartition(".")
+    thing = getattr(import_module(module), last)
+    if isinstance(thing, dict):
+        return DICTIONARIES[name]
+    if choices := get_args(thing):
+        values = [value for choice in choices for value in get_args(choice) or [choice]]
+        return "One of " + ", ".join("or None" if value is NoneType else f'`"{value}"`' for value in values)
+    return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 STUB = """\
@@ -188,6 +292,7 @@ def kind_of(parameter: Parameter) -> str:
 
 FILES = {
     ROOT / "docs" / "metrics.md": reference,
+    ROOT / "docs" / "public.md": public_names,
     ROOT / "streameval" / "evaluation" / "classes.pyi": stub,
     ROOT / "streameval" / "adapters" / "river" / "classes.pyi": river_stub,
 }

@@ -82,7 +82,7 @@ class RecallAt:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Minus the total cost of false positives and false negatives, each at its own price."""
+    """Minus the total cost of errors, at a price of ``false_positive`` and ``false_negative`` each."""
 
     false_positive: float = 1.0
     false_negative: float = 1.0
