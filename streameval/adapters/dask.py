@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
-from streameval.adapters.engine import raise_ours, require, tree
+from streameval.adapters.engine import check_job, raise_ours, require, tree
 from streameval.errors import InputError, StreamevalError
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State, Threshold
@@ -92,6 +92,7 @@ def state(collection: object, job: Job) -> Delayed:
     >>> job.merged(both.compute()).get()
     {'f1_micro': 0.5}
     """
+    check_job(job)
     function, parts = _tasks(collection, job)
     count = dask.delayed(partial(function, job), name="streameval-count", traverse=False)
     return _merged(job, [count(part) for part in parts])
@@ -143,7 +144,7 @@ def evaluate_arrays(
     slicing = {f"where[{name!r}]": (where or {})[name] for name in job.columns.by}
     blocks = _blocks({**arguments, **slicing})
     count = dask.delayed(partial(_counted_blocks, job, tuple(arguments)), name="streameval-count", traverse=False)
-    root = _merged(job, [count(*row) for row in zip(*blocks, strict=True)])
+    root = _merged(job, [count(place, *row) for place, row in enumerate(zip(*blocks, strict=True))])
     return _run(job, root, y_true, scheduler, progress)
 
 
@@ -187,24 +188,24 @@ def _tasks(collection: Any, job: Job) -> tuple[Callable[..., bytes], Sequence[An
         return _counted, parts
     if dask.is_dask_collection(collection) and hasattr(collection, "map_partitions"):
         if hasattr(collection, "columns"):
-            _check(collection, job)
-            return _counted, collection[list(job.columns.names)].to_delayed()
+            return _counted, _checked(collection, job).to_delayed()
         if hasattr(collection, "to_delayed") and not hasattr(collection, "dtype"):  # a bag
             return _counted, collection.to_delayed()
     hint = "; for arrays see evaluate_arrays" if hasattr(collection, "chunks") else ""
     raise InputError(f"collection must be a data frame, a bag or delayed objects, not {quoted(collection)}{hint}")
 
 
-def _check(frame: Any, job: Job) -> None:
-    """Raise `InputError` if a column is not there, or of a type that cannot be read. Computes nothing."""
-    columns = job.columns
-    columns.check_names(frame.columns)
-    for name, role in columns.roles:
-        kind = frame.dtypes[name]
-        if role not in ("by", "weight") and str(kind).startswith(("string", "large_string", "str")):
-            setting = "dask.config.set({'dataframe.convert-string': False})"
-            raise InputError(f"column {name!r} holds {kind}, not lists; before you make frames of lists call {setting}")
-    job.check(frame._meta[list(columns.names)])
+def _checked(frame: Any, job: Job) -> Any:
+    """The columns that are read; `InputError` if one is not there, or of a wrong type. Computes nothing."""
+    frame = frame[job.columns.check_names(frame.columns)]
+    try:
+        job.check(frame._meta)
+    except InputError as error:
+        if "holds strings" not in str(error):
+            raise
+        setting = "dask.config.set({'dataframe.convert-string': False})"
+        raise InputError(f"{error}; if they were lists, call {setting} before you make the frame") from None
+    return frame
 
 
 def _read(job: Job, file: str) -> bytes:
@@ -212,7 +213,8 @@ def _read(job: Job, file: str) -> bytes:
 
 
 def _counted(job: Job, part: Any) -> bytes:
-    return job.state(blocks_of([part] if is_table(part) or isinstance(part, Mapping) else part))
+    single = is_table(part) or isinstance(part, Mapping) or not isinstance(part, Iterable)
+    return job.state(blocks_of([part] if single else part))
 
 
 def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
@@ -243,10 +245,13 @@ def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
     return blocks
 
 
-def _counted_blocks(job: Job, names: tuple[str, ...], *blocks: Any) -> bytes:
+def _counted_blocks(job: Job, names: tuple[str, ...], place: int, *blocks: Any) -> bytes:
     state = job.fresh()
     arguments = dict(zip(names, blocks[: len(names)], strict=True))
     if job.columns.by:
         arguments["where"] = dict(zip(job.columns.by, blocks[len(names) :], strict=True))
-    state.update_many(**arguments)
+    try:
+        state.update_many(**arguments)
+    except StreamevalError as error:
+        raise type(error)(f"chunk {place} along examples: {error}") from None
     return state.to_bytes()

@@ -13,6 +13,7 @@ from streameval.evaluation.metric import Metric
 from streameval.report.model import MetricValue, Report, largest_first
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
+from streameval.tabular.evaluate import warn_of_same
 from streameval.tabular.job import Job
 from streameval.windows.base import Window
 
@@ -58,9 +59,13 @@ def tree(merge: Callable[..., T], states: Sequence[T]) -> T:
 
 
 def check_job(job: object) -> None:
-    """Raise `InputError` if an argument is not a `Job`."""
+    """Raise `InputError` if an argument is not a `Job` for parts of a table; warn of what is probably wrong in it."""
     if not isinstance(job, Job):
         raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {quoted(job)}")
+    if job.columns.example is not None:
+        apart = "example= and label= need all rows of an example together, but an engine may divide them"
+        raise InputError(f"{apart}; make one row of each example first, with lists or maps")
+    warn_of_same(job.columns)
 
 
 def snapshot(source: Monitored, name: str) -> Evaluator | Metric:

@@ -7,17 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from streameval import errors
-from streameval.adapters.engine import raise_ours, require, tree
+from streameval.adapters.engine import check_job, raise_ours, require, tree
 from streameval.errors import InputError, MergeError, StreamevalError
 from streameval.progressive.states import restored
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 with require("ray"):
+    import numpy as np
     import pyarrow as pa
     import ray
     import ray.data
     from ray.exceptions import RayTaskError
+
+    from streameval.tabular.arrow import rows_of
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -56,15 +59,15 @@ def evaluate(
     {'f1_micro': 0.8}
     """
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
+    check_job(job)
     if not isinstance(dataset, ray.data.Dataset):
         raise InputError(f"dataset must be a ray.data.Dataset, not {quoted(dataset)}; ray.data.from_items makes one")
     schema = dataset.schema(fetch_if_missing=False)  # None where it is not known before rows are read
-    if schema is not None and isinstance(schema.base_schema, pa.Schema):
-        job.check(_plain(schema.base_schema.empty_table()))
-    elif schema is not None:
-        job.columns.check_names(schema.names)
-    part = dataset if schema is None else dataset.select_columns(list(job.columns.names))
-    states = part.map_batches(partial(_counted, job), batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
+    if schema is not None:
+        dataset = dataset.select_columns(job.columns.check_names(schema.names))
+        if isinstance(schema.base_schema, pa.Schema):
+            job.check(_plain(schema.base_schema.empty_table()))
+    states = dataset.map_batches(partial(_counted, job), batch_format=None, batch_size=None, zero_copy_batch=True)
     return job.merged(_states(states))
 
 
@@ -137,7 +140,7 @@ def _states(dataset: Dataset) -> Iterator[bytes]:
             yield row["state"]
 
 
-def _counted(job: Job, block: pa.Table) -> pa.Table:
+def _counted(job: Job, block: Any) -> pa.Table:
     """The state of a block, or an error of ours, as a row: Ray would tell of traces, or leave the block out."""
     state, error, message = b"", None, None
     try:
@@ -148,13 +151,19 @@ def _counted(job: Job, block: pa.Table) -> pa.Table:
     return pa.table({"state": pa.array([state], pa.binary()), **strings})
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """The table with tensors of one dimension, which Ray makes of arrays, as lists of their length."""
+def _plain(table: Any) -> Any:
+    """The block with tensors of one dimension as lists; or its rows, where Ray has wrapped arrays of other kinds."""
+    if not isinstance(table, pa.Table):  # of pandas
+        wrapped = [name for name in table if type(table[name].dtype).__name__ == "TensorDtype"]
+        return table.assign(**{name: [np.asarray(value) for value in table[name]] for name in wrapped})
     for place, field in enumerate(table.schema):
-        shape = getattr(field.type, "shape", None)
-        if isinstance(field.type, pa.ExtensionType) and shape is not None and len(shape) == 1:
-            kind = pa.list_(field.type.storage_type.value_type, shape[0])
-            storages = [chunk.storage.flatten() for chunk in table.column(place).chunks]
-            lists = [pa.FixedSizeListArray.from_arrays(storage, shape[0]) for storage in storages]
-            table = table.set_column(place, field.name, pa.chunked_array(lists, kind))
+        if not isinstance(field.type, pa.ExtensionType):
+            continue
+        shape, kind = getattr(field.type, "shape", ()), getattr(field.type.storage_type, "value_type", None)
+        if len(shape) != 1 or kind is None or pa.types.is_fixed_size_binary(kind):  # lists of any length, or of strings
+            rows = rows_of(table)
+            return [{name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in row.items()} for row in rows]
+        storages = [chunk.storage.flatten() for chunk in table.column(place).chunks]
+        lists = [pa.FixedSizeListArray.from_arrays(storage, shape[0]) for storage in storages]
+        table = table.set_column(place, field.name, pa.chunked_array(lists, pa.list_(kind, shape[0])))
     return table

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from streameval import errors
 from streameval.adapters.engine import check_job, raise_ours, require
@@ -25,11 +25,9 @@ from streameval.wire.files import naming_file, write_file
 with require("spark"):
     import pyarrow as pa
     from pyspark.errors import PySparkException
+    from pyspark.sql import DataFrame
     from pyspark.sql.functions import col
     from pyspark.sql.types import BinaryType, DoubleType, LongType, MapType, StringType, StructField, StructType
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 __all__ = ["StreamEvaluation", "evaluate", "evaluate_by_key", "merged", "states"]
 
@@ -70,7 +68,7 @@ def states(df: DataFrame, job: Job) -> DataFrame:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         yield pa.RecordBatch.from_arrays([pa.array([job.state(batches)], pa.binary())], names=["state"])
 
-    return _mapped(df, job.columns.names, count, "state binary")
+    return _mapped(df, job, count, "state binary")
 
 
 def merged(states: DataFrame, job: Job) -> State:
@@ -85,11 +83,10 @@ def merged(states: DataFrame, job: Job) -> State:
 
 def _check(df: DataFrame, job: Job) -> None:
     """Raise `InputError` if a column is not present, or of a type that cannot be read. Reads no rows."""
-    names = df.columns
-    present = [name for name in job.columns.names if names.count(name) == 1]
-    empty = df.select(*map(_quoted, present)).limit(0).toArrow()
-    columns = [empty.column(name) if name in present else pa.nulls(0) for name in names]
-    job.check(pa.table(columns, names=names))
+    check_job(job)
+    if not isinstance(df, DataFrame):
+        raise InputError(f"df must be a data frame of Spark, not {quoted(df)}; spark.createDataFrame makes one")
+    job.check(df.select(*map(_quoted, job.columns.check_names(df.columns))).limit(0).toArrow())
 
 
 def _ours(error: Exception) -> object:
@@ -100,12 +97,13 @@ def _ours(error: Exception) -> object:
 
 
 def _mapped(
-    df: DataFrame, names: tuple[str, ...], function: Callable[[Iterator[Any]], Iterator[Any]], schema: str | StructType
+    df: DataFrame, job: Job, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str | StructType
 ) -> DataFrame:
-    """A function over the batches of some columns. Spark itself finds no columns there whose names hold dots."""
+    """A function over the batches of a job's columns. Spark itself finds no columns there whose names hold dots."""
+    names = job.columns.check_names(df.columns)
 
     def named(batches: Iterator[Any]) -> Iterator[Any]:
-        return function(batch.rename_columns(list(names)) for batch in batches)
+        return function(batch.rename_columns(names) for batch in batches)
 
     plain = df.select(*(col(_quoted(name)).alias(f"c{place}") for place, name in enumerate(names)))
     return plain.mapInArrow(named, schema)
@@ -149,7 +147,7 @@ def evaluate_by_key(
     --------
     >>> evaluate_by_key(df, "actual", "predicted", keys="user").orderBy("examples").show()  # doctest: +SKIP
     """
-    names = (keys,) if isinstance(keys, str) else tuple(keys)
+    names = (keys,) if isinstance(keys, str) or not isinstance(keys, Iterable) else tuple(keys)
     if not names or set(names) & set(_RESULTS):
         raise InputError(f"keys is {quoted(keys)}; name one column or more, none of them {' or '.join(_RESULTS)}")
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
@@ -175,11 +173,13 @@ def evaluate_by_key(
         return _answer(group.slice(0, 1).drop_columns(["state"]), total)
 
     types = {field.name: field.dataType for field in df.schema.fields}
+    if nested := [name for name in names if name not in types]:
+        raise parts.columns.missing(nested[0], "keys", types)
     key_fields = [StructField(f"key{place}", types[name]) for place, name in enumerate(names)]
     state = StructField("state", BinaryType())
     sent = StructType([*key_fields, state])
     read = [StructField("examples", LongType()), StructField("metrics", MapType(StringType(), DoubleType()))]
-    groups = _mapped(df, parts.columns.names, count, sent).groupBy(*(field.name for field in key_fields))
+    groups = _mapped(df, parts, count, sent).groupBy(*(field.name for field in key_fields))
     return groups.applyInArrow(merge, StructType([*key_fields, *read, state])).toDF(*names, *_RESULTS)
 
 

@@ -59,6 +59,11 @@ def read_table(table: Any, columns: Columns) -> dict[str, Any]:
         arguments["mask"] = _labels(table, "mask", columns)
     if columns.weight is not None:
         arguments["weights"] = _numbers(table.column(columns.weight), columns.weight, columns.sep)
+    for name in columns.by:
+        kind = table.column(name).type
+        if any(is_wrong(kind) for is_wrong in (pa.types.is_nested, pa.types.is_temporal, pa.types.is_decimal)):
+            advice = "examples are sliced by strings, integers and booleans: cast it"
+            raise InputError(f"column {name!r} (by) holds {type_text(kind)}; {advice}")
     if columns.by:
         arguments["where"] = {name: table.column(name) for name in columns.by}
     return arguments if table.num_rows else {}
@@ -159,7 +164,7 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
         if columns.sep is not None:
             return lists_of(column, columns.sep)
         advice = f"split them with sep=',' or another separator, or {advice}"
-    elif pa.types.is_nested(kind) or pa.types.is_null(kind):
+    elif (pa.types.is_nested(kind) and not _is_deep(kind)) or pa.types.is_null(kind):
         inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
         if inner is None or not pa.types.is_binary(inner):
             return column
@@ -169,6 +174,11 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
     else:
         advice += ", or name a column for each label by a pattern such as 'true_*'"
     raise InputError(f"column {name!r} holds {type_text(kind)}, not lists of labels; {advice}")
+
+
+def _is_deep(kind: Any) -> bool:
+    """Whether a struct has lists or structs in it, such as a vector of Spark: it has no value for each label."""
+    return pa.types.is_struct(kind) and any(pa.types.is_nested(field.type) for field in kind)
 
 
 def _wide(table: Any, labels: dict[str, str], sep: str | None, *, flags: bool) -> Any:
@@ -212,7 +222,7 @@ def _scores(table: Any, columns: Columns) -> Any:
         return [*map(scores_in, column)]
     kind = column.type
     inner = getattr(kind, "value_type", kind)
-    named = pa.types.is_null(kind) or pa.types.is_map(kind) or pa.types.is_struct(inner)
+    named = pa.types.is_null(kind) or pa.types.is_map(kind) or (pa.types.is_struct(inner) and not _is_deep(inner))
     if named or (inner is not kind and (pa.types.is_floating(inner) or pa.types.is_decimal(inner))):
         return column
     raise InputError(

@@ -9,13 +9,19 @@ from typing import Any, Never, Unpack
 from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
 from streameval.schema.keywords import explained
 from streameval.schema.text import check_number, quoted
-from streameval.slices import Sliced
-from streameval.tabular.columns import Names
+from streameval.tabular.columns import Columns, Names
 from streameval.tabular.job import Job, JobOptions, Metrics, State, check_options
 from streameval.tabular.rows import Block, RowError
 
 _ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of
 _REASONS = 3
+
+
+def warn_of_same(columns: Columns) -> None:
+    """Warn where the truths and the predictions are in one column."""
+    if role := next((role for role in ("predicted", "scores") if getattr(columns, role) == columns.actual), ""):
+        same = f"actual and {role} both name {quoted(columns.actual)}, so that every prediction is right"
+        warn(f"{same}; name the column of the predictions")
 
 
 class Counting:
@@ -27,24 +33,19 @@ class Counting:
         self.rows = self.skipped = self.last_skipped = 0
         self.reasons: list[str] = []
         self._labels = set[str]()
-        actual, other = job.columns.actual, ("predicted", "scores")
-        if role := next((role for role in other if getattr(job.columns, role) == actual), ""):
-            same = f"actual and {role} both name {quoted(actual)}, so that every prediction is right"
-            warn(f"{same}; name the column of the predictions")
+        warn_of_same(job.columns)
 
     def add(self, block: Block) -> None:
         """Count a block; a bad row that is not to be skipped is an error that has its place."""
         rows, columns = block.rows, self.job.columns
         if not isinstance(rows, list):
-            from streameval.tabular.arrow import check_cells, table_of
+            from streameval.tabular.arrow import table_of
 
             rows = table_of(rows, columns)
-            if not self.rows and not isinstance(rows, list):
-                counted = self.state._template if isinstance(self.state, Sliced) else self.state
-                try:
-                    check_cells(rows, columns, block.sep, counted._config.rows)
-                except InputError as error:
-                    raise InputError(block.located(str(error), 0, len(rows))) from None
+            try:
+                self.job.check_cells(self.state, rows, block.sep)
+            except InputError as error:
+                raise InputError(block.located(str(error), 0, len(rows))) from None
         self._add(rows, 0, block)
         self.rows += len(rows)
         if self.skip is not None:

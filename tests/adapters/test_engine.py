@@ -52,3 +52,7 @@ def test_arguments_are_checked_in_the_same_words():
     check_job(Job.of(actual="a", predicted="b"))
     with pytest.raises(se.InputError, match="job must be a Job"):
         check_job("f1")
+    with pytest.raises(se.InputError, match="example= and label= need all rows of an example together"):
+        check_job(Job.of(actual="a", predicted="b", example="id", label="tag"))
+    with pytest.warns(se.DataWarning, match="actual and predicted both name 'a', so that every prediction is right"):
+        check_job(Job.of(actual="a", predicted="a"))

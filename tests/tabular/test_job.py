@@ -90,6 +90,20 @@ def test_columns_are_checked_by_a_schema_or_a_table_without_rows():
         job().check(pa.schema([("actual", lists), ("actual", lists), ("predicted", lists)]))
     with pytest.raises(se.LabelError, match="column 'actual' holds lists of bytes"):
         job().check(pa.schema({"actual": pa.list_(pa.binary()), "predicted": lists}))
+    vector = pa.struct({"type": pa.int8(), "values": pa.list_(pa.float64())})  # as Spark has them
+    for role in ("predicted", "scores"):
+        with pytest.raises(se.InputError, match=r"column 'v' holds struct<type: int8, values: list<.*>>[;,] "):
+            job(**{"predicted": None, role: "v"}, threshold=0.5).check(pa.schema({"actual": lists, "v": vector}))
+    for kind in (pa.date32(), pa.decimal128(3), lists):
+        with pytest.raises(se.InputError, match=r"column 'day' \(by\) holds .*; examples are sliced by strings,"):
+            job(by="day").check(schema.append(pa.field("day", kind)))
+
+
+def test_the_first_cells_of_each_state_are_looked_at():
+    with pytest.raises(se.InputError, match=r"column 'actual' holds rows of indicators; write 'True\|False' with 1"):
+        job(sep="|").state([pa.table({"actual": ["True|False"] * 2, "predicted": ["True|True"] * 2})])
+    with pytest.warns(se.DataWarning, match="column 'actual' holds the label 'nan'"):
+        job(sep="|").state([pa.table({"actual": ["cat|nan"], "predicted": ["cat"]})])
 
 
 def test_without_pyarrow_the_error_says_what_to_install():

@@ -173,6 +173,14 @@ def test_nothing_to_count_gives_a_fresh_object():
     assert evaluate(dask.delayed([]), "actual", "predicted").to_bytes() == se.Evaluator().to_bytes()
 
 
+def test_columns_of_a_data_frame_may_be_patterns_structs_keys_of_these_and_strings():
+    wide = {"true_cat": [1, 0], "true_dog": [0, 1], "answer": [{"cat": 1, "dog": 1}, {"cat": 0, "dog": 1}]}
+    table = pa.table({**wide, "outer": [{"tags": ["cat", "dog"]}, {"tags": ["dog"]}], "cells": ["cat|dog", "dog"]})
+    frame = dd.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=2)
+    for predicted in ("answer", "outer.tags", "cells"):
+        assert evaluate(frame, "true_*", predicted, sep="|").get("f1_micro") == 0.8
+
+
 def test_slices_weights_and_metrics_go_to_the_workers(parquet):
     sliced = se.Sliced(se.F1(average="micro"), by="region")
     lists = [[row[name] for row in ROWS] for name in ("actual", "predicted", "weight", "region")]
@@ -334,6 +342,12 @@ def test_other_arguments_are_refused_with_what_to_do():
         evaluate(da.from_array(dense(1)), "actual", "predicted")
     with pytest.raises(se.InputError, match="progress must be"):
         evaluate([], "actual", "predicted", progress=1)
+    with pytest.raises(se.InputError, match="job must be a Job"):
+        state([], "f1_micro")
+    with pytest.raises(se.InputError, match="a row must be a mapping or have the columns as attributes, not None"):
+        evaluate(dask.delayed(None), "actual", "predicted")
+    with pytest.raises(se.InputError, match="example= and label= need all rows of an example together"):
+        evaluate("*.parquet", "actual", "predicted", example="id", label="tag")
 
 
 # -- what is shown ----------------------------------------------------------------------------------------------------

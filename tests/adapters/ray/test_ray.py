@@ -135,6 +135,24 @@ def test_pandas_blocks_and_datasets_without_rows_are_counted():
     assert evaluate(blocks_of(FEW.slice(0, 0), []), "actual", "predicted").examples == 0
 
 
+@pytest.mark.parametrize("batches", ["numpy", "pandas", "pyarrow"])
+def test_lists_are_counted_in_whatever_form_a_function_of_the_user_passes_them_on(batches):
+    few = [(["cat", "bird"], {"cat": True, "dog": False}), (["dog"], {"cat": True, "dog": True})]
+    rows = [{"tags": tags, "guess": guess, "numbers": [7, 8, n]} for tags, guess in few for n in (2, 3)]
+    passed = ray.data.from_items(rows, override_num_blocks=2).map_batches(lambda batch: batch, batch_format=batches)
+    for predicted, asked in (("guess", {}), ("numbers", {"rows": "labels"})):
+        expected = single(pa.Table.from_pylist(rows), actual="tags", predicted=predicted, **asked)
+        assert evaluate(passed, "tags", predicted, **asked).to_bytes() == expected
+    arrays = pd.DataFrame({name: [np.array(row[name], object) for row in rows] for name in ("tags", "numbers")})
+    assert evaluate(ray.data.from_pandas(arrays), "tags", "numbers", **asked).to_bytes() == expected
+
+
+def test_patterns_and_keys_of_structs_name_columns():
+    rows = [{"true_cat": 1, "true_dog": 0, "answer": {"tags": ["cat"]}, "pred_cat": 1, "pred_dog": 1}] * 2
+    for actual in ("true_*", "answer.tags"):
+        assert evaluate(ray.data.from_items(rows), actual, "pred_*").get("f1_micro") == 2 / 3
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16])
 def test_columns_of_tensors_are_rows_in_the_order_of_the_labels(kind):
     source = np.random.default_rng(0)

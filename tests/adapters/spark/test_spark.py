@@ -136,6 +136,16 @@ def test_names_with_dots_and_ticks_are_columns(spark, adapter):
     assert result.collect()[0][:3] == ("x", 1, {"f1_micro": 1.0})
 
 
+def test_patterns_and_keys_of_structs_name_columns(spark, adapter):
+    types = "true_cat int, true_dog int, pred_cat int, pred_dog int, answer struct<tags array<string>, by int>, user int"
+    frame = spark.createDataFrame([(1, 0, 1, 1, (["cat"], 1), 7), (0, 1, 0, 1, (["dog"], 2), 7)], types)
+    assert adapter.evaluate(frame, "true_*", "pred_*", by="user").total().get("f1_micro") == 0.8
+    keyed = adapter.evaluate_by_key(frame, "answer.tags", "pred_*", keys="user", metrics=["f1_micro"])
+    assert keyed.collect()[0][:3] == (7, 2, {"f1_micro": 0.8})
+    with pytest.raises(se.InputError, match=r"no column 'answer\.by' \(keys\)"):
+        adapter.evaluate_by_key(frame, "true_*", "pred_*", keys="answer.by")
+
+
 def test_slices_have_the_bytes_of_one_process(df, rows, adapter):
     result = adapter.evaluate(df, "actual", "predicted", by=("region", "user"))
     single = se.Sliced(se.Evaluator(), by=("region", "user"))
@@ -229,6 +239,8 @@ def test_columns_that_cannot_be_read_are_refused_before_any_row_is(spark, adapte
         adapter.evaluate(frame, *columns)
     with pytest.raises(se.InputError, match=message):
         adapter.evaluate_by_key(frame.selectExpr("*", "1 as user"), *columns, keys="user")
+    with pytest.raises(se.InputError, match=r"df must be a data frame of Spark, not \[\]"):
+        adapter.evaluate([], *columns)
 
 
 def test_two_columns_of_one_name_are_refused(df, adapter):
