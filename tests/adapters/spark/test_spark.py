@@ -137,10 +137,10 @@ def test_names_with_dots_and_ticks_are_columns(spark, adapter):
 
 
 def test_patterns_and_keys_of_structs_name_columns(spark, adapter):
-    types = "true_cat int, true_dog int, pred_cat int, pred_dog int, answer struct<tags array<string>, by int>, user int"
+    types = "true_cat int, true_dog int, pred_cat int, pred_dog int, answer struct<tags array<string>, by int>, u int"
     frame = spark.createDataFrame([(1, 0, 1, 1, (["cat"], 1), 7), (0, 1, 0, 1, (["dog"], 2), 7)], types)
-    assert adapter.evaluate(frame, "true_*", "pred_*", by="user").total().get("f1_micro") == 0.8
-    keyed = adapter.evaluate_by_key(frame, "answer.tags", "pred_*", keys="user", metrics=["f1_micro"])
+    assert adapter.evaluate(frame, "true_*", "pred_*", by="u").total().get("f1_micro") == 0.8
+    keyed = adapter.evaluate_by_key(frame, "answer.tags", "pred_*", keys="u", metrics=["f1_micro"])
     assert keyed.collect()[0][:3] == (7, 2, {"f1_micro": 0.8})
     with pytest.raises(se.InputError, match=r"no column 'answer\.by' \(keys\)"):
         adapter.evaluate_by_key(frame, "true_*", "pred_*", keys="answer.by")
