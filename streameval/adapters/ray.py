@@ -159,7 +159,8 @@ def _plain(table: Any) -> Any:
     for place, field in enumerate(table.schema):
         if not isinstance(field.type, pa.ExtensionType):
             continue
-        shape, kind = getattr(field.type, "shape", ()), getattr(field.type.storage_type, "value_type", None)
+        kind: Any = getattr(field.type.storage_type, "value_type", None)
+        shape: tuple[int, ...] = getattr(field.type, "shape", ())
         if len(shape) != 1 or kind is None or pa.types.is_fixed_size_binary(kind):  # lists of any length, or of strings
             rows = rows_of(table)
             return [{name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in row.items()} for row in rows]
