@@ -214,8 +214,10 @@ def _stacked(examples: list[Any], argument: Argument, start: int) -> Piece | Non
 
 
 def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
-    """Lists and arrays of strings, where there is nothing else."""
-    coded = None if argument.rows == "indicator" else backend.strings.listed_codes(rows)
+    """Collections or arrays of strings, where there is nothing else."""
+    kinds = set(map(type, rows))
+    lists = [[*row] for row in rows] if kinds <= _COLLECTIONS and kinds != {list} else rows
+    coded = None if argument.rows == "indicator" else backend.strings.listed_codes(lists)
     if coded is None or not EITHER.isdisjoint(coded[2]):
         return None
     ends, codes, strings = coded
