@@ -321,7 +321,7 @@ class Checkpointer(Generic[HeldT]):
         raise TypeError("a Checkpointer holds its path and is neither copied nor pickled; copy its evaluator")
 
     def __repr__(self) -> str:
-        return f"<Checkpointer of {self._path} at {self._position}: {self._evaluator!r}>"
+        return f"Checkpointer({str(self._path)!r}, position={self._position}; {self._evaluator!r})"
 
 
 def _identity_of(status: os.stat_result) -> tuple[int, ...]:

@@ -362,6 +362,9 @@ class Sliced(Mergeable, Generic[A]):
     def __len__(self) -> int:
         return sum(len(group.ordered()) for group in self._slices)
 
+    def _ipython_key_completions_(self) -> list[Any]:
+        return [*self]
+
     def _where(self, where: Any) -> dict[str, Any]:
         if isinstance(where, Mapping):
             return dict(where)  # one of the user's may run code
@@ -484,7 +487,8 @@ class Sliced(Mergeable, Generic[A]):
 
     @reads
     def __repr__(self) -> str:
-        return f"Sliced({number_of(self.examples, 'example')}, {self._sizes()}; {self._template!r})"
+        names = ", ".join(spec.key for spec in self._template._specs) or "no metrics"
+        return f"Sliced({number_of(self.examples, 'example')}, {self._sizes()}; {names})"
 
     def _sizes(self) -> str:
         return ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)

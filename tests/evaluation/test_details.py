@@ -261,7 +261,7 @@ def test_a_window_bounds_what_it_reads():
         (se.Evaluator([]), "Evaluator(no examples; no metrics)"),
         (se.F1(), "F1(no examples; f1_macro)"),
         (se.Rolling(se.F1(), 5), "Rolling(size=5; F1(no examples; f1_macro))"),
-        (se.Sliced(se.F1(), by="x"), "Sliced(no examples, 0 by x; F1(no examples; f1_macro))"),
+        (se.Sliced(se.F1(), by="x"), "Sliced(no examples, 0 by x; f1_macro)"),
         (se.Pending(se.F1()), "Pending(0 waiting, 0 evicted, 0 without prediction; F1(no examples; f1_macro))"),
         (se.Trace(se.F1()), "Trace(no examples, no rows, every 100)"),
         (se.Ledger(se.F1()), "Ledger(no shards; F1(no examples; f1_macro))"),

@@ -346,7 +346,7 @@ def test_values_beyond_the_most_are_counted_together_whichever_came_first():
     assert first.to_bytes() == second.to_bytes()
     result = first.get()["user"]
     assert len(result) == 11
-    assert [*first] == [*result]
+    assert [*first] == first._ipython_key_completions_() == [*result]
     assert list(result)[-1] is OTHER
     assert repr(OTHER) == "OTHER"
     assert first[OTHER].examples == 40
