@@ -42,11 +42,12 @@ def log(
     """
     if step is not None and type(step) is not int:
         raise InputError(f"step must be an integer or None, not {quoted(step)}")
-    metrics = metrics_of(evaluator, prefix=prefix, max_labels=max_labels)
-    counts = snapshot(evaluator, "evaluator")
+    snapshot(evaluator, "evaluator")  # refuses what cannot be copied
+    counts = evaluator.copy()  # so that all is of one moment
+    metrics = metrics_of(counts, prefix=prefix, max_labels=max_labels)
     parts = ["streameval", *filter(None, [_legal(prefix).strip("_-./ "), "" if step is None else f"step-{step}"])]
     with tempfile.TemporaryDirectory() as folder:
-        evaluator.save(Path(folder) / "state.bin")
+        counts.save(Path(folder) / "state.bin")
         if report:
             counts.save_html(Path(folder) / "report.html", title=prefix.strip("_-./ ") or None)
         items = list(metrics.items())
@@ -68,9 +69,7 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", max_labels: int = 100)
     report = report_of(snapshot(evaluator, "evaluator"))
     labels = frequent_labels(report, max_labels, mlflow_label)
     values: dict[str, float] = {}
-    for item in report.values():
-        if item.error is not None:
-            raise item.error
+    for item in report.values(strict=True):
         name = _legal(prefix) + re.sub(r"[^\w.-]+", "_", item.spec.key).strip("_")
         for text, value in samples_of(item, labels):
             if not math.isnan(value):

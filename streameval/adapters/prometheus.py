@@ -60,10 +60,13 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         check_number("max_labels", max_labels, 0)
         self._max_labels, self._namespace = max_labels, namespace
         chosen = None if metrics is None else specs_of(metrics)
-        self._specs = {
-            name: report_of(snapshot(source, f"sources[{name!r}]"), chosen).specs
-            for name, source in self._sources.items()
-        }
+        self._specs = {}
+        for name, source in self._sources.items():
+            empty = snapshot(source, f"sources[{name!r}]")
+            empty.reset()  # what cannot be read of it never can
+            report = report_of(empty, chosen)
+            report.values(strict=True)
+            self._specs[name] = report.specs
 
     def describe(self) -> Iterable[Family]:
         """The names of what is exposed, by which a registry refuses to hold two of them."""

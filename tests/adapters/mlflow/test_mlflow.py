@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from mlflow.utils.validation import MAX_ENTITY_KEY_LENGTH, MAX_METRICS_PER_BATCH, _validate_metric_name
 
 import streameval as se
+from streameval.adapters import mlflow as adapter
 from streameval.adapters.mlflow import log, metrics_of
 from tests.support.effort import cases
 
@@ -85,6 +86,16 @@ def test_windows_and_single_metrics_are_logged(client):
     assert fetched(run, "streameval/recent/report.html").exists()
     assert se.load(fetched(run, "streameval/state.bin")) == loss
     assert "hamming_loss" in fetched(run, "streameval/report.html").read_text(encoding="utf-8")
+
+
+def test_metrics_page_and_state_are_of_one_moment(client, monkeypatch):
+    ev = filled(["f1_micro"])
+    before, real = ev.copy(), adapter.metrics_of
+    monkeypatch.setattr(adapter, "metrics_of", lambda *args, **more: (real(*args, **more), ev.update({"x"}, {"x"}))[0])
+    with mlflow.start_run() as run:
+        log(ev)
+    assert client.get_run(run.info.run_id).data.metrics == before.get()
+    assert se.load(fetched(run, "streameval/state.bin")) == before != ev
 
 
 def test_more_metrics_than_one_request_takes_are_logged(client):

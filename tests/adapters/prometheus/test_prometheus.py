@@ -181,6 +181,7 @@ def test_a_registry_refuses_two_collectors_of_equal_names_and_takes_other_namesp
         ((se.F1(),), {"max_labels": -1}, "max_labels must be"),
         ((se.F1(),), {"namespace": "a-b"}, "namespace must be"),
         ((se.Evaluator(),), {"metrics": ["f1_marco"]}, "did you mean"),
+        ((se.Rolling(se.F1(), 5),), {"metrics": ["roc_auc_macro"]}, "roc_auc_macro requires the 'curves' state"),
     ],
 )
 def test_what_cannot_be_exposed_is_reported(arguments: tuple, options: dict, message: str):
