@@ -138,27 +138,27 @@ def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
     return averaged(tables, [_area(*row) for row in rows], [row[1] for row in rows], spec)
 
 
-def _area(neg: int, pos: int, least: int, tied: int, most: int) -> Unrounded | None:
+def _area(neg: int, pos: int, ordered: int, mixed: int) -> Unrounded | None:
     den = 2 * neg * pos
     if not den:
         return None
-    return Unrounded(Fraction(least, den), Fraction(tied, den), Fraction(most, den), least == most)
+    low, value, high = (Fraction(ordered + times * mixed, den) for times in range(3))
+    return Unrounded(low, value, high, not mixed)
 
 
 def unordered(tables: CurveTables) -> float:
     """Fraction of the pairs of a positive and a negative of one label that may be in either order within a bin."""
     # Of counts, without weights: streams are looked at while they are counted, and their steps take as long to make.
-    undecided = sum(most - least for *_, least, _, most in tables.pairs)
     pairs = sum(negatives * positives for negatives, positives, *_ in tables.pairs)
-    return undecided / (2 * pairs) if pairs else 0.0
+    return sum(mixed for *_, mixed in tables.pairs) / pairs if pairs else 0.0
 
 
-def _pairs(steps: Steps) -> list[tuple[int, int, int, int, int]]:
-    """Negatives, positives, and twice the pairs in order: at least, with mixed bins as ties, at most."""
+def _pairs(steps: Steps) -> list[tuple[int, int, int, int]]:
+    """Negatives, positives, twice the pairs in order, and those in mixed bins."""
     below = 2 * steps.before(steps.neg)
-    tied = steps.over(steps.pos * (below + steps.neg))
-    open_ = steps.over(np.where(steps.mixed, steps.pos * steps.neg, 0))
-    columns = (steps.over(steps.neg), steps.over(steps.pos), tied - open_, tied, tied + open_)
+    mixed = steps.over(np.where(steps.mixed, steps.pos * steps.neg, 0))
+    ordered = steps.over(steps.pos * (below + steps.neg)) - mixed
+    columns = (steps.over(steps.neg), steps.over(steps.pos), ordered, mixed)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 

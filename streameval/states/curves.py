@@ -324,16 +324,15 @@ class CurveTables(View[Curves]):
         return self._state.pooled(self.columns)
 
     @cached_property
-    def pairs(self) -> list[tuple[int, int, int, int, int]]:
-        """For each label, if unweighted: negatives, positives, and twice the pairs in order: least, tied, most."""
+    def pairs(self) -> list[tuple[int, int, int, int]]:
+        """For each label, if unweighted: negatives, positives, twice the pairs in order, and those in mixed bins."""
         counts, sums = self._state.bins.pairs(self.columns)
         rows = []
         sides = self._state.bins.sides(self.columns)[:, 1:]
-        for (neg, pos), triple, (bare_pos, masked) in zip(counts.tolist(), sums.tolist(), sides.tolist(), strict=True):
+        for (neg, pos), words, (bare_pos, masked) in zip(counts.tolist(), sums.tolist(), sides.tolist(), strict=True):
             bare_neg = self.examples - masked - bare_pos - neg - pos
-            more = bare_neg * (2 * pos + bare_pos)
-            least, tied, most = (low + (high << 64) + more for low, high in triple)
-            rows.append((neg + bare_neg, pos + bare_pos, least, tied, most))
+            ordered, mixed = (low + (high << 64) for low, high in words)
+            rows.append((neg + bare_neg, pos + bare_pos, ordered + bare_neg * (2 * pos + bare_pos), mixed))
         return rows
 
     @cached_property

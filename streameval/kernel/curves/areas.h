@@ -12,11 +12,10 @@
 #define SE_STEPS 256 /* so many bins of positives are looked at before those that negatives share are added up */
 
 /* What is known of the pairs of a label: twice those in order, where a tie is half a pair, in bins that are decided, and
-   those in bins that are not; the positives; the entries of bins that both classes share, a negative's first. */
+   those in bins that are not; the positives. */
 typedef struct {
     const se_table *table;
     uint64_t ordered[2], undecided[2], positives;
-    uint64_t shared[SE_STEPS][2];
 } se_area;
 
 SE_INLINE void se_add_wide(uint64_t sum[2], uint64_t low, uint64_t high) {
@@ -44,11 +43,12 @@ SE_APART void se_add_bin(se_area *a, uint64_t negative, uint64_t positive) {
     else se_add_product(a->ordered, x == y ? count : (y > x) != se_flipped((uint32_t)(negative >> 40)) ? 2 * count : 0, tied);
 }
 
-/* Add the pairs of the bins that both classes share. Without branches, since what they hold is as good as random. */
-SE_INLINE void se_add_shared(se_area *a, size_t bins) {
+/* Add the pairs of bins that both classes share, of which the entry of the negatives stands first. Without branches, since
+   what they hold is as good as random. */
+SE_INLINE void se_add_shared(se_area *a, const uint64_t (*shared)[2], size_t bins) {
     uint64_t undecided = 0, ordered = 0;
     for (size_t i = 0; i < bins; i++) {
-        const uint64_t n = a->shared[i][0], p = a->shared[i][1], tied = n & SE_MANY, count = p & SE_MANY;
+        const uint64_t n = shared[i][0], p = shared[i][1], tied = n & SE_MANY, count = p & SE_MANY;
         const uint64_t mixed = (n | p) / SE_MIXED & 1, x = n >> SE_PREFIX & 31, y = p >> SE_PREFIX & 31;
         const uint64_t above = (y > x) ^ (uint64_t)se_flipped((uint32_t)(n >> 40));
         const int known = (int)mixed | ((tied * count == 1) & (x != y));
@@ -66,20 +66,19 @@ SE_INLINE void se_add_shared(se_area *a, size_t bins) {
 static void se_walk(se_area *a) {
     const se_table *negative = a->table, *positive = a->table + 1;
     const uint64_t *other = negative->index, *end = other + negative->used;
-    uint64_t below = 0;
-    for (uint32_t start = 0; start < positive->used; start += SE_STEPS) {
-        const uint32_t stop = positive->used - start < SE_STEPS ? positive->used : start + SE_STEPS;
-        size_t shared = 0;
-        for (uint32_t at = start; at < stop; at++) {
+    uint64_t below = 0, shared[SE_STEPS][2];
+    for (uint32_t at = 0; at < positive->used;) {
+        size_t bins = 0;
+        for (; at < positive->used && bins < SE_STEPS; at++) {
             const uint64_t entry = positive->index[at], count = se_count_of(positive, entry);
             for (; other < end && *other >> 40 < entry >> 40; other++) below += se_count_of(negative, *other);
             se_add_product(a->ordered, count, 2 * below);
             a->positives += count;
-            a->shared[shared][0] = other < end ? *other : 0;
-            a->shared[shared][1] = entry;
-            shared += other < end && *other >> 40 == entry >> 40;
+            shared[bins][0] = other < end ? *other : 0;
+            shared[bins][1] = entry;
+            bins += other < end && *other >> 40 == entry >> 40;
         }
-        se_add_shared(a, shared);
+        se_add_shared(a, shared, bins);
     }
 }
 
@@ -117,13 +116,14 @@ SE_AVX512 SE_INLINE void se_step(se_place *at) {
    than those of any bin; no bin holds SE_MANY scores, and no class has 2**20 bins, so that lanes suffice. */
 SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS]) {
     se_place p[SE_WALKS];
+    uint64_t shared[SE_WALKS][SE_STEPS][2];
     for (int i = 0; i < SE_WALKS; i++) {
         const se_table *t = areas[i].table;
         memset(t->index + t->used, 0xFF, SE_LANES * sizeof(uint64_t));
         p[i] = (se_place){t->index, t[1].index, t[1].index + t[1].used, _mm512_setzero_si512(), _mm512_setzero_si512(), 0, 0};
     }
     do {
-        for (int i = 0; i < SE_WALKS; i++) p[i].shared = areas[i].shared[0];
+        for (int i = 0; i < SE_WALKS; i++) p[i].shared = shared[i][0];
         se_place a = p[0], b = p[1], c = p[2], d = p[3]; /* which registers hold */
         int left = SE_STEPS;
         for (; left && SE_LIVE(a) & SE_LIVE(b) & SE_LIVE(c) & SE_LIVE(d); left--) {
@@ -135,7 +135,7 @@ SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS]) {
         p[0] = a, p[1] = b, p[2] = c, p[3] = d;
         for (int i = 0; i < SE_WALKS; i++) {
             for (int more = left; more && SE_LIVE(p[i]); more--) se_step(p + i);
-            se_add_shared(areas + i, (size_t)(p[i].shared - areas[i].shared[0]) / 2);
+            se_add_shared(areas + i, shared[i], (size_t)(p[i].shared - shared[i][0]) / 2);
         }
     } while (SE_LIVE(p[0]) | SE_LIVE(p[1]) | SE_LIVE(p[2]) | SE_LIVE(p[3]));
     for (int i = 0; i < SE_WALKS; i++) {
@@ -153,34 +153,27 @@ SE_INLINE int se_is_plain(const se_table t[2]) {
     return t->room >= SE_SPARE && t[1].used && (t->used | t[1].used) < 1 << 20 && !(t->many | t[1].many);
 }
 
-/* For each of some columns, whose scores are in bins, how many negatives and positives there are, and twice the number of
-   (positive, negative) pairs in which the positive has the greater score, a tie being half a pair: at least, with every
-   undecided bin as one tie, and at most. A bin is undecided where scores of a class differ. */
+/* For each of some columns, whose scores are in bins, how many negatives and positives there are; and twice the number of
+   (positive, negative) pairs in which the positive has the greater score, a tie being half a pair, in bins that are decided,
+   and the pairs in bins that are not, as scores of a class differ. */
 static void se_pairs(
-    const se_label *labels, const int64_t *columns, ptrdiff_t count, int64_t (*counts)[2], uint64_t (*sums)[6]) {
+    const se_label *labels, const int64_t *columns, ptrdiff_t count, int64_t (*counts)[2], uint64_t (*sums)[2][2]) {
     const int vectors = se_has_avx512();
     for (ptrdiff_t start = 0, wide; start < count; start += wide) {
         se_area areas[SE_WALKS];
-        int together = vectors && count - start >= SE_WALKS;
-        for (int i = 0; i < SE_WALKS && start + i < count; i++) {
-            areas[i].table = labels[columns[start + i]].table;
-            areas[i].positives = 0;
-            memset(areas[i].ordered, 0, sizeof areas[i].ordered);
-            memset(areas[i].undecided, 0, sizeof areas[i].undecided);
-            together &= se_is_plain(areas[i].table);
+        wide = vectors && count - start >= SE_WALKS ? SE_WALKS : 1;
+        for (ptrdiff_t i = 0; i < wide; i++) {
+            areas[i] = (se_area){labels[columns[start + i]].table, {0}, {0}, 0};
+            if (!se_is_plain(areas[i].table)) wide = 1;
         }
-        wide = together ? SE_WALKS : 1;
-        if (together) se_walk_together(areas);
+        if (wide == SE_WALKS) se_walk_together(areas);
         else se_walk(areas);
         for (ptrdiff_t i = 0; i < wide; i++) {
             const se_area *a = areas + i;
-            uint64_t *sum = sums[start + i];
             counts[start + i][1] = (int64_t)a->positives;
             counts[start + i][0] = labels[columns[start + i]].binned - (int64_t)a->positives;
-            for (int which = 0; which < 3; which++) {
-                memcpy(sum + 2 * which, which ? sum + 2 * which - 2 : a->ordered, sizeof a->ordered);
-                if (which) se_add_wide(sum + 2 * which, a->undecided[0], a->undecided[1]);
-            }
+            memcpy(sums[start + i][0], a->ordered, sizeof a->ordered);
+            memcpy(sums[start + i][1], a->undecided, sizeof a->undecided);
         }
     }
 }

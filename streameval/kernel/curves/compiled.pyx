@@ -43,7 +43,7 @@ cdef extern from "curves/rows.h" nogil:
     ptrdiff_t se_settle_columns(se_label*, const int64_t*, ptrdiff_t)
     void se_compact(se_table*)
     void se_discard(se_table*)
-    void se_pairs(const se_label*, const int64_t*, ptrdiff_t, int64_t (*)[2], uint64_t (*)[6])
+    void se_pairs(const se_label*, const int64_t*, ptrdiff_t, int64_t (*)[2], uint64_t (*)[2][2])
     int se_append_rows(se_label*, const se_score_rows*, int)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
@@ -270,12 +270,12 @@ cdef class Bins:
         cdef const int64_t[::1] place = columns
         cdef Py_ssize_t count = place.shape[0]
         self.settle(place)
-        counts, sums = np.empty((count, 2), np.int64), np.empty((count, 3, 2), np.uint64)
+        counts, sums = np.empty((count, 2), np.int64), np.empty((count, 2, 2), np.uint64)
         cdef int64_t[:, ::1] times = counts
         cdef uint64_t[:, :, ::1] limb = sums
         if count:
             with nogil:
-                se_pairs(self.labels, &place[0], count, <int64_t (*)[2]>&times[0, 0], <uint64_t (*)[6]>&limb[0, 0, 0])
+                se_pairs(self.labels, &place[0], count, <int64_t (*)[2]>&times[0, 0], <uint64_t (*)[2][2]>&limb[0, 0, 0])
         return counts, sums
 
     def compact(self):

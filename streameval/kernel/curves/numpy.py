@@ -116,19 +116,19 @@ class Bins(SumTable[_Place]):
         """How many negatives and positives columns have, shape (columns, 2), and their pairs in order.
 
         That is twice the number of (positive, negative) pairs in which the positive has the greater score, a tie being
-        half a pair, as 64-bit words, low word first: at least, with every undecided bin as one tie, and at most. Shape
-        (columns, 3, 2). A bin is undecided where scores of one class differ.
+        half a pair, in bins that are decided; and the number of pairs in bins that are not, as scores of one class
+        differ: 64-bit words, low word first, shape (columns, 2, 2).
         """
         offsets, bins, counts, common, _ = self.read(columns)
         upto = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(counts, axis=0)])
         owners = np.repeat(np.arange(len(columns)), np.diff(offsets))
         below = upto[:-1, 0] - upto[offsets[owners], 0]
         (negatives, positives), (y, x) = counts.T.astype(object), common.T
+        mixed = (x == -1) | (y == -1)
         decided = np.where(x == y, 1, 2 * ((x > y) != flipped_bins(bins)))
-        totals: Integers = np.zeros((len(columns), 3), object)
-        for which in range(3):
-            times = np.where((x == -1) | (y == -1), which, decided)
-            np.add.at(totals[:, which], owners, positives * (2 * below + times * negatives))
+        totals: Integers = np.zeros((len(columns), 2), object)
+        np.add.at(totals[:, 0], owners, positives * (2 * below + np.where(mixed, 0, decided) * negatives))
+        np.add.at(totals[:, 1], owners, positives * negatives * mixed)
         words = np.stack([totals & (2**64 - 1), totals >> 64], axis=-1)
         return upto[offsets[1:]] - upto[offsets[:-1]], words.astype(np.uint64)
 
