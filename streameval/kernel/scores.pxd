@@ -13,8 +13,7 @@ cdef extern from "scores.h" nogil:
         const uint8_t* ranked
         const uint8_t* mask
         const int64_t* columns
-        ptrdiff_t rows
-        ptrdiff_t width
+        ptrdiff_t rows, width
         int64_t fixed
         int single
     ctypedef struct se_score_lists:

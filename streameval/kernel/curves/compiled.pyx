@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.stdlib cimport abort, free, malloc, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -219,10 +219,9 @@ cdef class Bins:
         check_columns(place, self.width)
         out = np.zeros((place.shape[0], 3), np.int64)
         cdef int64_t[:, ::1] view = out
-        cdef Py_ssize_t position, side
+        cdef Py_ssize_t position
         for position in range(place.shape[0]):
-            for side in range(3):
-                view[position, side] = self.labels[place[position]].side[side]
+            memcpy(&view[position, 0], self.labels[place[position]].side, 3 * sizeof(int64_t))
         return out
 
     cdef Py_ssize_t settle(self, const int64_t[::1] place) except -1:
@@ -286,11 +285,10 @@ cdef class Bins:
 
     def restore(self, int64_t examples, sides):
         cdef const int64_t[:, ::1] side_ = np.ascontiguousarray(sides, np.int64)
-        cdef Py_ssize_t column, side
+        cdef Py_ssize_t column
         self.reserve(side_.shape[0])
         for column in range(side_.shape[0]):
-            for side in range(3):
-                self.labels[column].side[side] = side_[column, side]
+            memcpy(self.labels[column].side, &side_[column, 0], 3 * sizeof(int64_t))
         self.n = examples
 
     def restore_bins(self, Py_ssize_t first, offsets, bins, counts, limbs):
@@ -301,7 +299,7 @@ cdef class Bins:
         cdef Py_ssize_t column, at, side
         cdef uint32_t position
         cdef se_label* label
-        cdef se_moments* part
+        cdef se_moments part
         if first < 0 or first + offset.shape[0] - 1 > self.width:
             raise IndexError("a column is out of range")
         for column in range(offset.shape[0] - 1):
@@ -312,11 +310,9 @@ cdef class Bins:
                         continue
                     check_memory(se_enlarge(&label.table[side], 1))
                     position = se_position_of(&label.table[side], <uint32_t>bin_[at])
-                    part = se_moments_at(&label.table[side], position)
-                    part.head = <uint64_t>times[at, side] << 20 | limb[at, side, 1]
-                    part.sum = limb[at, side, 0]
-                    part.square = limb[at, side, 2]
-                    part.square_high = limb[at, side, 3]
+                    part.head, part.sum = <uint64_t>times[at, side] << 20 | limb[at, side, 1], limb[at, side, 0]
+                    part.square, part.square_high = limb[at, side, 2], limb[at, side, 3]
+                    se_moments_at(&label.table[side], position)[0] = part
                     se_note(&label.table[side], position)
                     label.binned += times[at, side]
 

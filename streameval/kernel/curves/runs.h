@@ -90,25 +90,19 @@ static int se_accept(se_table *t, int single) {
     return 1;
 }
 
-/* Parts for that many bins, and where they start: no part lies across two lines of the cache. */
-static void *se_new_parts(size_t room, se_moments **parts) {
-    void *memory = malloc(room * sizeof(se_moments) + 32);
-    if (memory) *parts = (se_moments *)((char *)memory + (32 - (uintptr_t)memory % 32));
-    return memory;
-}
-
 /* Room for more bins. 0 if memory ran out, and then nothing has changed. */
 static int se_enlarge(se_table *t, uint32_t more) {
     if (more <= t->room - t->used) return 1;
     uint32_t room = t->room + t->room / 2 > t->used + more ? t->room + t->room / 2 : t->used + more;
-    se_moments *parts;
-    void *memory = se_new_parts(room, &parts);
+    void *memory = malloc(room * sizeof(se_moments) + 32);
     const size_t entries = room + (room < SE_SPARE ? 0 : SE_LANES);
     uint64_t *index = memory ? (uint64_t *)realloc(t->index, entries * sizeof(uint64_t)) : NULL;
     if (!index) {
         free(memory);
         return 0;
     }
+    /* No part lies across two lines of the cache. */
+    se_moments *parts = (se_moments *)((char *)memory + (32 - (uintptr_t)memory % 32));
     if (t->used) memcpy(parts, t->parts, t->used * sizeof(se_moments));
     free(t->memory);
     t->index = index;

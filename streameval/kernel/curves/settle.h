@@ -243,23 +243,17 @@ static int se_count_sorted(const se_table *t, se_table *to) {
     }
     se_sort(keys, keys + n, low);
     se_sort(keys + low, keys + n, n - low);
-    uint64_t last = UINT64_MAX;
-    se_moments *part = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t bin = keys[i] >> SE_DROPPED | (uint64_t)(i >= low) << 23;
-        if (bin != last) {
-            if (!se_enlarge(to, 1)) {
-                free(keys);
-                to->used = to->empty = 0;
-                return 0;
-            }
-            se_push(to, bin, &(se_moments){0});
-            part = to->parts + to->used - 1;
-            last = bin;
+    for (size_t i = 0, next = 0; i < n; i = next) {
+        const uint64_t bin = keys[i] >> SE_DROPPED;
+        se_moments part = {0};
+        for (; next < (i < low ? low : n) && keys[next] >> SE_DROPPED == bin; next++) se_put(&part, keys[next] & SE_LOWER);
+        if (!se_enlarge(to, 1)) {
+            free(keys);
+            to->used = 0;
+            return 0;
         }
-        se_put(part, keys[i] & SE_LOWER);
+        se_push(to, bin | (uint64_t)(i >= low) << 23, &part);
     }
-    for (uint32_t at = 0; at < to->used; at++) se_note(to, at);
     free(keys);
     return 1;
 }

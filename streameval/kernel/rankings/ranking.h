@@ -341,12 +341,10 @@ SE_INLINE int sr_write_label(int64_t row, int64_t column, const sr_example *e, p
 
 /* Where the ones of a row are; how many. */
 SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) {
-    ptrdiff_t count = 0, j = 0;
-    for (; j + 8 <= width; j += 8)
-        for (uint64_t flags = se_flags(row + j, 8) & SE_FLAGS; flags; flags &= flags - 1)
+    ptrdiff_t count = 0;
+    for (ptrdiff_t j = 0; j < width; j += 8)
+        for (uint64_t flags = se_flags(row + j, width - j) & SE_FLAGS; flags; flags &= flags - 1)
             at[count++] = j + se_first_flag(flags);
-    for (; j < width; j++)
-        if (row[j] & 1) at[count++] = j;
     return count;
 }
 
@@ -360,8 +358,7 @@ SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
             const uint8_t *ranked = in->ranked ? in->ranked + r * in->width : NULL;                                   \
             const uint8_t *mask = in->mask ? in->mask + r * in->width : NULL;                                         \
             const TYPE *x = (const TYPE *)in->scores + r * in->width;                                                 \
-            ptrdiff_t trues = 0;                                                                                      \
-            ptrdiff_t labels = 0, masked = 0, unranked = 0;                                                           \
+            ptrdiff_t trues = 0, labels = 0, masked = 0, unranked = 0;                                                \
             if (ranked || mask) {                                                                                     \
                 TYPE *to = (TYPE *)e.scores;                                                                          \
                 for (ptrdiff_t j = 0; j < in->width; j++) {                                                           \

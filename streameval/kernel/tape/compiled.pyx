@@ -42,7 +42,7 @@ cdef struct Appended:
     PyObject* tape
     PyObject* holders  # of the items, unless it is one example
     PyObject* source  # a tape whose examples these are, from `start` on
-    Py_ssize_t start
+    Py_ssize_t start  # where nothing is appended: from which example on they stay on the tape
     const int32_t* columns  # where those of the source stand; NULL if they are the same
     Py_ssize_t count[PARTS]
     const void* items[PARTS]  # NULL: weights of 1, no scores
@@ -51,11 +51,6 @@ cdef struct Appended:
     int32_t length  # of one example
     double weight
     int64_t stamp
-
-
-cdef struct Dropped:
-    PyObject* tape
-    Py_ssize_t examples
 
 
 cdef class Tape:
@@ -259,8 +254,8 @@ cdef class Tape:
         return self.late(size, limit)
 
     def prepare_drop(self, Py_ssize_t examples):
-        cdef Dropped* data = <Dropped*>cleared(1, sizeof(Dropped))
-        data.tape, data.examples = <PyObject*>self, examples
+        cdef Appended* data = <Appended*>cleared(1, sizeof(Appended))
+        data.tape, data.start = <PyObject*>self, examples
         return se_part_new(commit_drop, data, free, self)
 
     cdef void append(self, Appended* data) noexcept:
@@ -444,5 +439,4 @@ cdef void release_append(void* data) noexcept:
 
 
 cdef void commit_drop(void* data) noexcept:
-    cdef Dropped* part = <Dropped*>data
-    (<Tape>part.tape).take_back(None, part.examples)
+    (<Tape>(<Appended*>data).tape).take_back(None, (<Appended*>data).start)
