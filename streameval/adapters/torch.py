@@ -13,7 +13,6 @@ from streameval.slices import Sliced
 from streameval.windows.base import Window
 
 with require("torch"):
-    import torch
     import torch.distributed as dist
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     --------
     >>> import tempfile
     >>> import streameval as se
+    >>> import torch
     >>> store = torch.distributed.FileStore(tempfile.mktemp(), 1)
     >>> torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     >>> ev = se.Evaluator(["f1_micro"], labels=["cat", "dog"], threshold=0.5)
@@ -66,7 +66,10 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     if group is outside or dist.get_rank(group) < 0:
         raise InputError("this process is not in the group, so it has nothing to sync; call sync only on its members")
     parts: list[Any] = []
-    for rank, answer in enumerate(_gathered(_answer(evaluator), group)):
+    answers: list[bytes] = [b""] * dist.get_world_size(group)
+    # What torch pickles for it are bytes; the states in them are checked when they are restored.
+    dist.all_gather_object(answers, _answer(evaluator), group=group)
+    for rank, answer in enumerate(answers):
         if answer[:1] == _ERROR:
             raise InputError(f"cannot sync: rank {rank}: {answer[1:].decode()}")
         try:
@@ -88,25 +91,3 @@ def _answer(evaluator: object) -> bytes:
         return _STATE + evaluator.to_bytes()
     except Exception as error:  # whatever it is, the other ranks are waiting
         return _ERROR + f"{type(error).__name__}: {error}".encode(errors="replace")
-
-
-def _gathered(answer: bytes, group: ProcessGroup | None) -> list[bytes]:
-    """The answer of each rank: all lengths, then the bytes, filled up to the longest."""
-    device = _device(dist.distributed_c10d.get_backend_config(group))
-    ranks = range(dist.get_world_size(group))
-    length = torch.tensor([len(answer)], dtype=torch.int64, device=device)
-    lengths = [torch.zeros_like(length) for _ in ranks]
-    dist.all_gather(lengths, length, group=group)
-    sizes = [int(one) for one in lengths]
-    filled = torch.frombuffer(bytearray(answer.ljust(max(sizes), b"\0")), dtype=torch.uint8).to(device)
-    answers = [torch.empty_like(filled) for _ in ranks]
-    dist.all_gather(answers, filled, group=group)
-    return [one.cpu().numpy()[:size].tobytes() for one, size in zip(answers, sizes, strict=True)]
-
-
-def _device(backends: str) -> torch.device:
-    """Where tensors must be for a group: ``backends`` is such as "cpu:gloo,cuda:nccl"."""
-    kinds = [pair.partition(":")[0] for pair in backends.split(",")]
-    if "cpu" in kinds:
-        return torch.device("cpu")
-    return torch.device(kinds[0], torch.get_device_module(kinds[0]).current_device())
