@@ -134,19 +134,21 @@ class Core:
 
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """One example as the states read it; may run code of the user, and register labels."""
-        heavy, labels, placed = checked_weight(weight), self.labels, None
+        heavy, labels, placed, row = checked_weight(weight), self.labels, None, y_pred
+        if self.scored and type(y_pred) is list and len(y_pred) > 1 and {*map(type, y_pred)} == {float}:
+            row = np.array(y_pred)
         is_due = self.table.examples >= self.table.most
         if mask is None and self._placed and not (is_due and self.scored and undescribed(self.reader.record)):
             place = self.table.place_scores if self.scored else self.table.place_example
-            placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
+            placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
         if placed is None:  # not of a form that the kernel reads
             reader = Reader(self.config, labels)
             return labels, read_one(y_true, y_pred, mask, heavy, reader), reader
         if is_due:
             note_examples(self.reader.record, self.config, (y_true, y_pred), [placed[0]], labels.labels, many=False)
         rows = None
-        if not labels.fixed and np.ndarray in (type(y_true), type(y_pred)):
-            for name, side in (("y_true", y_true), ("y_pred", y_pred)):
+        if not labels.fixed and np.ndarray in (type(y_true), type(row)):
+            for name, side in (("y_true", y_true), ("y_pred", row)):
                 if type(side) is np.ndarray and len(side):  # without names of labels
                     rows = rows or Reader(self.config, labels)
                     rows.positions(len(side), name)

@@ -164,10 +164,16 @@ def test_rows_of_scores_are_counted_in_all_states_by_one_call(kind: str, monkeyp
         ev.update(row[0], np.array([0.1, 0.5, 0.4], kind))
         ev.update_many(np.tile(row, (64, 1)), np.ones((64, 3), kind))
         assert ev.examples == 85
+        ours, theirs, labels = HOLDERS[holder](3, threshold=0.5), HOLDERS[holder](3, threshold=0.5), ev.labels
+        for truth in ({*labels[1:]}, [*labels[1:]], {**dict.fromkeys(labels, True), labels[0]: False}):
+            ours.update(truth, np.array([0.1, 0.5, 0.4], kind))
+            theirs.update(row[0], np.array([0.1, 0.5, 0.4], kind))
+        assert ours == theirs
         before = ev.to_bytes()
         for scores in (np.array([0.1, 0.5, np.nan], kind), np.ones((1, 3), kind), np.ones(3, int)):
-            with pytest.raises(TypeError):  # there is nothing that would read it step by step
-                ev.update(row[0], scores)
+            for truth in (row[0], {labels[0]}):
+                with pytest.raises(TypeError):  # there is nothing that would read it step by step
+                    ev.update(truth, scores)
         assert ev.to_bytes() == before
 
 

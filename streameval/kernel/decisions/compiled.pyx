@@ -192,6 +192,7 @@ cdef class Counts(Placing):
         cdef uint64_t totals[3]
         cdef Py_ssize_t slots, cells
         cdef int at, prepared = 0
+        y_true = self.row_of_truths(columns, fixed, y_true, y_pred, threshold)
         if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, dimensions, &true, &pred):
             return OTHER_CODE
         rows.rows, rows.width = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)

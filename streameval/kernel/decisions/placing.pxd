@@ -39,5 +39,6 @@ cdef class Placing:
         self, se_cells* true, se_cells* pred, Py_ssize_t rows, Py_ssize_t width, uint8_t* bits, uint8_t* predicted,
         void* scores,
     ) noexcept
+    cdef object row_of_truths(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold)
     cdef tuple row_of_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold)
     cdef slots_of(self, Py_ssize_t count)

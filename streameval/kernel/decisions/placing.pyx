@@ -165,12 +165,28 @@ cdef class Placing:
             return False
         return se_reaching(pred, rows * width, self.bound if self.scored else INFINITY, predicted) <= 1
 
+    cdef object row_of_truths(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+        """The truths as a row like that of the scores, where they name labels; None if the fast path does not handle them."""
+        cdef Py_ssize_t count = 0, at
+        cdef uint8_t* to
+        if cnp.PyArray_CheckExact(y_true) or not cnp.PyArray_CheckExact(y_pred) or cnp.PyArray_NDIM(y_pred) != 1:
+            return y_true
+        bits = cnp.PyArray_ZEROS(1, cnp.PyArray_DIMS(y_pred), cnp.NPY_UINT8, 0)  # first, as it may run a finaliser
+        to = <uint8_t*>cnp.PyArray_DATA(bits)
+        self.begin(columns, threshold)
+        if not side(self, columns, fixed, y_true, 1, &count):
+            return None
+        for at in range(count):
+            if self.touched[at] >= cnp.PyArray_DIM(y_pred, 0):
+                return None
+            to[self.touched[at]] = self.mark[self.touched[at]] & 1
+        return bits
+
     cdef tuple row_of_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         """Truths, predictions and scores of one row of all labels, or None."""
         cdef se_cells true, pred
         cdef cnp.npy_intp shape[2]
-        if not cnp.PyArray_CheckExact(y_true) or cnp.PyArray_NDIM(y_true) != 1:
-            return None
+        y_true = self.row_of_truths(columns, fixed, y_true, y_pred, threshold)
         if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, 1, &true, &pred):
             return None
         shape[0], shape[1] = 1, cnp.PyArray_DIM(y_true, 0)
