@@ -86,6 +86,8 @@ def _check(df: DataFrame, job: Job) -> None:
     check_job(job)
     if not isinstance(df, DataFrame):
         raise InputError(f"df must be a data frame of Spark, not {quoted(df)}; spark.createDataFrame makes one")
+    if df.isStreaming:
+        raise InputError("df is a stream; give StreamEvaluation(job) to its writeStream.foreachBatch")
     job.check(df.select(*map(_quoted, job.columns.check_names(df.columns))).limit(0).toArrow())
 
 
@@ -170,7 +172,7 @@ def evaluate_by_key(
 
     def merge(group: Any) -> Any:
         total = job.merged(group.column("state").to_pylist())
-        return _answer(group.slice(0, 1).drop_columns(["state"]), total)
+        return _answer(group.slice(0, 1), total)
 
     types = {field.name: field.dataType for field in df.schema.fields}
     if nested := [name for name in names if name not in types]:
@@ -191,13 +193,16 @@ def _by_key(state: Any, names: tuple[str, ...], schema: Any) -> Any:
     return pa.RecordBatch.from_pydict({**columns, "state": states})
 
 
-def _answer(key: Any, total: Any) -> Any:
+def _answer(row: Any, total: Any) -> Any:
+    binary = row.schema.field("state").type  # large, and strings too, where Spark is configured so
+    string = pa.string() if binary == pa.binary() else pa.large_string()
     values = total.get() if isinstance(total, Evaluator) else {total.spec.key: total.get()}
     numbers = [(name, value) for name, value in values.items() if isinstance(value, float)]
     return (
-        key.append_column("examples", pa.array([total.examples], pa.int64()))
-        .append_column("metrics", pa.array([numbers], pa.map_(pa.string(), pa.float64())))
-        .append_column("state", pa.array([total.to_bytes()], pa.binary()))
+        row.drop_columns(["state"])
+        .append_column("examples", pa.array([total.examples], pa.int64()))
+        .append_column("metrics", pa.array([numbers], pa.map_(string, pa.float64())))
+        .append_column("state", pa.array([total.to_bytes()], binary))
     )
 
 

@@ -123,12 +123,13 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         return Source(_blocks(source.iloc[start : start + size] for start in starts))
     if hasattr(source, "collect_schema") and hasattr(source, "collect"):
         return _polars(source, columns, size)
-    if hasattr(source, "to_arrow_reader") or hasattr(source, "fetch_arrow_reader"):  # DuckDB
+    if hasattr(source, "project") and hasattr(source, "columns"):  # a relation of DuckDB; a connection has no columns
         names = columns.check_names(source.columns)
         chosen = source.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         reader = (chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader)(size)
         return Source(_blocks(reader), reader.schema)
-    if hasattr(source, "with_format") and hasattr(source, "iter") and hasattr(source, "column_names"):  # Hugging Face
+    # Hugging Face; a stream whose columns are not known, as after a map, is read by rows.
+    if hasattr(source, "with_format") and hasattr(source, "iter") and getattr(source, "column_names", None):
         chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
         return Source(_blocks(chosen.iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):

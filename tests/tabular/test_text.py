@@ -132,9 +132,15 @@ class Dataset:
     def iter(self, batch_size: int) -> Any:
         return (self.table[start : start + batch_size] for start in range(0, len(self.table), batch_size))
 
+    def __iter__(self) -> Any:
+        return iter(self.table.to_pylist())
 
-def test_a_dataset_of_hugging_face_is_read_in_batches():
-    assert evaluated(Dataset(pa.Table.from_pylist(ROWS)), batch_size=2) == expected()
+
+def test_a_dataset_of_hugging_face_is_read_in_batches_or_by_rows_where_it_does_not_know_its_columns():
+    dataset = Dataset(pa.Table.from_pylist(ROWS))
+    assert evaluated(dataset, batch_size=2) == expected()
+    dataset.column_names = None
+    assert evaluated(dataset) == expected()
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.jsonl.gz"])

@@ -48,6 +48,8 @@ def test_a_column_that_a_relation_has_not_is_reported_with_the_nearest():
         relation = connection.sql("select ['a'] as actual, ['b'] as predicted")
         with pytest.raises(se.InputError, match=r"no column 'predictd'.*did you mean 'predicted'"):
             se.evaluate_table(relation, actual="actual", predicted="predictd")
+        with pytest.raises(se.InputError, match="source must be a path, a table, a query or an iterable"):
+            se.evaluate_table(connection.execute("select 1"), actual="actual", predicted="predicted")
 
 
 def test_null_lists_of_a_relation_are_refused_or_empty():

@@ -170,9 +170,14 @@ def test_every_key_has_the_state_and_the_values_of_its_rows(df, rows, adapter, m
         assert answer["examples"] == len(groups[key])
 
 
-def test_a_single_metric_is_had_per_key(df, rows, adapter):
-    result = adapter.evaluate_by_key(df, "actual", "predicted", keys="user", metrics=se.F1(average="micro"))
-    values = {row["user"]: row["metrics"] for row in result.collect()}
+@pytest.mark.parametrize("large", ["false", "true"])
+def test_a_single_metric_is_had_per_key(spark, df, rows, adapter, large):
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", large)
+    try:
+        result = adapter.evaluate_by_key(df, "actual", "predicted", keys="user", metrics=se.F1(average="micro"))
+        values = {row["user"]: row["metrics"] for row in result.collect()}
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
     one = counted([row for row in rows if row["user"] == 3], ["f1_micro"])
     assert values[3] == one.get()
 
@@ -241,6 +246,8 @@ def test_columns_that_cannot_be_read_are_refused_before_any_row_is(spark, adapte
         adapter.evaluate_by_key(frame.selectExpr("*", "1 as user"), *columns, keys="user")
     with pytest.raises(se.InputError, match=r"df must be a data frame of Spark, not \[\]"):
         adapter.evaluate([], *columns)
+    with pytest.raises(se.InputError, match=r"df is a stream; give StreamEvaluation\(job\) to its"):
+        adapter.evaluate(spark.readStream.format("rate").load(), *columns)
 
 
 def test_two_columns_of_one_name_are_refused(df, adapter):
