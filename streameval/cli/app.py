@@ -216,11 +216,7 @@ def report(
 
 @command(app, "values", "printing", "labels")
 def compare(
-    first: Path,
-    second: Path,
-    metrics: list[str] | None = None,
-    changes: list[str] | None = None,
-    **options: Any,
+    first: Path, second: Path, metrics: list[str] | None = None, changes: list[str] | None = None, **options: Any
 ) -> int:
     """Compare two saved states: how much metrics changed, and which labels most.
 

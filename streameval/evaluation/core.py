@@ -195,17 +195,14 @@ class Core:
         if not self.reader.has_strings:  # of which all had columns
             self.reader.note_strings(self.decisions.labels_of(self.decisions.columns()))
         self.reader.note(0)
-        self._note((y_true, y_pred), [_listed(side[: self.reader.record.room]) for side in (true, pred)])
-        return True
-
-    def _note(self, sides: Sequence[Any], lists: Sequence[Sequence[object]]) -> None:
-        record, labels = self.reader.record, self.labels
-        if record.room:
+        if (record := self.reader.record).room:
+            lists, labels = [_listed(side[: record.room]) for side in (true, pred)], self.labels
             first = zip(*(examples[: undescribed(record)] for examples in lists), strict=False)
             place = self.table.place_example
             placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
             slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
-            note_examples(record, self.config, sides, slots, labels.labels, many=True, read=lists)
+            note_examples(record, self.config, (y_true, y_pred), slots, labels.labels, many=True, read=lists)
+        return True
 
 
 def _rows_of(side: Any) -> Sequence[Any] | None:

@@ -332,7 +332,7 @@ def _absent(name: str, advice: str) -> property:
     def get(self: object) -> Never:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {advice}")
 
-    return property(get)
+    return property(get, doc=f"Absent: {advice}.")
 
 
 explain_methods(Details)

@@ -16,16 +16,7 @@ from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of
 from streameval.inputs.lists import of_arrow
-from streameval.inputs.pieces import (
-    Columns,
-    Piece,
-    Source,
-    bit_rows,
-    booleans,
-    filtered,
-    matrix_piece,
-    unignored,
-)
+from streameval.inputs.pieces import Columns, Piece, Source, bit_rows, booleans, filtered, matrix_piece, unignored
 from streameval.inputs.sparse import sparse_source
 from streameval.inputs.values import array_of, checked_scores, plain_array
 from streameval.kernel.types import BitRows, IntArray, Lists

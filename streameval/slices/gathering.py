@@ -39,14 +39,10 @@ def coded(column: object, name: str) -> Coded:
         codes, values, proper = codes_of_arrow(values, argument)
         if proper:
             return Coded(codes, [(typed(value, name),) for value in values])
-        # Only values that some row has are looked at; a dictionary may hold any others.
-        present = np.bincount(codes + 1, minlength=len(values) + 1)[1:].tolist()
-        none: Typed = (type(None), None)
-        pairs = zip(values, present, strict=True)
-        return _used(codes, [typed(value, name) if rows else none for value, rows in pairs])
+        return _used(codes, values, name)
     if form == "series":
         codes, values = values.factorize()
-        return _used(np.asarray(codes, np.int64), [typed(value, name) for value in values.tolist()])
+        return _used(np.asarray(codes, np.int64), values.tolist(), name)
     if form in ("array", "frame", "table"):
         array = np.asanyarray(values)
         if array.ndim != 1:
@@ -64,12 +60,12 @@ def coded(column: object, name: str) -> Coded:
     return Coded(codes, [(value if type(value) is tuple else typed(value, name),) for value in places])
 
 
-def _used(codes: IntArray, values: Sequence[Typed]) -> Coded:
-    """Codes into values that may hold repeats, and some that no row has; -1 where there is none."""
+def _used(codes: IntArray, values: Sequence[object], name: str) -> Coded:
+    """Codes into values that may hold repeats, and others that no row has, which are not looked at; -1 for no value."""
     distinct: dict[Typed, int] = {}
     place = np.zeros(len(values) + 1, np.int64)
     for code in np.flatnonzero(np.bincount(codes + 1, minlength=len(values) + 1)).tolist():
-        value = (type(None), None) if code == 0 else values[code - 1]
+        value = typed(None if code == 0 else values[code - 1], name)
         place[code] = distinct.setdefault(value, len(distinct))
     return Coded(place[codes + 1], [(value,) for value in distinct])
 
