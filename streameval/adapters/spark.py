@@ -26,7 +26,6 @@ with require("spark"):
     import pyarrow as pa
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
-    from pyspark.sql.functions import col
     from pyspark.sql.types import BinaryType, DoubleType, LongType, MapType, StringType, StructField, StructType
 
 __all__ = ["StreamEvaluation", "evaluate", "evaluate_by_key", "merged", "states"]
@@ -88,7 +87,8 @@ def _check(df: DataFrame, job: Job) -> None:
         raise InputError(f"df must be a data frame of Spark, not {quoted(df)}; spark.createDataFrame makes one")
     if df.isStreaming:
         raise InputError("df is a stream; give StreamEvaluation(job) to its writeStream.foreachBatch")
-    job.check(df.select(*map(_quoted, job.columns.check_names(df.columns))).limit(0).toArrow())
+    chosen, names = _chosen(df, job)
+    job.check(chosen.limit(0).toArrow().rename_columns(names))
 
 
 def _ours(error: Exception) -> object:
@@ -101,19 +101,21 @@ def _ours(error: Exception) -> object:
 def _mapped(
     df: DataFrame, job: Job, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str | StructType
 ) -> DataFrame:
-    """A function over the batches of a job's columns. Spark itself finds no columns there whose names hold dots."""
-    names = job.columns.check_names(df.columns)
+    """A function over the batches of a job's columns."""
+    chosen, names = _chosen(df, job)
 
     def named(batches: Iterator[Any]) -> Iterator[Any]:
         return function(batch.rename_columns(names) for batch in batches)
 
-    plain = df.select(*(col(_quoted(name)).alias(f"c{place}") for place, name in enumerate(names)))
-    return plain.mapInArrow(named, schema)
+    return chosen.mapInArrow(named, schema)
 
 
-def _quoted(name: str) -> str:
-    """The name of a column, where Spark would take a dot for a field."""
-    return "`" + name.replace("`", "``") + "`"
+def _chosen(df: DataFrame, job: Job) -> tuple[DataFrame, list[str]]:
+    """A job's columns, numbered, and their names, in which Spark takes dots for fields, and upper case for lower."""
+    present = df.columns
+    names = job.columns.check_names(present)
+    numbered = df.toDF(*map(str, range(len(present))))
+    return numbered.select(*(str(present.index(name)) for name in names)), names
 
 
 def evaluate_by_key(

@@ -128,8 +128,9 @@ def test_no_rows_give_a_fresh_state(spark, df, adapter):
     assert adapter.evaluate_by_key(df.limit(0), "actual", "predicted", keys="user").collect() == []
 
 
-def test_names_with_dots_and_ticks_are_columns(spark, adapter):
-    frame = spark.createDataFrame([(["a"], ["a"], "x")], "`a.b` array<string>, `c``d` array<string>, `e.f` string")
+def test_names_with_dots_and_ticks_and_names_that_differ_in_case_are_columns(spark, adapter):
+    types = "`a.b` array<string>, `c``d` array<string>, `e.f` string, `C``D` string, `E.F` string"
+    frame = spark.createDataFrame([(["a"], ["a"], "x", "y", "z")], types)
     assert adapter.evaluate(frame, "a.b", "c`d", metrics=["f1_micro"]).get() == {"f1_micro": 1.0}
     result = adapter.evaluate_by_key(frame, "a.b", "c`d", keys="e.f", metrics=["f1_micro"])
     assert result.columns == ["e.f", "examples", "metrics", "state"]
