@@ -232,10 +232,8 @@ def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
             array = array.rechunk({1: -1})
         first, own = first or array.chunks[0], array.chunks[0]
         # Unknown lengths, which are NaN, are compared once they are there.
-        unknown = any(map(math.isnan, (*own, *first)))
-        fits = len(own) == len(first) and all(a == b or math.isnan(a + b) for a, b in zip(own, first, strict=True))
-        if not fits:
-            if unknown or sum(own) != sum(first):
+        if len(own) != len(first) or any(a != b and not math.isnan(a + b) for a, b in zip(own, first, strict=True)):
+            if sum(own) != sum(first):  # or one is unknown
                 raise InputError(
                     f"y_true has the chunks {quoted(first)} and {name} {quoted(own)} along examples; give arrays of "
                     "one length, and compute_chunk_sizes() where they are unknown"

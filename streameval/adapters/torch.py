@@ -22,8 +22,6 @@ __all__ = ["sync"]
 
 S = TypeVar("S", bound=Accumulator | Sliced[Any] | Window[Any])
 
-_STATE, _ERROR = b"s", b"e"
-
 
 def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     """Merge what all ranks have counted; every rank of the group calls it, as any collective.
@@ -66,14 +64,14 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     if group is outside or dist.get_rank(group) < 0:
         raise InputError("this process is not in the group, so it has nothing to sync; call sync only on its members")
     parts: list[Any] = []
-    answers: list[bytes] = [b""] * dist.get_world_size(group)
-    # What torch pickles for it are bytes; the states in them are checked when they are restored.
+    answers: list[bytes | str] = [b""] * dist.get_world_size(group)
+    # What torch pickles for it are bytes and strings; states are checked when they are restored.
     dist.all_gather_object(answers, _answer(evaluator), group=group)
     for rank, answer in enumerate(answers):
-        if answer[:1] == _ERROR:
-            raise InputError(f"cannot sync: rank {rank}: {answer[1:].decode()}")
+        if isinstance(answer, str):
+            raise InputError(f"cannot sync: rank {rank}: {answer}")
         try:
-            parts.append(restored(answer[1:]))
+            parts.append(restored(answer))
             if rank:
                 parts[0].merge(parts.pop())
         except StreamevalError as error:
@@ -82,12 +80,11 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     return merged
 
 
-def _answer(evaluator: object) -> bytes:
-    """What the other ranks receive, also where something goes wrong on this one, so that none waits for it."""
+def _answer(evaluator: object) -> bytes | str:
+    """What the other ranks receive: a state, or what is wrong on this one, so that none waits for it."""
     if not isinstance(evaluator, Accumulator | Sliced | Window):
-        message = f"an Evaluator, a metric, a Sliced or a window can be synced, not {quoted(evaluator)}"
-        return _ERROR + message.encode(errors="replace")
+        return f"an Evaluator, a metric, a Sliced or a window can be synced, not {quoted(evaluator)}"
     try:
-        return _STATE + evaluator.to_bytes()
+        return evaluator.to_bytes()
     except Exception as error:  # whatever it is, the other ranks are waiting
-        return _ERROR + f"{type(error).__name__}: {error}".encode(errors="replace")
+        return f"{type(error).__name__}: {error}"
