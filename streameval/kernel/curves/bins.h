@@ -100,12 +100,6 @@ static inline void se_leave(se_moments *p, const se_moments *other) {
     p->square -= other->square;
 }
 
-static inline void se_drop(se_moments *p, uint64_t x) {
-    se_moments one = {0};
-    se_put(&one, x);
-    se_leave(p, &one);
-}
-
 /* The mean of the residuals, rounded down; the remainder of the division goes to `rest`. Not for empty parts. */
 static inline uint64_t se_mean(const se_moments *p, uint64_t *rest) {
     const uint64_t n = p->head >> 20;

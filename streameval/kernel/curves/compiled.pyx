@@ -2,8 +2,9 @@
 
 cimport cython
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.pyport cimport PY_SSIZE_T_MAX
-from libc.stdlib cimport abort, free, malloc, realloc
+from libc.stdlib cimport abort, free, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -27,7 +28,7 @@ cdef extern from "curves/rows.h" nogil:
         int64_t binned
         int64_t side[3]
     ctypedef struct se_mention:
-        int kind
+        int64_t column
     ctypedef struct se_merge:
         se_label* labels
         se_label* added
@@ -48,12 +49,7 @@ cdef extern from "curves/rows.h" nogil:
     ptrdiff_t se_mentions_of_row(const se_score_rows*, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
-    int se_make_room(se_label*, const se_mention*, ptrdiff_t)
-    void se_leave_room(se_label*, const se_mention*, ptrdiff_t)
     int se_append_mentions(se_label*, const se_mention*, ptrdiff_t)
-    int se_can_count(se_label*, const se_mention*, ptrdiff_t)
-    int se_counted(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t)
-    void se_take_back(se_label*, const se_mention*, ptrdiff_t)
     int se_merge_fits(const se_merge*, int)
     int se_merge_included(const se_merge*, ptrdiff_t, int64_t)
     int se_merge_room(const se_merge*)
@@ -115,26 +111,39 @@ cdef class Bins:
     def prepare_example(self, scored, int sign):
         cdef se_score_rows rows
         cdef se_score_lists lists
-        cdef Example example
+        cdef Py_ssize_t count, at
+        cdef se_mention* mention
+        cdef int64_t[::1] place
+        cdef Bins one
         if scored[0] is None:
-            example = self.example_of(&lists, scored, sign)
+            room = self.start_lists(&lists, scored)
             check_one(lists.rows)
-            self.turn += 1
-            example.count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, example.mentions)
+            mention = <se_mention*>PyByteArray_AS_STRING(room)
+            count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, mention)
         else:
             read_rows(&rows, self.width, scored)
             check_one(rows.rows)
-            example = Example(self, rows.width, sign)
-            example.count = se_mentions_of_row(&rows, example.mentions)
-        return example.prepared()
+            room = PyByteArray_FromStringAndSize(NULL, rows.width * sizeof(se_mention))
+            mention = <se_mention*>PyByteArray_AS_STRING(room)
+            count = se_mentions_of_row(&rows, mention)
+        one, columns = Bins(None, count), np.empty(count, np.int64)
+        place = columns
+        for at in range(count):
+            place[at], mention[at].column = mention[at].column, at
+        check_memory(se_append_mentions(one.labels, mention, count))
+        one.n = 1
+        return self.prepare_merge(one, columns, sign)
 
-    cdef Example example_of(self, se_score_lists* lists, scored, int sign):
-        """Point to lists; room for the mentions of any of them."""
+    cdef bytearray start_lists(self, se_score_lists* lists, scored):
+        """Point to lists, and have marks for the first of them; room for the mentions of any."""
         read_lists(lists, self.width, scored)
         if self.mark == NULL:
             self.mark = <int64_t*>cleared(self.width, sizeof(int64_t))
             self.turn = 0
-        return Example(self, lists.longest[0] + lists.longest[1] + lists.longest[2], sign)
+        self.turn += 1
+        return PyByteArray_FromStringAndSize(
+            NULL, (lists.longest[0] + lists.longest[1] + lists.longest[2]) * sizeof(se_mention)
+        )
 
     def follower(self):
         self.following.table, self.following.prepare = <void*>self, prepare_rows
@@ -145,20 +154,22 @@ cdef class Bins:
     def count(self, scored):
         cdef se_score_rows rows
         cdef se_score_lists lists
-        cdef Example example = None
+        cdef bytearray room = None
+        cdef se_mention* mention
         cdef Py_ssize_t examples
         cdef bint enough
         if scored[0] is None:
-            example = self.example_of(&lists, scored, 1)
+            room = self.start_lists(&lists, scored)
             examples = lists.rows
         else:
             read_rows(&rows, self.width, scored)
             examples = rows.rows
         if examples > SE_MOST - self.n:  # a bin counts an example once
             return FULL
-        if example is not None:
+        if room is not None:
+            mention = <se_mention*>PyByteArray_AS_STRING(room)
             with nogil:
-                enough = self.append_lists(&lists, example.mentions)
+                enough = self.append_lists(&lists, mention)
         elif examples * rows.width >= RELEASE:
             with nogil:
                 enough = se_append_rows(self.labels, &rows, True)
@@ -171,11 +182,10 @@ cdef class Bins:
     cdef bint append_lists(self, const se_score_lists* lists, se_mention* mentions) noexcept nogil:
         cdef Py_ssize_t row, count
         for row in range(lists.rows):
-            self.turn += 1
             count = se_mentions_of_lists(lists, row, self.turn, self.mark, mentions)
-            if not se_make_room(self.labels, mentions, count):
+            if not se_append_mentions(self.labels, mentions, count):
                 return False
-            se_append_mentions(self.labels, mentions, count)
+            self.turn += 1
         return True
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
@@ -340,55 +350,6 @@ cdef void commit_rows(void* data) noexcept:
     if not se_append_rows(bins.labels, &bins.rows, True):
         abort()
     bins.n += bins.rows.rows
-
-
-@cython.final
-@cython.no_gc_clear
-cdef class Example:
-    """One example on its way into bins, or out of them."""
-
-    cdef Bins bins
-    cdef se_mention* mentions
-    cdef Py_ssize_t count
-    cdef int sign
-    cdef bint owed
-
-    def __cinit__(self, Bins bins, Py_ssize_t most, int sign):
-        self.bins, self.sign = bins, sign
-        self.mentions = <se_mention*>malloc((most + 1) * sizeof(se_mention))
-        check_memory(self.mentions != NULL)
-
-    def __dealloc__(self):
-        if self.owed:
-            se_leave_room(self.bins.labels, self.mentions, self.count)
-        free(self.mentions)
-
-    cdef object prepared(self):
-        """The part that counts the mentions, or why they are declined."""
-        cdef Bins bins = self.bins
-        cdef int counted = 1
-        if self.sign < 0:
-            counted = se_counted(bins.labels, bins.width, self.mentions, self.count, bins.n - 1)
-        elif bins.n >= SE_MOST:
-            counted = se_can_count(bins.labels, self.mentions, self.count) if bins.n < COUNT_MAX else 0
-        check_memory(counted >= 0)
-        if not counted:
-            return REFUSED if self.sign < 0 else FULL
-        if self.sign > 0:
-            check_memory(se_make_room(bins.labels, self.mentions, self.count))
-            self.owed = True
-        return part_of(commit_example, self)
-
-
-cdef void commit_example(void* data) noexcept:
-    cdef Example example = <Example>data
-    cdef Bins bins = example.bins
-    if example.sign < 0:
-        se_take_back(bins.labels, example.mentions, example.count)
-    elif not se_append_mentions(bins.labels, example.mentions, example.count):
-        abort()
-    example.owed = False
-    bins.n += example.sign
 
 
 @cython.final

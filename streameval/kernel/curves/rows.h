@@ -147,118 +147,23 @@ static ptrdiff_t se_mentions_of_lists(
     return count;
 }
 
-SE_INLINE se_table *se_table_of(se_label *labels, const se_mention *m) { return &labels[m->column].table[m->kind]; }
-
-/* The part that counts the score of a mention, which would be at position `at`, or NULL; all scores are in bins. */
-SE_INLINE se_moments *se_part_of_mention(se_label *labels, const se_mention *m, uint32_t *at, uint64_t *residual) {
-    const uint32_t bin = se_bin(m->score, residual);
-    *at = se_lower(se_table_of(labels, m), bin);
-    return se_part_at(se_table_of(labels, m), *at, bin);
-}
-
-/* How often a label was mentioned so without a score. */
-SE_INLINE int64_t *se_side_of(se_label *labels, const se_mention *m) { return &labels[m->column].side[m->kind - 2]; }
-
-/* In how many examples a label is mentioned, where that is not derived. */
-static inline int64_t se_mentioned(const se_label *l) { return l->binned + l->side[0] + l->side[1] + l->side[2]; }
-
-/* Make room for mentions, which is owed until they come or do not. 0 if memory ran out; then nothing is owed. */
-static int se_make_room(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
-    se_counter counter = {0};
-    for (const se_mention *m = mentions; m < mentions + count; m++)
-        if (m->kind < 2) se_relieve(se_table_of(labels, m), &counter);
-    se_drop_counter(&counter);
-    for (const se_mention *m = mentions; m < mentions + count; m++) {
-        se_table *t = m->kind < 2 ? se_table_of(labels, m) : NULL;
-        if (t && !(se_accept(t, 0) && se_extend(t, t->owed < 4 ? 4 : t->owed + 1))) return 0;
-    }
-    for (const se_mention *m = mentions; m < mentions + count; m++)
-        if (m->kind < 2) se_table_of(labels, m)->owed++;
-    return 1;
-}
-
-static void se_leave_room(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
-    for (const se_mention *m = mentions; m < mentions + count; m++)
-        if (m->kind < 2) se_table_of(labels, m)->owed--;
-}
-
-/* Count mentions for which there is room. 0 if it was used up meanwhile, and memory ran out. */
+/* Count mentions. 0 if memory ran out; some are counted then. */
 static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
-    for (const se_mention *m = mentions; m < mentions + count; m++) {
-        if (m->kind < 2) {
-            se_table *t = se_table_of(labels, m);
-            if (!se_extend(t, 1)) return 0;
-            t->fresh.doubles[t->waiting++] = m->score;
-            t->owed--;
-            labels[m->column].binned++;
-        } else {
-            ++*se_side_of(labels, m);
-        }
-    }
-    return 1;
-}
-
-/* Whether no bin counts too many scores once mentions are added. -1 if memory ran out. */
-static int se_can_count(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
     se_counter counter = {0};
-    int fits = 1;
-    uint32_t at;
-    uint64_t x;
-    for (const se_mention *m = mentions; m < mentions + count && fits > 0; m++) {
-        if (m->kind > 1 || labels[m->column].binned < SE_MOST) continue;
-        fits = se_settle(se_table_of(labels, m), &counter) ? 1 : -1;
-        const se_moments *part = fits > 0 ? se_part_of_mention(labels, m, &at, &x) : NULL;
-        if (part && part->head >> 20 == SE_MOST) fits = 0;
-    }
-    se_drop_counter(&counter);
-    return fits;
-}
-
-/* Whether an example can be taken back: whether what remains could be counted of `left` examples. -1 if memory ran out.
-   The bins of its scores hold all scores then. */
-static int se_counted(
-    se_label *labels, ptrdiff_t width, const se_mention *mentions, ptrdiff_t count, int64_t left) {
-    se_counter counter = {0};
-    uint32_t at;
-    uint64_t x;
     int enough = 1;
-    ptrdiff_t in_all = 0; /* labels that every example so far mentions: this one has to mention them as well */
-    for (const se_mention *m = mentions; m < mentions + count && enough; m++)
-        enough = m->kind > 1 || se_settle(se_table_of(labels, m), &counter);
+    for (const se_mention *m = mentions; m < mentions + count && enough; m++) {
+        se_label *l = labels + m->column;
+        if (m->kind > 1) {
+            l->side[m->kind - 2]++;
+            continue;
+        }
+        se_table *t = l->table + m->kind;
+        se_relieve(t, &counter);
+        enough = se_accept(t, 0) && se_extend(t, 4);
+        if (enough) t->fresh.doubles[t->waiting++] = m->score, l->binned++;
+    }
     se_drop_counter(&counter);
-    if (!enough) return -1;
-    if (left < 0) return 0;
-    for (ptrdiff_t j = 0; j < width; j++) in_all += se_mentioned(labels + j) > left;
-    for (const se_mention *m = mentions; m < mentions + count; m++) {
-        if (m->kind < 2) {
-            const se_moments *part = se_part_of_mention(labels, m, &at, &x);
-            if (!part || se_blank(part)) return 0;
-            se_moments rest = *part;
-            se_drop(&rest, x);
-            if (!se_possible(&rest)) return 0;
-        } else if (*se_side_of(labels, m) < 1) {
-            return 0;
-        }
-        in_all -= se_mentioned(labels + m->column) > left;
-    }
-    return !in_all;
-}
-
-/* Take back an example that was counted. */
-static void se_take_back(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
-    for (const se_mention *m = mentions; m < mentions + count; m++) {
-        if (m->kind < 2) {
-            uint32_t at;
-            uint64_t x;
-            se_moments *part = se_part_of_mention(labels, m, &at, &x);
-            if (!part) continue;
-            se_drop(part, x);
-            se_note(se_table_of(labels, m), at);
-            labels[m->column].binned--;
-        } else {
-            --*se_side_of(labels, m);
-        }
-    }
+    return enough;
 }
 
 /* -- labels -------------------------------------------------------------------------------------------------------------- */
@@ -277,6 +182,9 @@ static ptrdiff_t se_settle_columns(se_label *labels, const int64_t *columns, ptr
     return enough ? bins : -1;
 }
 
+/* In how many examples a label is mentioned, where that is not derived. */
+static inline int64_t se_mentioned(const se_label *l) { return l->binned + l->side[0] + l->side[1] + l->side[2]; }
+
 /* All that other labels hold, on its way into labels, or out of them. They may be the same. */
 typedef struct {
     se_label *labels, *added;
@@ -288,13 +196,15 @@ SE_INLINE se_label *se_target(const se_merge *m, ptrdiff_t column) {
     return m->labels + (m->place ? m->place[column] : column);
 }
 
-/* The next table of the others that may hold scores, and the one where they go. 0 behind the last. Start at -1. */
+/* The next table of the others that holds scores, and the one where they go. 0 behind the last. Start at -1. */
 SE_INLINE int se_next(const se_merge *m, ptrdiff_t *at, se_table **to, se_table **from) {
-    while (++*at < 2 * m->width && !m->added[*at / 2].binned) continue;
-    if (*at >= 2 * m->width) return 0;
-    *to = se_target(m, *at / 2)->table + *at % 2;
-    *from = m->added[*at / 2].table + *at % 2;
-    return 1;
+    while (++*at < 2 * m->width) {
+        *from = m->added[*at / 2].table + *at % 2;
+        if (!(*from)->used && !(*from)->waiting) continue;
+        *to = se_target(m, *at / 2)->table + *at % 2;
+        return 1;
+    }
+    return 0;
 }
 
 /* Whether no bin counts too many scores then (sign 1), where several columns are one only if all scores are few enough; or
