@@ -137,6 +137,9 @@ class Core:
         heavy, labels, placed, row = checked_weight(weight), self.labels, None, y_pred
         if self.scored and type(y_pred) is list and len(y_pred) > 1 and {*map(type, y_pred)} == {float}:
             row = np.array(y_pred)
+        first = self.scored and self.config.labels is None and not labels.labels
+        if first and type(row) is np.ndarray and row.ndim == 1 and row.dtype.kind == "f":
+            labels.register(list(range(len(row))))  # in this order the kernel may count rows, whatever names the truth
         is_due = self.table.examples >= self.table.most
         if mask is None and self._placed and not (is_due and self.scored and undescribed(self.reader.record)):
             place = self.table.place_scores if self.scored else self.table.place_example
