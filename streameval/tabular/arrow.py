@@ -17,7 +17,6 @@ import numpy as np
 from streameval.errors import DependencyError, InputError, LabelError, warn
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
-from streameval.schema.config import Rows
 from streameval.schema.text import number_of, quoted, type_text
 from streameval.tabular.columns import Columns, scores_in
 
@@ -393,18 +392,21 @@ def _score(text: str, name: str) -> float:
     return number
 
 
-def check_cells(table: Any, columns: Columns, sep: str | None, rows: Rows | None) -> None:
-    """Warn of cells with labels that are probably misread, or refuse them.
+def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> None:
+    """Warn of cells with labels that are probably misread, or refuse them, in the first table that a state counts.
 
-    ``sep`` is what is between labels if nobody chose it; and where ``rows`` says that lists hold labels, cells do.
+    ``sep`` is what is between labels if nobody chose it; and where the state reads lists as labels, cells hold labels.
     """
+    if state.examples or isinstance(table, list):
+        return
+    labels = getattr(state, "_template", state)._config.rows == "labels"  # of a Sliced, what it slices
     chosen, sep = columns.sep is not None, columns.sep or sep
     names = dict.fromkeys(name for name, role in columns.roles if role in ("actual", "predicted", "mask"))
     wide = columns.labels_in(table.column_names)
     for name in names if sep is not None else ():
         if name in table.column_names and is_string(table.column(name).type):
             title = columns.describe(f"column {name!r}")
-            _check_column(table.column(name), str(sep), title, wide, rows == "labels", chosen=chosen)
+            _check_column(table.column(name), str(sep), title, wide, labels, chosen=chosen)
 
 
 def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:

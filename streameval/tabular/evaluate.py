@@ -39,11 +39,11 @@ class Counting:
         """Count a block; a bad row that is not to be skipped is an error that has its place."""
         rows, columns = block.rows, self.job.columns
         if not isinstance(rows, list):
-            from streameval.tabular.arrow import table_of
+            from streameval.tabular.arrow import check_cells, table_of
 
             rows = table_of(rows, columns)
             try:
-                self.job.check_cells(self.state, rows, block.sep)
+                check_cells(rows, columns, block.sep, self.state)
             except InputError as error:
                 raise InputError(block.located(str(error), 0, len(rows))) from None
         self._add(rows, 0, block)

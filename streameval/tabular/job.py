@@ -139,10 +139,10 @@ class Job:
             If a column is missing, or holds what cannot be read; the message names it.
         """
         if not isinstance(batch, list):
-            from streameval.tabular.arrow import table_of  # imported late, since pyarrow is optional
+            from streameval.tabular.arrow import check_cells, table_of  # imported late, since pyarrow is optional
 
             batch = table_of(batch, self.columns)
-            self.check_cells(state, batch)
+            check_cells(batch, self.columns, None, state)
         arguments = self.arguments(batch)
         try:
             if arguments:
@@ -160,14 +160,6 @@ class Job:
             if not isinstance(batch, list):
                 return read_table(batch, columns)
         return read_rows(batch, columns) if batch else {}
-
-    def check_cells(self, state: State, table: Any, sep: str | None = None) -> None:
-        """Warn of cells that are probably misread, or refuse them, where a table is the first that a state counts."""
-        if not state.examples and not isinstance(table, list):
-            from streameval.tabular.arrow import check_cells
-
-            counted = state._template if isinstance(state, Sliced) else state
-            check_cells(table, self.columns, sep, counted._config.rows)
 
     def check(self, table: object) -> None:
         """Raise what the first worker would raise if a column is missing, or of a type that cannot be read.
