@@ -200,7 +200,7 @@ def test_river_metrics_and_windows_take_rows_straight_too(slow_calls: list[str])
     ev = se.Evaluator(["ndcg"])  # the labels of which are not declared
     for label in (2, 0, 1) * 8:
         ev.update({label}, np.array([0.1, 0.5, 0.4]))
-    assert slow_calls == ["read_many"] * 3  # those that are described
+    assert slow_calls == ["read_one"] * 3  # those that are described
 
 
 @compiled_only
