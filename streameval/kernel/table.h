@@ -47,7 +47,7 @@ SE_INLINE size_t se_sums_start(const se_sums *table, uint64_t outer, uint64_t in
     return (size_t)se_mixed(outer ^ se_seed[0], inner ^ se_seed[1]) & table->mask;
 }
 
-/* Ask for the place of a key ahead of time: large tables are far from the processor. */
+/* Prefetch the place of a key: large tables are not in the cache. */
 SE_INLINE void se_sums_prefetch(const se_sums *table, uint64_t outer, uint64_t inner) {
 #if defined(__GNUC__)
     __builtin_prefetch(se_sums_place(table, se_sums_start(table, outer, inner)), 1);

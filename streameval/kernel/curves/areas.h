@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-#define SE_STEPS 256 /* so many bins of positives are looked at before those that negatives share are added up */
+#define SE_STEPS 256 /* bins of positives that are visited before those that negatives share are added up */
 
 /* What is known of the pairs of a label: twice those in order, where a tie is half a pair, in bins that are decided, and
    those in bins that are not; the positives. */
@@ -43,8 +43,8 @@ SE_APART void se_add_bin(se_area *a, uint64_t negative, uint64_t positive) {
     else se_add_product(a->ordered, x == y ? count : (y > x) != se_flipped((uint32_t)(negative >> 40)) ? 2 * count : 0, tied);
 }
 
-/* Add the pairs of bins that both classes share, of which the entry of the negatives stands first. Without branches, since
-   what they hold is as good as random. */
+/* Add the pairs of bins that both classes share, where the entry of the negatives comes first. Without branches, which
+   could not be predicted. */
 SE_INLINE void se_add_shared(se_area *a, const uint64_t (*shared)[2], size_t bins) {
     uint64_t undecided = 0, ordered = 0;
     for (size_t i = 0; i < bins; i++) {
@@ -93,7 +93,8 @@ typedef struct {
     uint64_t positives, *shared;
 } se_place;
 
-/* Pass the next eight bins of negatives that are below the next bin of positives; if there are fewer, that one too. */
+/* Pass those of the next eight bins of negatives that are below the next bin of positives; if fewer than eight are, pass
+   the bin of positives too. */
 SE_AVX512 SE_INLINE void se_step(se_place *at) {
     const __m512i many = _mm512_set1_epi64(SE_MANY), negatives = _mm512_loadu_si512(at->negative);
     const uint64_t entry = *at->positive;
@@ -112,7 +113,7 @@ SE_AVX512 SE_INLINE void se_step(se_place *at) {
 
 #define SE_LIVE(p) ((p).positive < (p).end)
 
-/* Several walks at once, as the next step of each waits for the one before. Entries behind those of negatives are greater
+/* Several walks at once, since each step of a walk waits for the one before. Entries behind those of negatives are greater
    than those of any bin; no bin holds SE_MANY scores, and no class has 2**20 bins, so that lanes suffice. */
 SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS]) {
     se_place p[SE_WALKS];
@@ -124,7 +125,7 @@ SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS]) {
     }
     do {
         for (int i = 0; i < SE_WALKS; i++) p[i].shared = shared[i][0];
-        se_place a = p[0], b = p[1], c = p[2], d = p[3]; /* which registers hold */
+        se_place a = p[0], b = p[1], c = p[2], d = p[3]; /* held in registers */
         int left = SE_STEPS;
         for (; left && SE_LIVE(a) & SE_LIVE(b) & SE_LIVE(c) & SE_LIVE(d); left--) {
             se_step(&a);

@@ -32,13 +32,13 @@ typedef struct {
 
 #define SE_PENDING 65536 /* fewer bytes of scores than these are never worth sorting */
 
-/* The note of a bin says what areas need, so that they seldom wait for parts, which are five times the memory: how many
-   scores, at most SE_MANY; of a single one the five highest bits of its residual; of several whether they differ. */
+/* A note has what areas need of a bin, so that they seldom read parts, which take four times the memory: the number of
+   scores, at most SE_MANY; of a single score the five highest bits of its residual; of several whether they differ. */
 #define SE_MANY 1023
 #define SE_MIXED 1024
 #define SE_NOTE 16
 #define SE_PREFIX 11 /* bits below the residual's */
-#define SE_LANES 8   /* entries that are read at once; an index with room for SE_SPARE bins has as many behind */
+#define SE_LANES 8   /* entries that are read at once; an index with room for SE_SPARE bins has so many more at its end */
 #define SE_SPARE 64
 
 static inline uint64_t se_bin_at(const se_table *t, uint32_t position) { return t->index[position] >> 40; }
@@ -49,11 +49,11 @@ static inline se_moments *se_part_of(const se_table *t, uint64_t entry) {
 
 static inline se_moments *se_moments_at(const se_table *t, uint32_t position) { return se_part_of(t, t->index[position]); }
 
-/* Note that a part has changed. */
+/* Renew the note of a bin whose part has changed. */
 static inline void se_note(se_table *t, uint32_t position) {
     const se_moments *part = se_moments_at(t, position);
     const uint64_t count = part->head >> 20, before = t->index[position];
-    uint64_t mixed = count * part->square != part->sum * part->sum; /* so far as 64 bits show, which is seldom too little */
+    uint64_t mixed = count * part->square != part->sum * part->sum; /* modulo 2**64, which is nearly always enough */
     if (SE_RARELY(!mixed && count > 1)) mixed = se_common(part) == -1;
     t->index[position] = before >> SE_NOTE << SE_NOTE | (count < SE_MANY ? count : SE_MANY) | mixed * SE_MIXED |
                          (count == 1 ? part->sum >> (SE_DROPPED - 5) << SE_PREFIX : 0);

@@ -8,7 +8,7 @@
 /* -- floats, counted by bin ---------------------------------------------------------------------------------------------- */
 
 #define SE_BLOCK 16          /* bins */
-#define SE_SPAN 524288       /* bins: more than floats between 0 and 1 can meet */
+#define SE_SPAN 524288       /* bins: more than floats between 0 and 1 fall into */
 #define SE_AT_ONCE (1 << 23) /* scores: below 2**24, so that the fields below suffice */
 #define SE_UNIT 29           /* residuals of floats are multiples of 2**29 */
 #define SE_CHUNK 64
@@ -107,7 +107,7 @@ SE_INLINE void se_sum_floats(se_counter *c, const float *scores, size_t n) {
     }
 }
 
-/* Count floats by bin. Returns how many bins they meet, or 0 if they are too many, too far apart or too small for this,
+/* Count floats by bin. Returns into how many bins they fall, or 0 if they are too many, too far apart or too small for this,
    or if memory ran out. */
 SE_INLINE uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
     float ends[2];

@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from streameval.kernel.lists.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport part_of, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start
@@ -208,18 +209,15 @@ cdef class RankCounts:
             self.reserve(other.width)
         else:
             merge.columns = place = np.ascontiguousarray(columns, np.int64)
+            check_columns(place, self.width)
             merge.width = min(other.width, place.shape[0])
             merge.place = &place[0] if merge.width else NULL
         if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
         if sign < 0 and other.n > self.n:
             return REFUSED
-        for column in range(merge.width):
-            if not other.mention[column]:
-                continue
-            if not 0 <= merge.to(column) < self.width:
-                raise IndexError("a column is out of range")
-            if sign < 0 and other.mention[column] > self.mention[merge.to(column)]:
+        for column in range(merge.width if sign < 0 else 0):
+            if other.mention[column] > self.mention[merge.to(column)]:
                 return REFUSED
         for at in range(3):
             if not sr_merge(&self.table[at], &other.table[at], sign, True):
@@ -332,8 +330,7 @@ cdef void commit_merge(void* data) noexcept:
     cdef Py_ssize_t column
     cdef int at
     for column in range(merge.width):
-        if other.mention[column]:
-            counts.mention[merge.to(column)] += merge.sign * other.mention[column]
+        counts.mention[merge.to(column)] += merge.sign * other.mention[column]
     for at in range(3):
         sr_merge(&counts.table[at], &other.table[at], merge.sign, False)
     counts.n += merge.sign * other.n

@@ -45,8 +45,8 @@ static int sr_example_init(sr_example *e, ptrdiff_t labels, ptrdiff_t trues) {
     return 1;
 }
 
-/* Up to here counting in vectors is quicker than a binary search per label, and than sorting the scores of true labels:
-   measured, in bytes of the scores that all are compared with. */
+/* Up to these limits, in bytes of the scores that all are compared with, counting in vectors was measured to be quicker
+   than a binary search per label, and than sorting the scores of true labels. */
 #define SR_FEW 640
 #define SR_SHORT 6000
 
@@ -100,7 +100,7 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
         }                                                                                                             \
         for (ptrdiff_t i = 0; i < r; i++) v[i] = x[at[i]], order[i] = i, e->group[i] = 0;                             \
         ptrdiff_t gap = r * (ptrdiff_t)sizeof(TYPE) > SR_SHORT;                                                       \
-        if (!gap) { /* by how many are above each: no branch depends on a score */                                    \
+        if (!gap) { /* place each by how many are above it, so that no branch depends on a score */                    \
             TYPE *plain = (TYPE *)hits;                                                                               \
             memcpy(plain, v, (size_t)r * sizeof(TYPE));                                                               \
             for (ptrdiff_t i = r; i & 3; i++) plain[i] = plain[r - 1];                                                \
