@@ -115,7 +115,7 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns to scan, each once; patterns are not expanded."""
+        """All columns that are named, each once; `check_names` finds those that patterns stand for."""
         return tuple(dict.fromkeys(name for name, _ in self.roles))
 
     @property

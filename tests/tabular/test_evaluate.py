@@ -272,7 +272,7 @@ def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[:2]:
         exec(block, names)  # noqa: S102  # what the page shows must run
-    assert names["job"].columns.names == ("tags", "guess", "region")
+    assert names["scan"] == ["tags", "guess", "region"]
     names["ProcessPoolExecutor"] = ThreadPoolExecutor  # functions of a page cannot be sent to processes
     table = pa.table({"tags": [["cat"], ["dog"], []], "guess": [["cat"], ["cat"], []], "region": ["eu", "us", None]})
     paths = [tmp_path / f"{number}.parquet" for number in range(4)]
