@@ -23,7 +23,7 @@ with require("dask"):
 
     from streameval.tabular.evaluate import count_rows
     from streameval.tabular.rows import blocks_of, is_table
-    from streameval.tabular.sources import are_paths, matches_of
+    from streameval.tabular.sources import are_paths, check_distinct, files_of
 
 __all__ = ["evaluate", "evaluate_arrays", "state"]
 
@@ -50,8 +50,8 @@ def evaluate(
     ----------
     collection
         A data frame of Dask; a bag of rows, or of tables; a delayed object, or a list of them, each a table or rows. A
-        row is a mapping, or has the columns as attributes; a table is one of Arrow, or a data frame. Or paths, or a
-        pattern such as ``"predictions/*.parquet"``, of files that every worker can reach: the fastest way.
+        row is a mapping, or has the columns as attributes; a table is one of Arrow, or a data frame. Or paths, a folder
+        or a pattern such as ``"predictions/*.parquet"``, of files that every worker can reach: the fastest way.
     actual, predicted, metrics, **options
         As for `evaluate_table`. With ``by``, the result is a `Sliced`.
     scheduler
@@ -178,10 +178,8 @@ def _tasks(collection: Any, job: Job) -> tuple[Callable[..., bytes], Sequence[An
     """What counts a part, and the parts: files, or delayed tables and rows."""
     paths = [collection] if isinstance(collection, str | os.PathLike) else collection
     if are_paths(paths):
-        files = [match for path in paths for match in matches_of(path)]
-        for file in files:
-            if not file.is_file():
-                raise InputError(f"{quoted(str(file), 300)} is a folder; give a pattern or paths of files")
+        files = [file for path in paths for file in files_of(path)]
+        check_distinct(files)
         return _read, [str(file.absolute()) for file in files]
     parts = [collection] if isinstance(collection, Delayed) else collection
     if isinstance(parts, list | tuple) and all(isinstance(part, Delayed) for part in parts):

@@ -106,8 +106,9 @@ def test_files_give_the_bytes_of_one_process(parquet, scheduler):
     paths = [Path(parquet) / f"{part}.parquet" for part in (3, 1)]
     sliced = evaluate(paths, "actual", "predicted", by="region", scheduler=scheduler)
     assert sliced.total().to_bytes() == counted(ROWS[3 * FILE :] + ROWS[FILE : 2 * FILE])
-    with pytest.raises(se.InputError, match="is a folder; give a pattern"):
-        evaluate(parquet, "actual", "predicted")
+    assert evaluate(parquet, "actual", "predicted", scheduler=scheduler).to_bytes() == counted(ROWS)
+    with pytest.warns(se.DataWarning, match=r"1\.parquet.* is read 2 times, and its rows count each time"):
+        evaluate([parquet, paths[1]], "actual", "predicted", scheduler=scheduler)
 
 
 def test_a_bag_of_tables_gives_the_bytes_of_one_process():
