@@ -12,6 +12,7 @@ import shutil
 import signal
 import tomllib
 from collections.abc import Generator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -24,6 +25,13 @@ for library in ("OMP", "OPENBLAS"):  # threads of its own would be in the way of
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the hundred processes of tests would compile the package
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a script; processes inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+with suppress(ImportError):  # not all environments of engines have it
+    from hypothesis import HealthCheck, settings
+
+    slow = [HealthCheck.too_slow]  # as anything is on a busy machine
+    settings.register_profile("untimed", settings(), deadline=None, suppress_health_check=slow)
+    settings.load_profile("untimed")
 
 ROOT = Path(__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -163,7 +163,7 @@ LABELS = st.one_of(
 )
 
 
-@settings(max_examples=cases(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.lists(LABELS, max_size=3), st.lists(LABELS, max_size=3)), min_size=1), st.booleans())
 def test_lines_are_read_as_the_library_reads_their_lists(pairs, escaped):
     rows = [{"tags": true, "guess": guess} for true, guess in pairs]

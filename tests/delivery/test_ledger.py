@@ -152,7 +152,6 @@ def test_no_schedule_of_deliveries_merges_and_restarts_gives_a_wrong_total():
     few = settings(
         max_examples=cases(500),
         stateful_step_count=50,
-        deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     run_state_machine_as_test(Model, settings=few)
@@ -172,7 +171,7 @@ def book(put: list[tuple]) -> se.Ledger:
     return ledger
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(deliveries, st.randoms(use_true_random=False))
 def test_any_order_repetition_and_sharding_of_deliveries_gives_the_same_bytes(sent: list[tuple], rng: random.Random):
     expected = book(sent).to_bytes()
@@ -189,7 +188,7 @@ def test_any_order_repetition_and_sharding_of_deliveries_gives_the_same_bytes(se
     assert parts[0].to_bytes() == expected
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(deliveries, deliveries, deliveries)
 def test_merging_is_idempotent_commutative_and_associative(one: list[tuple], other: list[tuple], third: list[tuple]):
     a, b, c = book(one), book(other), book(third)
@@ -200,7 +199,7 @@ def test_merging_is_idempotent_commutative_and_associative(one: list[tuple], oth
     assert sum([a, b, c]) == a + b + c
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(deliveries, st.sets(st.sampled_from(NAMES)))
 def test_what_compacting_does_not_say_stays_as_it_was(sent: list[tuple], chosen: set):
     ledger = book(sent)

@@ -95,7 +95,7 @@ def counted(setup: dict, examples: list[Seen]) -> se.Evaluator:
 # -- round trips ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=cases(300), deadline=None)
+@settings(max_examples=cases(300))
 @given(streams())
 def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
     ev = counted(*stream)
@@ -111,7 +111,7 @@ def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
         assert twin.to_bytes() == data
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(streams(), st.randoms(use_true_random=False))
 def test_equal_states_have_equal_bytes_whatever_their_history(stream: tuple[dict, list[Seen]], rng: random.Random):
     setup, examples = stream
@@ -130,14 +130,14 @@ def test_equal_states_have_equal_bytes_whatever_their_history(stream: tuple[dict
     assert read.to_bytes() == data
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(streams(), streams())
 def test_different_states_have_different_bytes(one: tuple[dict, list[Seen]], other: tuple[dict, list[Seen]]):
     first, second = counted(*one), counted(*other)
     assert (first == second) == (first.to_bytes() == second.to_bytes())
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(streams())
 def test_what_was_read_counts_on_like_the_original(stream: tuple[dict, list[Seen]]):
     setup, examples = stream
@@ -164,7 +164,7 @@ def test_single_metrics_are_saved_and_loaded(entry: Any, tmp_path: Path):
     assert back.to_bytes() == target.to_bytes() == copy.copy(target).to_bytes()
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(st.lists(st.integers(0, 2**128 - 1), max_size=6), st.integers(0, 127))
 def test_wide_columns_are_read_back(values: list[int], zeros: int):
     values = [value >> zeros << zeros for value in values]
@@ -178,7 +178,7 @@ def test_wide_columns_are_read_back(values: list[int], zeros: int):
     assert not source.left()
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(st.data())
 def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
     chosen = data.draw(st.sets(st.sampled_from(["confusions", "contributions", "cooccurrence", "labelsets"])))

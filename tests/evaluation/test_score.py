@@ -24,7 +24,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return true.astype(int), pred.astype(int), rng.integers(1, 40, shape[0]) / 8
 
 
-@settings(deadline=None, max_examples=cases(25))
+@settings(max_examples=cases(25))
 @given(st.integers(0, 10**6), st.sampled_from(FORMS), st.sampled_from(FORMS), st.booleans())
 def test_a_score_is_what_an_evaluator_gets(seed: int, one, other, weighted: bool):
     true, pred, weights = drawn(seed)
@@ -37,7 +37,7 @@ def test_a_score_is_what_an_evaluator_gets(seed: int, one, other, weighted: bool
     assert se.score(one(true), other(pred), "f1_per_label") == se.score(true, pred, se.F1(average=None))
 
 
-@settings(deadline=None, max_examples=cases(25))
+@settings(max_examples=cases(25))
 @given(st.integers(0, 10**6))
 def test_scores_are_those_of_scikit_learn(seed: int):
     true, pred, weights = drawn(seed)
@@ -55,7 +55,7 @@ def test_lists_of_labels_and_masks_are_scored():
     assert se.score([{"cat"}], [{"cat", "dog"}], "precision_micro", mask=[{"dog"}]) == 1.0
 
 
-@settings(deadline=None, max_examples=cases(25))
+@settings(max_examples=cases(25))
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6), st.booleans())
 def test_the_report_is_that_of_scikit_learn(seed: int, zero_division: float, digits: int, weighted: bool):
     true, pred, weights = drawn(seed)

@@ -29,7 +29,7 @@ from streameval.states import state_set
 from tests.support.each import with_each
 from tests.support.effort import cases
 
-CHECK = settings(max_examples=cases(150), deadline=None)
+CHECK = settings(max_examples=cases(150))
 
 Bits = np.ndarray
 """0, 1, and in truths NaN where unknown; shape (examples, labels)."""
@@ -987,7 +987,7 @@ def test_scores_and_thresholds_are_compared_as_real_numbers(form: str, dtype: ty
         bounds = np.iinfo(dtype)
         return [dtype(n) for n in (math.floor(value) + step for step in range(-3, 4)) if bounds.min <= n <= bounds.max]
 
-    @settings(max_examples=cases(40), deadline=None)
+    @settings(max_examples=cases(40))
     @given(
         st.sampled_from(
             [0.7, 0.1, 1 / 3, -0.7, 0.5, 0.0, 5e-324, 2.0**53, 2.0**53 + 4, 2.0**63, 2.0**63 + 2048, -(2.0**62)]
@@ -1236,7 +1236,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@settings(max_examples=cases(300), deadline=None)
+@settings(max_examples=cases(300))
 @given(
     st.sampled_from([0, 1, 2, 3, 254, 255, 256, 257]),
     st.sampled_from([0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130]),

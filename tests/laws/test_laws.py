@@ -36,7 +36,7 @@ from tests.support.streams import (
     weights,
 )
 
-CHECK = settings(max_examples=cases(40), deadline=None)
+CHECK = settings(max_examples=cases(40))
 PACKAGE = str(Path(se.__file__).parent)
 MOST = 2**63 - 1
 
@@ -717,7 +717,7 @@ def test_a_wrong_revert_is_refused_or_leaves_what_some_stream_could_leave(declar
     mask = st.just(set()) | st.sets(st.sampled_from(["a", "c"]), max_size=1)
     example = st.tuples(side, mask, st.sampled_from([1.0, 5.0, 10.0] if weighted else [1.0]))
 
-    @settings(max_examples=cases(250), deadline=None)
+    @settings(max_examples=cases(250))
     @given(st.lists(example, min_size=2, max_size=4), st.lists(example, min_size=1, max_size=2), st.booleans())
     def check(counted_ones: list, rest: list, both: bool):
         ev = se.Evaluator([], labels=declared)

@@ -88,7 +88,7 @@ def alike(one: Counted, other: Counted) -> bool:
     return one == other and readings(one) == readings(other)
 
 
-@settings(max_examples=cases(60), deadline=None)
+@settings(max_examples=cases(60))
 @given(streams())
 def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream):
     stream.declared = LABELS
@@ -104,7 +104,7 @@ def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream)
     assert alike(narrow, stream.counted(stream.examples))
 
 
-@settings(max_examples=cases(60), deadline=None, suppress_health_check=[HealthCheck.data_too_large])
+@settings(max_examples=cases(60), suppress_health_check=[HealthCheck.data_too_large])
 @given(streams())
 def test_few_examples_and_many_are_summed_alike(stream: Stream):
     many = stream.counted(stream.examples * 40)
@@ -133,7 +133,7 @@ def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
         assert not is_possible(replace(content, tables=tables)), keys
 
 
-@settings(max_examples=cases(60), deadline=None)
+@settings(max_examples=cases(60))
 @given(streams())
 def test_what_is_held_is_possible_and_most_of_what_is_not_is_reported(stream: Stream):
     content = stream.counted(stream.examples).content()
@@ -167,7 +167,7 @@ def test_what_is_held_is_possible_and_most_of_what_is_not_is_reported(stream: St
         assert not is_possible(replace(content, **parts)), parts
 
 
-@settings(max_examples=cases(60), deadline=None)
+@settings(max_examples=cases(60))
 @given(streams())
 def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
     state = stream.counted(stream.examples)

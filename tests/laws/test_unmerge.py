@@ -14,7 +14,7 @@ from tests.support.effort import cases
 
 KEEPS = [(), *((kind,) for kind in KINDS), tuple(KINDS), ("confusions", "contributions", "cooccurrence", "labelsets")]
 LABELS = ["a", "b", 3, "d", 2**70]
-CHECK = settings(max_examples=cases(20), deadline=None)
+CHECK = settings(max_examples=cases(20))
 
 Row = tuple[dict[Any, int | None], dict[Any, float], set[Any], float]
 

@@ -57,7 +57,7 @@ def same(one: float, other: float) -> bool:
 # -- matrices ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=cases(150), deadline=None)
+@settings(max_examples=cases(150))
 @given(some)
 def test_matrices_are_those_of_plain_loops_rounded_once(examples: list[Meant]):
     state = state_of(examples)
@@ -98,7 +98,7 @@ def test_what_was_masked_is_no_confusion():
         assert np.array_equal(*matrices)
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(some)
 def test_cooccurrence_counts_examples_that_have_both_labels(examples: list[Meant]):
     state = state_of(examples)
@@ -215,7 +215,7 @@ def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
     assert pairs.dependent_pairs(state) == Fraction(sum(result), 91)
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(some)
 def test_label_sets_are_counted(examples: list[Meant]):
     state = state_of(examples)
@@ -228,7 +228,7 @@ def test_label_sets_are_counted(examples: list[Meant]):
     assert value("labelset_peak", state) == (heaviest / whole if whole else None)
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(st.lists(meanings(), min_size=1, max_size=10))
 def test_rare_labels_say_which_frequent_ones_occur_with_them(examples: list[Meant]):
     _, ratios = plain_scumble(examples) if any(e.sides[0] for e in examples) else ([], {})

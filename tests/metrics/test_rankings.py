@@ -57,8 +57,9 @@ def compared(
     ]
     if true.shape[1] == 1:  # all that scikit-learn takes of a single label
         read = read[:1]
+    wide = scores.astype(np.float64)  # of float32, newer versions of scipy make ranks in float32
     return [
-        (name, as_float(got), theirs(true, scores, sample_weight=weights, **rest)) for name, got, theirs, rest in read
+        (name, as_float(got), theirs(true, wide, sample_weight=weights, **rest)) for name, got, theirs, rest in read
     ]
 
 

@@ -153,7 +153,7 @@ def state_of(pending: se.Pending) -> tuple:
 
 
 TestModel = Model.TestCase
-TestModel.settings = settings(max_examples=cases(60), stateful_step_count=30, deadline=None)
+TestModel.settings = settings(max_examples=cases(60), stateful_step_count=30)
 
 
 @pytest.mark.parametrize("form", [

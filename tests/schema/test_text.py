@@ -52,7 +52,7 @@ def through_csv(cell: str) -> str:
     return read
 
 
-@settings(deadline=None, max_examples=cases(500))
+@settings(max_examples=cases(500))
 @given(STRINGS)
 def test_strings_in_csv_can_be_read_back_and_begin_no_formula(label: str):
     cell = through_csv(csv_cell(label))
@@ -71,7 +71,7 @@ def test_numbers_in_csv_stay_as_they_are(number: int):
     assert csv_cell(-0.5) == "-0.5"
 
 
-@settings(deadline=None, max_examples=cases(500))
+@settings(max_examples=cases(500))
 @given(LABELS)
 def test_markdown_shows_the_label_and_no_markup(label: str | int):
     text = label_text(label)
@@ -94,7 +94,7 @@ def label_of_mlflow(text: str) -> str:
     return re.sub("_x([0-9a-f]*)_", lambda mark: chr(int(mark[1], 16)) if mark[1] else "", text)
 
 
-@settings(deadline=None, max_examples=cases(500))
+@settings(max_examples=cases(500))
 @given(STRINGS)
 def test_strings_in_prometheus_and_mlflow_can_be_read_back(label: str):
     for mixed in (False, True):
@@ -117,7 +117,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@settings(deadline=None, max_examples=cases(300))
+@settings(max_examples=cases(300))
 @given(st.lists(LABELS, unique_by=lambda label: (type(label), label)))
 @example(
     ["\n", "\\n", "\\\n", "", "''", "'", "7", 7, "'7'", "'7", "#7", "_x_7", "_x_", "_empty_", "a/b", "a_x2f_b", "_x2f?"]

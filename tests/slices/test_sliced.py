@@ -27,7 +27,7 @@ from tests.support.effort import cases
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
 from tests.support.kinds import KEEP
 
-CHECK = settings(max_examples=cases(25), deadline=None)
+CHECK = settings(max_examples=cases(25))
 VALUES = ("eu", "us", "", "é", "1", 0, 1, -1, 2**70, True, False, None)
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
 LABELS = ("a", "b", "c", 7)

@@ -29,7 +29,7 @@ from tests.support.states import Counted, only_curves
 
 CASES = cases(2000)
 EXACT_KINDS = {"tenths", "all equal", "float16", "bfloat16"}
-CHECK = settings(max_examples=cases(60), deadline=None)
+CHECK = settings(max_examples=cases(60))
 
 
 def test_equal_numbers_of_any_width_share_a_bin():

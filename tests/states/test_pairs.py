@@ -209,7 +209,7 @@ RETAINED = {
 }  # fmt: skip
 
 
-@settings(max_examples=cases(300), deadline=None)
+@settings(max_examples=cases(300))
 @given(streams())
 def test_the_state_holds_what_plain_loops_count(stream: tuple):
     declared, parts, examples = stream
@@ -242,7 +242,7 @@ def test_the_example_published_with_an_implementation_of_both_matrices():
     ]  # fmt: skip
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(st.lists(meanings(heavy), max_size=8))
 def test_shares_and_contributions_of_a_row_are_the_weight_of_its_label(examples: list[Meant]):
     result = held(PairTables(fed((), ALL, examples).state))
@@ -255,7 +255,7 @@ def test_shares_and_contributions_of_a_row_are_the_weight_of_its_label(examples:
 # -- the laws ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(streams(), st.randoms(use_true_random=False))
 def test_any_order_batching_and_merging_gives_the_same_content(stream: tuple, rng: random.Random):
     declared, parts, examples = stream
@@ -281,7 +281,7 @@ def test_any_order_batching_and_merging_gives_the_same_content(stream: tuple, rn
     assert total == reference
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(streams(), st.permutations(POOL))
 def test_dense_rows_count_as_their_lists(stream: tuple, names: list[str]):
     declared, parts, examples = stream
@@ -292,7 +292,7 @@ def test_dense_rows_count_as_their_lists(stream: tuple, names: list[str]):
     assert state == fed(declared, parts, everywhere)
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(streams(), meanings(heavy))
 def test_reverting_undoes_updating(stream: tuple, example: Meant):
     declared, parts, examples = stream
@@ -309,7 +309,7 @@ def test_reverting_undoes_updating(stream: tuple, example: Meant):
         assert state == fresh(declared, parts)[0]
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(streams(), meanings(heavy), st.sampled_from(ALL))
 def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, example: Meant, part: str):
     declared, parts, examples = stream

@@ -16,7 +16,7 @@ from tests.support.effort import cases
 from tests.tabular.test_arrow import METRICS, PRED, TRUE, job
 
 
-@settings(max_examples=cases(30), deadline=None)
+@settings(max_examples=cases(30))
 @given(
     st.lists(st.tuples(*(st.lists(st.sampled_from("abcd"), max_size=3),) * 2, st.sampled_from("xyz")), max_size=15),
     st.data(),

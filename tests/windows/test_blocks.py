@@ -22,7 +22,7 @@ from tests.support.effort import cases
 from tests.support.streams import Stream, readings, streams
 from tests.support.work import peak
 
-CHECK = settings(max_examples=cases(40), deadline=None)
+CHECK = settings(max_examples=cases(40))
 DAY = datetime(2024, 5, 1)
 
 BUILT = {

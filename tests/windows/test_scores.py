@@ -27,7 +27,7 @@ from tests.support.interruptions import Interrupted, attempted, interrupted
 from tests.support.kinds import KEEP, SCORED
 from tests.wire.test_decisions import sealed
 
-CHECK = settings(max_examples=cases(20), deadline=None)
+CHECK = settings(max_examples=cases(20))
 CURVES = ("roc_auc", "average_precision")
 DECIDED = ["f1_macro", "hamming_loss"]
 HEAVY = [1.0, 0.1, 2.5, 0.0, 1e-300]

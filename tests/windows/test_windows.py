@@ -38,7 +38,7 @@ from tests.support.streams import Example, Stream, feed_many, readings, streams
 from tests.support.twins import cells_in, count_slots
 from tests.wire.test_decisions import sealed, varint
 
-CHECK = settings(max_examples=cases(40), deadline=None)
+CHECK = settings(max_examples=cases(40))
 NAMES = ["f1_macro", "hamming_loss", "recall_samples"]
 NOON = datetime(2024, 5, 1, 12)
 
@@ -920,7 +920,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
 
 
 @needs_compiled
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(st.data())
 def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: st.DataObject):
     names = [f"l{number}" for number in range(data.draw(st.integers(1, 12)))]

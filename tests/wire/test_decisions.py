@@ -157,7 +157,7 @@ def test_foreign_bytes_are_refused(data: bytes):
             read(data)
 
 
-@settings(max_examples=cases(300), deadline=None)
+@settings(max_examples=cases(300))
 @given(st.binary(max_size=200))
 def test_arbitrary_bytes_are_refused(data: bytes):
     for input_bytes in (data, b"\x89SEV\r\n" + data, b"\x89SEV\r\n\x02" + data, sealed(b"\x89SEV\r\n\x02\x01" + data)):
@@ -232,7 +232,7 @@ def test_a_body_with_any_byte_replaced_is_refused_or_is_exactly_what_it_says(ima
     assert accepted
 
 
-@settings(max_examples=cases(600), deadline=None)
+@settings(max_examples=cases(600))
 @given(st.sampled_from(list(IMAGES)), st.data())
 def test_random_edits_are_refused_or_are_exactly_what_they_say(image: str, data: st.DataObject):
     body, names = named(image)
@@ -349,7 +349,7 @@ def test_contents_that_no_stream_can_leave_are_refused(kind: str):
         se.Evaluator.from_bytes(CONTRADICTIONS[kind])
 
 
-@settings(max_examples=cases(400), deadline=None)
+@settings(max_examples=cases(400))
 @given(st.data())
 def test_made_up_contents_are_refused_or_are_exactly_what_they_say(data: st.DataObject):
     width = data.draw(st.integers(0, 3))

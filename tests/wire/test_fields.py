@@ -33,7 +33,7 @@ PIECES: dict[str, tuple[Callable[[Source], Any], Put]] = {
 
 
 @pytest.mark.parametrize("piece", PIECES)
-@settings(max_examples=cases(400), deadline=None)
+@settings(max_examples=cases(400))
 @given(data=st.lists(st.sampled_from((0, 1, 2, 3, 4, 5, 8, 127, 128, 255)) | st.integers(0, 255), max_size=30))
 def test_what_is_read_is_what_would_be_written(piece: str, data: list[int]):
     take, put = PIECES[piece]
@@ -77,7 +77,7 @@ def test_a_value_in_another_form_is_refused(piece: str, data: bytes):
         PIECES[piece][0](Source(data, 0))
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(
     st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 300), min_size=1, max_size=5),
     st.integers(0, 64),

@@ -288,7 +288,7 @@ def firing_of(rows, pane, start=0):
     return Firing("key", start, start + 10, pane, counted(rows))
 
 
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(
     cuts=st.lists(st.lists(st.integers(0, 40), max_size=4), min_size=1, max_size=3),
     order=st.randoms(use_true_random=False),

@@ -157,7 +157,7 @@ def test_a_worker_killed_in_the_middle_of_the_job_gives_the_same_bytes(parquet, 
     assert result.to_bytes() == counted(ROWS)
 
 
-@settings(max_examples=cases(30), deadline=None)
+@settings(max_examples=cases(30))
 @given(cuts=st.lists(st.integers(0, 300)), fan_in=st.integers(2, 5), order=st.randoms(use_true_random=False))
 def test_any_partitioning_order_and_tree_give_the_same_bytes(cuts, fan_in, order):
     bounds = [0, *sorted(cuts), 300]

@@ -98,7 +98,7 @@ def test_any_number_of_blocks_gives_the_bytes_of_one_process(blocks):
     assert evaluate(dataset, "actual", "predicted").to_bytes() == single(TABLE)
 
 
-@settings(max_examples=cases(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ends=st.lists(st.integers(0, 300), max_size=8), by=st.sampled_from([None, "region"]))
 def test_blocks_of_any_size_also_empty_ones_give_the_bytes_of_one_process(ends, by):
     result = evaluate(blocks_of(FEW, ends), "actual", "predicted", weight="weight", by=by)

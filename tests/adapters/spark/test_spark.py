@@ -337,7 +337,7 @@ def state_of(number):
     return made
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     steps=st.lists(st.tuples(st.sampled_from(["next", "skip", "again", "reopen", "rewind"]), st.integers(0, 5))),
     keep=st.integers(1, 3),

@@ -80,7 +80,7 @@ def test_uneven_and_empty_ranks_give_the_bytes_of_one_process(ranks, kind, ends)
     assert agreed(ranks.sync([part.to_bytes() for part in parts])) == (kind, whole.to_bytes())
 
 
-@settings(max_examples=cases(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(owners=st.lists(st.integers(0, RANKS - 1), max_size=60), seed=st.integers(0, 2**32))
 def test_any_sharding_gives_the_bytes_of_one_process(ranks, owners, seed):
     rows = rows_of(len(owners), seed)

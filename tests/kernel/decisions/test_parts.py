@@ -45,7 +45,7 @@ def counted(root_of: Any, counts_of: Any, examples: list[list[int]]) -> tuple[An
 
 
 @both_twins
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(st.lists(EXAMPLES, max_size=40), st.lists(EXAMPLES, max_size=9))
 def test_examples_are_displayed_by_the_commit_and_taken_back_by_another(
     root_of: Any, counts_of: Any, first: list[list[int]], second: list[list[int]]
@@ -68,7 +68,7 @@ def test_an_example_may_come_and_another_go_in_one_commit(root_of: Any, counts_o
 
 
 @both_twins
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(st.lists(EXAMPLES, max_size=30), st.lists(EXAMPLES, max_size=30))
 def test_taking_out_what_was_merged_is_the_inverse(
     root_of: Any, counts_of: Any, first: list[list[int]], second: list[list[int]]
@@ -129,7 +129,7 @@ def test_many_parts_with_keys_of_their_own_have_room(root_of: Any, counts_of: An
 
 
 @both_twins
-@settings(max_examples=cases(100), deadline=None)
+@settings(max_examples=cases(100))
 @given(st.lists(st.tuples(*[st.lists(st.booleans(), min_size=3, max_size=3)] * 2), max_size=9), st.integers(0, 3))
 def test_examples_prepared_as_they_are_count_as_those_that_are_counted_at_once(
     root_of: Any, counts_of: Any, examples: list[tuple[list[bool], list[bool]]], fixed: int

@@ -293,7 +293,7 @@ def test_twins_weigh_lists_alike(kind: str, seed: int):
 
 
 @needs_compiled
-@settings(max_examples=cases(300), deadline=None)
+@settings(max_examples=cases(300))
 @given(st.data())
 def test_twins_agree_about_any_history_of_single_examples(data: st.DataObject):
     labels = ["a", "b", "c", "d", 7]
@@ -363,7 +363,7 @@ def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
 
 
 @needs_compiled
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(st.data())
 def test_twins_count_lists_of_examples_all_or_none(data: st.DataObject):
     labels = ["a", "b", "c", "d", 7]

@@ -36,7 +36,7 @@ def laid_out(table: np.ndarray) -> list[np.ndarray]:
     return [table, np.asfortranarray(table), table[::-1].copy()[::-1], spread[::2, ::3]]
 
 
-@settings(max_examples=cases(300), deadline=None)
+@settings(max_examples=cases(300))
 @given(tables(), st.integers(0, 3), st.binary(max_size=3))
 def test_tables_are_packed_alike_however_they_lie_and_read_back(table: np.ndarray, least: int, before: bytes):
     written = {twin.pack_columns(each, least) for twin in TWINS for each in laid_out(table)}
@@ -50,7 +50,7 @@ def test_tables_are_packed_alike_however_they_lie_and_read_back(table: np.ndarra
             assert columns.tolist() == table.tolist()
 
 
-@settings(max_examples=cases(500), deadline=None)
+@settings(max_examples=cases(500))
 @given(tables(), st.integers(0, 2), st.data())
 def test_damaged_tables_are_refused_for_the_same_reason_or_are_what_they_say(
     table: np.ndarray, least: int, data: st.DataObject
@@ -113,7 +113,7 @@ def loop(examples: int, fixed: int, cells: np.ndarray, keys: np.ndarray, times: 
     return [sum(key[part] * many for key, many in pairs) for part in range(4)] == [tp + fn, tp + fp, tp, masked]
 
 
-@settings(max_examples=cases(1_000), deadline=None)
+@settings(max_examples=cases(1_000))
 @given(marginals(), st.data())
 def test_what_no_stream_leaves_is_reported(
     drawn: tuple[int, int, np.ndarray, np.ndarray, np.ndarray], data: st.DataObject

@@ -89,7 +89,7 @@ def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: in
 
 
 @needs_compiled
-@settings(max_examples=cases(150), deadline=None)
+@settings(max_examples=cases(150))
 @given(
     st.lists(st.tuples(st.dictionaries(st.integers(0, 9), st.integers(0, 4), max_size=7), st.booleans()), max_size=30),
     st.sampled_from([1, 2, 4, 7]),

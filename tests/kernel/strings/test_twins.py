@@ -66,7 +66,7 @@ def agree(array: pa.Array) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(st.data())
 def test_strings_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataObject):
     alphabet = data.draw(st.sampled_from(["a", "ab", "a\0", "ä€😀", "abcdefgh"]))
@@ -184,7 +184,7 @@ def row_of(strings: list[str], form: int) -> Any:
     return row[::2].copy() if form == 1 else row[::2] if form == 2 else np.array([*strings[::-1]], object)[::-1]
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(st.lists(st.tuples(st.lists(st.sampled_from(["", "a", "b", "ä\0", "x" * 30, "\ud800"])), st.integers(0, 3))))
 def test_lists_and_arrays_of_strings_have_the_codes_of_their_first_occurrences(input_rows: list[tuple[list[str], int]]):
     rows = [row_of(strings, form) for strings, form in input_rows]
@@ -280,7 +280,7 @@ def test_chunks_of_lists_count_as_one_column():
 # -- groups -----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=cases(200), deadline=None)
+@settings(max_examples=cases(200))
 @given(st.lists(st.integers(0, 6), max_size=60))
 def test_rows_are_sorted_by_code_and_rows_of_one_code_stay_in_order(codes: list[int]):
     for twin in LIST_TWINS:

@@ -46,7 +46,7 @@ def test_thinning_keeps_every_point_that_can_be_seen(points: list[tuple[float, f
         assert max(abs(x[place] - x[before]), abs(y[place] - y[before])) <= 0.002 + 1e-12
 
 
-@settings(max_examples=cases(50), deadline=None)
+@settings(max_examples=cases(50))
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
 def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float, float, float]]):
     x, one, two = np.array(sorted(points)).T

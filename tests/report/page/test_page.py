@@ -205,7 +205,7 @@ def test_the_metrics_are_those_of_get(page: Page, request: pytest.FixtureRequest
     assert chosen <= {text for _, text in page.all("code")}
 
 
-@settings(max_examples=cases(40), deadline=None)
+@settings(max_examples=cases(40))
 @given(st.data())
 def test_labels_and_counts_are_those_of_the_data_frame(data: st.DataObject):
     stream = data.draw(streams())
@@ -222,7 +222,7 @@ def test_labels_and_counts_are_those_of_the_data_frame(data: st.DataObject):
         assert [float("inf") if value == "inf" else value for value in values] == [row[name] for row in records]
 
 
-@settings(max_examples=cases(30), deadline=None)
+@settings(max_examples=cases(30))
 @given(st.data())
 def test_equal_evaluators_give_equal_pages(data: st.DataObject):
     stream = data.draw(streams())
@@ -426,7 +426,7 @@ def test_bounds_of_binned_scores_are_a_band_along_the_stream():
     assert drawn == pytest.approx([line.low.min(), line.high.max()], abs=0.002)
 
 
-@settings(max_examples=cases(30), deadline=None)
+@settings(max_examples=cases(30))
 @given(st.lists(st.floats(-1e300, 1e300) | st.sampled_from([math.nan, math.inf, -math.inf]), min_size=1, max_size=60))
 def test_whatever_the_values_along_a_stream_they_are_drawn(values: list[float]):
     class Course:
@@ -463,7 +463,7 @@ def test_one_of_something_is_in_the_singular():
 # -- escaping ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=cases(60), deadline=None)
+@settings(max_examples=cases(60))
 @given(
     st.lists(st.text() | st.sampled_from(HOSTILE) | st.integers(), min_size=1, max_size=4, unique=True),
     st.text() | st.just(TITLE),
