@@ -118,10 +118,6 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     actual, predicted, metrics, **options
         As for `evaluate_table`. With ``by``, the state is a `Sliced`. An element is a row, that is a mapping, a
         ``beam.Row`` or anything with the columns as attributes; or a table of many rows: of Arrow, or a data frame.
-
-    Examples
-    --------
-    >>> rows | Evaluate(actual="tags", predicted="guess", metrics=["f1_micro"])  # doctest: +SKIP
     """
 
     _keyed = False
@@ -143,10 +139,6 @@ class EvaluatePerKey(Evaluate):
     """Count the elements of each key: from (key, row or table) to (key, state), for each window and pane.
 
     Parameters and errors are those of `Evaluate`. The number of keys is not bounded.
-
-    Examples
-    --------
-    >>> keyed | EvaluatePerKey(actual="tags", predicted="guess", metrics=["f1_micro"])  # doctest: +SKIP
     """
 
     _keyed = True
@@ -178,12 +170,7 @@ class Firing(NamedTuple):
 
 
 class Firings(beam.PTransform):  # type: ignore[misc]  # Beam has no types
-    """From states, or (key, state), to a `Firing` each: what `Panes` takes.
-
-    Examples
-    --------
-    >>> states | Firings() | WriteSomewhere()  # doctest: +SKIP
-    """
+    """From states, or (key, state), to a `Firing` each: what `Panes` takes."""
 
     def expand(self, pcoll: Any) -> Any:
         return pcoll | beam.Map(_firing)

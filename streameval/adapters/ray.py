@@ -77,7 +77,7 @@ def merge(states: Iterable[ObjectRef[bytes | State]]) -> State:
     Parameters
     ----------
     states
-        References to states: what ``to_bytes()`` or ``Job.state`` gave, or the objects themselves. In any order.
+        References to states, in any order: what ``to_bytes()`` or ``Job.state`` gave, or the objects themselves.
 
     Raises
     ------
@@ -97,9 +97,7 @@ def merge(states: Iterable[ObjectRef[bytes | State]]) -> State:
     >>> merge([shard.remote(name) for name in ("cat", "dog")]).get()
     {'f1_micro': 0.5}
     """
-    if isinstance(states, ray.ObjectRef) or not isinstance(states, Iterable):
-        raise InputError(f"states must be a list of references, not {quoted(states)}")
-    references = list(states)
+    references = [states] if isinstance(states, ray.ObjectRef) or not isinstance(states, Iterable) else [*states]
     if not references:
         raise InputError("states is empty; give a reference to one state at least")
     for reference in references:

@@ -50,11 +50,6 @@ def evaluate(
         A data frame of a classic or a Connect session.
     actual, predicted, metrics, **options
         As for `evaluate_table`. With ``by``, the result is a `Sliced`; for very many values see `evaluate_by_key`.
-
-    Examples
-    --------
-    >>> evaluate(df, "actual", "predicted", metrics=["f1_micro"]).get()  # doctest: +SKIP
-    {'f1_micro': 0.8}
     """
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     _check(df, job)
@@ -146,10 +141,6 @@ def evaluate_by_key(
         The columns of the keys; ``examples bigint``; ``metrics map<string, double>``, without those that have one value
         for each label; ``state binary``, which `streameval.Evaluator.from_bytes` reads. It is computed when an action
         asks for it.
-
-    Examples
-    --------
-    >>> evaluate_by_key(df, "actual", "predicted", keys="user").orderBy("examples").show()  # doctest: +SKIP
     """
     names = (keys,) if isinstance(keys, str) or not isinstance(keys, Iterable) else tuple(keys)
     if not names or set(names) & set(_RESULTS):

@@ -298,7 +298,8 @@ def test_errors_of_tasks_are_ours_where_they_were_and_the_users_where_not():
 
 
 @pytest.mark.parametrize(
-    ("states", "message"), [([], "states is empty"), ([b"x"], "must hold references"), (3, "must be a list")]
+    ("states", "message"),
+    [([], "states is empty"), ([b"x"], "must hold references"), (3, "references, not 3; ray.put")],
 )
 def test_arguments_that_cannot_be_used_are_refused(states, message):
     with pytest.raises(se.InputError, match=message):
