@@ -40,8 +40,9 @@ def log(
     max_labels
         Of metrics without average, the values of how many labels are logged: those of the largest support.
     """
-    if step is not None and type(step) is not int:
+    if isinstance(step, bool) or not (step is None or hasattr(step, "__index__")):
         raise InputError(f"step must be an integer or None, not {quoted(step)}")
+    step = None if step is None else int(step)  # which a loop may count in numpy
     snapshot(evaluator, "evaluator")  # refuses what cannot be copied
     counts = evaluator.copy()  # so that all is of one moment
     metrics = metrics_of(counts, prefix=prefix, max_labels=max_labels)

@@ -142,7 +142,7 @@ def evaluate_table(
     >>> evaluate_table(table, actual="tags", predicted="guess", metrics=["f1_micro"], by="region").get("f1_micro")
     {'region': {'eu': 1.0, 'us': 0.6666666666666666}}
     """
-    check_options("evaluate_table", options, "batch_size", "truth", "join")
+    check_options("evaluate_table has", options, "batch_size", "truth", "join")
     if arrays:
         raise InputError("evaluate_table reads one table; for arrays write streameval.score(y_true, y_pred, metrics)")
     if actual == "":

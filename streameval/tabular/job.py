@@ -103,7 +103,7 @@ class Job:
         InputError, MetricError
             If an argument cannot be understood, or they do not fit together.
         """
-        check_options("Job.of", options)
+        check_options("there is", options)
         arguments: dict[str, Any] = {**options}
         by, counted = arguments.pop("by", ()), {name: arguments.pop(name, None) for name in _COUNTED}
         by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
@@ -185,11 +185,11 @@ class Job:
         return total
 
 
-def check_options(call: str, options: Mapping[str, object], *own: str) -> None:
-    """Raise `InputError` for options that the function a user called has not: its ``own``, and those of `Job.of`."""
+def check_options(start: str, options: Mapping[str, object], *own: str) -> None:
+    """Raise `InputError`, which starts so, for options that are neither a function's ``own`` nor those of `Job.of`."""
     known = ["actual", "predicted", "metrics", *own, *JobOptions.__annotations__]
     if wrong := next((name for name in options if name not in known), ""):
-        raise InputError(f"{call} has no argument {wrong}={advice_on(wrong, known)}")
+        raise InputError(f"{start} no argument {wrong}={advice_on(wrong, known)}")
 
 
 def _built(metrics: Metrics, **options: Any) -> State:

