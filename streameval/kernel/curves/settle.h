@@ -159,11 +159,14 @@ static void se_replace(se_table *t, const se_table *by) {
     t->many = by->many;
 }
 
-/* Move what was counted to an empty table, and copy the bins of another there: in one pass, as they are mostly the fewer.
-   There is room if `enough`; the counter is cleared in any case. */
-static void se_take_counted(se_counter *c, const se_table *other, se_table *to, int enough) {
+/* Put floats that wait into bins, and copy the bins of before in the same pass, as they are mostly the fewer. 0 if they
+   cannot be counted so, or memory ran out; nothing has changed then. */
+static int se_settle_floats(se_table *t, se_counter *c) {
+    const uint32_t counted = (se_has_avx2() ? se_count_floats_avx2 : se_count_floats)(c, t->fresh.floats, t->waiting);
+    se_table all = {0};
+    const int enough = counted && se_enlarge(&all, counted + t->used);
     uint32_t from = 0;
-    for (uint32_t block = 0; block < c->blocks; block++) {
+    for (uint32_t block = 0; counted && block < c->blocks; block++) {
         for (uint32_t at = block * SE_BLOCK; c->occupied[block] && at < (block + 1) * SE_BLOCK; at++) {
             const uint64_t head = c->sums[at][0], sum = head & (((uint64_t)1 << 40) - 1), square = c->sums[at][1];
             const uint64_t bin = c->base + at;
@@ -172,23 +175,16 @@ static void se_take_counted(se_counter *c, const se_table *other, se_table *to, 
             if (!enough) continue;
             se_moments part = {head >> 40 << 20 | sum >> (64 - SE_UNIT), sum << SE_UNIT,
                                square >> (64 - 2 * SE_UNIT), square << 2 * SE_UNIT};
-            for (; from < other->used && se_bin_at(other, from) < bin; from++) se_push_from(to, other, from);
-            if (se_part_at(other, from, bin)) se_join(&part, se_moments_at(other, from++));
-            se_push(to, bin, &part);
+            for (; from < t->used && se_bin_at(t, from) < bin; from++) se_push_from(&all, t, from);
+            if (se_part_at(t, from, bin)) se_join(&part, se_moments_at(t, from++));
+            se_push(&all, bin, &part);
         }
         c->occupied[block] = 0;
     }
-    for (; enough && from < other->used; from++) se_push_from(to, other, from);
-}
-
-/* Put floats that wait into bins. 0 if they cannot be counted so, or memory ran out; nothing has changed then. */
-static int se_settle_floats(se_table *t, se_counter *counter) {
-    const uint32_t counted = (se_has_avx2() ? se_count_floats_avx2 : se_count_floats)(counter, t->fresh.floats, t->waiting);
-    se_table all = {0};
-    const int enough = counted && se_enlarge(&all, counted + t->used);
-    if (counted) se_take_counted(counter, t, &all, enough);
-    if (enough) se_replace(t, &all);
-    return enough;
+    if (!enough) return 0;
+    for (; from < t->used; from++) se_push_from(&all, t, from);
+    se_replace(t, &all);
+    return 1;
 }
 
 /* -- doubles, sorted by bin ---------------------------------------------------------------------------------------------- */
