@@ -6,11 +6,14 @@ from streameval.kernel.part cimport se_follower
 from streameval.kernel.table cimport se_sums
 
 cdef extern from "decisions/counts.h" nogil:
+    ctypedef struct se_tally:
+        pass
     ctypedef struct se_counts:
         int64_t examples
         int64_t* cell
         Py_ssize_t width
         se_sums rows
+        se_tally waiting
 
 
 cdef class Counts(Placing):

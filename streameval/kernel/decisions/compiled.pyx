@@ -63,7 +63,8 @@ cdef extern from "decisions/counting.h" nogil:
         se_sums* keys
         int64_t* of_key
     int se_has(int)
-    int se_dense(const se_rows*, se_scores*, int, ptrdiff_t, int64_t*, se_sums*)
+    int se_dense(const se_rows*, se_scores*, int, ptrdiff_t, int64_t*, se_sums*, se_tally*)
+    int se_tally_end(se_tally*, se_sums*, size_t)
     int se_count_bits(const se_bit_rows*, const se_bit_rows*, ptrdiff_t, ptrdiff_t, int, int64_t*, se_sums*)
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
@@ -398,7 +399,7 @@ cdef class Counts(Placing):
         try:
             code = self.refused(other.counted.examples, most) if self.root.guard is guard else OTHER
             if not code:
-                check_memory(se_sums_reserve(&self.counted.rows, other.counted.rows.used))
+                check_memory(se_tally_end(&other.counted.waiting, &self.counted.rows, other.counted.rows.used))
                 se_add_counts(&self.counted, &other.counted, NULL, other.width, 0, 1)
                 code = DONE
             return code
@@ -627,16 +628,17 @@ cdef void release(void* data) noexcept:
 
 
 cdef int count_dense_rows(Counts self, se_rows* rows, se_scores* scores, Py_ssize_t fixed, int64_t* cells) except -1:
-    """Count rows into cells, and the rest here; the union of all bytes, or more than 1 if a score is not finite."""
+    """Count rows into cells, and the rest here; the union of all bytes, or more than 1 if a score is not finite. Of more than
+    FEW_ROWS, some row keys are left waiting."""
     cdef int seen = 0
     if not rows.rows or not rows.columns:
         check_memory(se_sums_reserve(&self.counted.rows, 1))
         se_sums_add(&self.counted.rows, 0, 0, rows.rows)
     elif rows.rows * rows.columns >= RELEASE:
         with nogil:
-            seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows)
+            seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows, &self.counted.waiting)
     else:
-        seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows)
+        seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows, &self.counted.waiting)
     check_memory(seen >= 0)
     if seen <= 1:
         self.counted.examples += rows.rows
@@ -701,6 +703,7 @@ cdef int count_rows(Counts self, se_rows* rows, se_scores* scores, columns, Py_s
     cdef int64_t[::1] cells = np.zeros(5 * rows.columns + 1, np.int64)
     cdef int seen = count_dense_rows(self, rows, scores, 0, &cells[0])
     if seen <= 1:
+        check_memory(se_tally_end(&self.counted.waiting, &self.counted.rows, 0))
         se_add_cells(&self.counted, &cells[0], &place[0] if rows.columns else NULL, rows.columns, fixed, 1)
     return seen
 

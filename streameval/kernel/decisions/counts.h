@@ -5,11 +5,21 @@
 
 #include "table.h"
 
+/* In front of the histogram stands a table of the packed keys that came last, if these fit into 32 bits, at places where no
+   two keys of like rows stand: those of rows of fewer than 16 columns all have places of their own, and longer ones 32
+   numbers of true labels, 32 of predicted ones and 8 or 32 of both. */
+typedef struct {
+    int bits, parts;   /* of a packed key */
+    uint32_t last;     /* place of the table, a power of two less one */
+    uint64_t *entries; /* of each place, the key and above it how many rows had it */
+} se_tally;
+
 typedef struct {
     int64_t examples;
     int64_t *cell; /* five for each column */
     ptrdiff_t width;
     se_sums rows;
+    se_tally waiting; /* further rows, of examples that `Counts.take` moves */
     int64_t slack; /* at least so many examples do not mention a column, whichever: below 0 all need a look */
 } se_counts;
 
@@ -31,6 +41,7 @@ static int se_counts_init(se_counts *c, ptrdiff_t width) {
 static void se_counts_end(se_counts *c) {
     free(c->cell);
     free(c->rows.places);
+    free(c->waiting.entries);
 }
 
 /* In how many examples a column is mentioned. */

@@ -7,6 +7,7 @@
 
 #include "bits.h"
 #include "cells.h"
+#include "counts.h"
 
 typedef struct {
     const uint8_t *true_, *pred, *masked; /* masked may be NULL */
@@ -28,11 +29,13 @@ typedef struct {
 
 /* Where a block of rows is counted. */
 typedef struct {
-    int shared;     /* whether two rows of at most SE_SHARE columns share a vector */
-    int bits;       /* of each part of a packed key */
-    uint8_t *sums;  /* byte counters of columns, `wide` each for true, predicted, both and masked */
-    ptrdiff_t wide; /* a multiple of 64 */
-    uint64_t *keys; /* packed: how many labels of a row are true, predicted, both and masked */
+    ptrdiff_t ahead; /* how many rows the one that is fetched is ahead; 0 if none is */
+    int far;         /* whether rows are read SE_FAR_DEEP at a time, not SE_DEEP */
+    int shared;      /* whether two rows of at most SE_SHARE columns share a vector */
+    int bits;        /* of each part of a packed key */
+    uint8_t *sums;   /* byte counters of columns, `wide` each for true, predicted, both and masked */
+    ptrdiff_t wide;  /* a multiple of 64 */
+    uint64_t *keys;  /* packed: how many labels of a row are true, predicted, both and masked */
 } se_block;
 
 /* Compare some rows of scores with the bounds of their columns; whether all are finite. */
@@ -57,8 +60,13 @@ typedef struct {
 #define SE_SHARE 16
 
 /* Rows at least so many bytes ahead are fetched before they are needed: processors do not foresee steps from row to row
-   well. Measured: a quarter less time for rows of 100 bytes, half for rows of 1,000; 2,048 gains less, 8,192 no more. */
+   well. Measured: half the time for rows of 1,000 bytes; 2,048 gains less, 8,192 no more. With AVX-512, rows of at most
+   SE_BROAD columns are read as they stand, which processors foresee better: a fifth less time. If more than SE_FAR cells of
+   longer rows are read, which no cache holds, fewer rows at once have a quarter less, where it is a tenth more in a cache. */
+#define SE_BROAD 320
 #define SE_AHEAD 4096
+#define SE_FAR (1 << 24)
+#define SE_FAR_DEEP 2
 
 /* Ones, then zeros: what masks off the end of a row that is read beyond it. */
 static const uint8_t SE_EDGE[64] = {
@@ -233,7 +241,7 @@ SE_WITHIN void SE_(fold_two)(const se_512 *totals, const int together, uint64_t 
 
 /* Vectors of a block: as many as byte counters hold, of one row or two. */
 #define SE_ROWS 240
-#define SE_KEYS (2 * SE_ROWS)
+#define SE_KEYS (8 * SE_ROWS)
 
 /* Packed keys hold rows of so many columns; longer ones are counted in parts. */
 #define SE_LONG 65472
@@ -260,71 +268,73 @@ static int se_has(int vector) {
 
 /* -- how many rows had each key ---------------------------------------------------------------------------------------- */
 
-typedef struct {
-    uint32_t key, rows;
-} se_entry;
-
-/* In front of the histogram stands a table of the packed keys that came last, if these fit into 32 bits, at places where no
-   two keys of like rows stand: those of rows of fewer than 16 columns all have places of their own, and with parts of a
-   byte 32 numbers of true labels, 32 of predicted ones and 8 of both. */
-typedef struct {
-    se_sums *h;
-    int bits, parts; /* of a packed key */
-    uint32_t last;   /* place of the table, a power of two less one */
-    se_entry *entries;
-} se_tally;
-
 #define SE_PLACES 8192
+#define SE_MORE_PLACES 32768
 
 /* How many bits a part of a packed key has, of so many columns of which none is masked, or `most`. */
-SE_INLINE int se_key_bits(ptrdiff_t columns, int most) {
-    return columns < 8 ? 3 : columns < 16 ? 4 : columns < 256 ? 8 : most;
+SE_INLINE int se_key_bits(ptrdiff_t rows, ptrdiff_t columns, int most) {
+    if (columns < 16) return columns < 8 ? 3 : 4;
+    return columns < 256 && rows < SE_MORE_PLACES ? 8 : columns < 1024 ? 10 : most;
 }
 
-/* A table pays once there are as many rows as entries to clear and to read back. */
-static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts, se_sums *h) {
-    *to = (se_tally){h, bits, parts, parts * bits > 12 ? SE_PLACES - 1 : (1u << parts * bits) - 1, NULL};
-    if (rows <= (ptrdiff_t)to->last || rows > UINT32_MAX || parts * bits > 32) return 1;
-    return (to->entries = (se_entry *)calloc((size_t)to->last + 1, sizeof(se_entry))) != NULL;
+/* A table pays once there are as many rows as entries to clear and to read back; a quarter of them if keys are wide. */
+static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts) {
+    const uint32_t places = parts * bits <= 12 ? 1u << parts * bits : bits == 10 ? SE_MORE_PLACES : SE_PLACES;
+    free(to->entries);
+    *to = (se_tally){bits, parts, places - 1, NULL};
+    if (rows < (ptrdiff_t)(places < SE_PLACES ? places : SE_PLACES) || rows > UINT32_MAX || parts * bits > 32) return 1;
+    return (to->entries = (uint64_t *)calloc((size_t)to->last + 1, sizeof(uint64_t))) != NULL;
 }
 
-/* Add to the histogram, which has room; for no rows ask for the place only. */
-SE_INLINE void se_unpack(const se_tally *to, uint64_t key, int64_t rows) {
-    const int bits = to->bits;
-    const uint64_t field = ((uint64_t)1 << bits) - 1, masked = to->parts > 3 ? key >> 3 * bits : 0;
-    const uint64_t outer = (key & field) | (key >> bits & field) << 32, inner = (key >> 2 * bits & field) | masked << 32;
-    if (rows) se_sums_add(to->h, outer, inner, rows);
-    else se_sums_prefetch(to->h, outer, inner);
-}
-
-/* Count rows with these keys, which are overwritten. 0 if memory ran out. What leaves the table is moved to the histogram
-   together, as that is far from the processor if there are many keys. */
-static int se_tally_add(const se_tally *to, uint64_t *keys, ptrdiff_t rows) {
-    se_entry *entries = to->entries;
-    ptrdiff_t gone = entries ? 0 : rows;
-    SE_UNROLL
-    for (ptrdiff_t r = gone; r < rows; r++) {
-        const uint32_t key = (uint32_t)keys[r], at = (key + (key >> 11)) & to->last;
-        if (SE_RARELY(entries[at].key != key)) {
-            if (entries[at].rows) keys[gone++] = (uint64_t)entries[at].rows << 32 | entries[at].key;
-            entries[at] = (se_entry){key, 0};
+/* Move entries, or keys of one row each if there is no table, to the histogram. 0 if memory ran out. */
+static int se_tally_move(const se_tally *from, const uint64_t *entries, size_t count, se_sums *h) {
+    const int bits = from->bits, hides = from->parts > 3, counted = from->entries != NULL;
+    const uint64_t field = ((uint64_t)1 << bits) - 1;
+    for (size_t start = 0, end; start < count; start = end) {
+        end = count - start < SE_ROWS ? count : start + SE_ROWS;
+        if (!se_sums_reserve(h, end - start)) return 0;
+        /* Once all places are asked for, as those of many keys are far from the processor. */
+        for (int adds = count < 64; adds < 2; adds++) {
+            for (size_t at = start; at < end; at++) {
+                const uint64_t key = counted ? (uint32_t)entries[at] : entries[at], masked = hides ? key >> 3 * bits : 0;
+                const uint64_t outer = (key & field) | (key >> bits & field) << 32;
+                const uint64_t inner = (key >> 2 * bits & field) | masked << 32;
+                if (adds) se_sums_add(h, outer, inner, counted ? (int64_t)(entries[at] >> 32) : 1);
+                else se_sums_prefetch(h, outer, inner);
+            }
         }
-        entries[at].rows++;
     }
-    if (!se_sums_reserve(to->h, (size_t)gone)) return 0;
-    for (int adds = 0; adds < 2; adds++) /* once all places are asked for */
-        for (ptrdiff_t r = 0; r < gone; r++)
-            se_unpack(to, entries ? (uint32_t)keys[r] : keys[r], adds * (entries ? (int64_t)(keys[r] >> 32) : 1));
     return 1;
 }
 
-/* Move the table to the histogram. 0 if memory ran out. */
-static int se_tally_end(const se_tally *to) {
+/* Count rows with these keys, which are overwritten. 0 if memory ran out. */
+static int se_tally_add(const se_tally *to, uint64_t *keys, ptrdiff_t rows, se_sums *h) {
+    uint64_t *entries = to->entries;
+    const int upper = to->last < SE_PLACES ? 11 : 15; /* bits of the key */
+    ptrdiff_t gone = entries ? 0 : rows;
+    SE_UNROLL
+    for (ptrdiff_t r = gone; r < rows; r++) {
+        const uint32_t key = (uint32_t)keys[r], at = (key + (key >> upper)) & to->last;
+        if (SE_RARELY((uint32_t)entries[at] != key)) {
+            if (entries[at]) keys[gone++] = entries[at];
+            entries[at] = key;
+        }
+        entries[at] += (uint64_t)1 << 32;
+    }
+    return se_tally_move(to, keys, (size_t)gone, h);
+}
+
+/* Move the table to the histogram, and make room for more keys. 0 if memory ran out. */
+static int se_tally_end(se_tally *from, se_sums *h, size_t more) {
     size_t used = 0;
-    for (size_t at = 0; to->entries && at <= to->last; at++) used += to->entries[at].rows != 0;
-    if (!se_sums_reserve(to->h, used)) return 0;
-    for (size_t at = 0; to->entries && at <= to->last; at++)
-        if (to->entries[at].rows) se_unpack(to, to->entries[at].key, to->entries[at].rows);
+    for (size_t at = 0; from->entries && at <= from->last; at++) {
+        from->entries[used] = from->entries[at];
+        used += from->entries[used] != 0;
+    }
+    if (!se_sums_reserve(h, used + more)) return 0;
+    se_tally_move(from, from->entries, used, h); /* which does not fail */
+    free(from->entries);
+    from->entries = NULL;
     return 1;
 }
 
@@ -344,19 +354,19 @@ SE_INLINE void se_add_marginals(int64_t *cell, int64_t neither, int64_t t, int64
 static int se_count_bits(
     const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, int64_t *cells,
     se_sums *h) {
-    const se_bits_of of = se_bits_in(true_, pred, vector, se_key_bits(columns, 21));
+    const se_bits_of of = se_bits_in(true_, pred, vector, se_key_bits(rows, columns, 21));
     const ptrdiff_t longest = true_->stride > pred->stride ? true_->stride : pred->stride;
     const ptrdiff_t wide = (longest + 8 * vector - 1) / (8 * vector) * 8 * vector, most = SE_LOAD * of.together;
     uint32_t *sums = (uint32_t *)calloc((size_t)(3 * wide), sizeof *sums);
     uint64_t keys[8 * (SE_LOAD + SE_CHUNK)];
-    se_tally tally;
-    int done = se_tally_init(&tally, rows, of.bits, 3, h) && sums ? 1 : -1;
+    se_tally tally = {0};
+    int done = se_tally_init(&tally, rows, of.bits, 3) && sums ? 1 : -1;
     for (ptrdiff_t start = 0; start < rows && done == 1; start += most) {
         const ptrdiff_t some = rows - start < most ? rows - start : most;
         SE_USED(vector, bit_block, &of, start, some, wide, sums, keys);
-        if (!se_tally_add(&tally, keys, some)) done = -1;
+        if (!se_tally_add(&tally, keys, some, h)) done = -1;
     }
-    if (done == 1 && !se_tally_end(&tally)) done = -1;
+    if (done == 1 && !se_tally_end(&tally, h, 0)) done = -1;
     for (ptrdiff_t bit = 0; bit < longest && done == 1; bit++) {
         if ((true_->falls ? bit ^ 7 : bit) < columns) continue;
         for (int part = 0; part < 2; part++)
@@ -424,10 +434,11 @@ static void se_flush(const se_block *from, int vector, const se_rows *in, uint64
     memset(from->sums, 0, (size_t)(parts * from->wide));
 }
 
-/* Count rows into `totals` (4 x columns) and `tally`. Returns the union of all bytes, or -1 if memory ran out. */
+/* Count rows into `totals` (4 x columns), `tally` and `h`. Returns the union of all bytes, or -1 if memory ran out. */
 static int se_count_blocks(
     const se_rows *in, se_scores *scores, uint8_t *bytes, int vector, const se_block *to, ptrdiff_t rows,
-    uint64_t *totals, se_tally *tally) {
+    uint64_t *totals, const se_tally *tally, se_sums *h) {
+    se_block block = *to;
     int seen = 0;
     for (ptrdiff_t start = 0; start < in->rows && seen <= 1; start += rows) {
         se_rows part = se_cut(in, start, rows, 0, in->columns);
@@ -443,17 +454,21 @@ static int se_count_blocks(
             seen |= SE_USED(vector, narrow_cells, in->pred_cells, start, part.rows, part.columns, bytes);
         }
         if (part.columns > SE_LONG) {
-            const int bytes = se_count_long(&part, vector, to, tally->h);
+            const int bytes = se_count_long(&part, vector, to, h);
             if (bytes < 0) return -1;
             seen |= bytes;
         } else if (seen <= 1) {
-            seen |= SE_USED(vector, count_block, &part, to);
-            /* Bytes that are neither 0 nor 1 make wild keys. */
-            if (seen <= 1 && !se_tally_add(tally, to->keys, part.rows)) return -1;
+            seen |= SE_USED(vector, count_block, &part, &block);
+            block.keys += part.rows;
         }
         se_flush(to, vector, &part, totals);
+        /* Keys of some blocks at once, since after them processors no longer foresee the rows. Bytes that are neither 0 nor 1
+           make wild keys. */
+        if (seen > 1 || (block.keys - to->keys <= SE_KEYS - rows && start + rows < in->rows)) continue;
+        if (!se_tally_add(tally, to->keys, block.keys - to->keys, h)) return -1;
+        block.keys = to->keys;
     }
-    return seen <= 1 && !se_tally_end(tally) ? -1 : seen;
+    return seen;
 }
 
 /* Bounds for several rows that stand close together, since a compiler takes the ends of rows one by one: for 14 columns
@@ -477,9 +492,10 @@ static void *se_tile(se_scores *scores, ptrdiff_t columns) {
 
 /* Count rows into `cells` (columns x 5) and `h`. Returns the union of all bytes, or something above 1 if that is above 1:
    then cells are as before, and so is `h` if it was one block, as 64 rows of 16,384 cells are; or -1 if memory ran out.
-   Scores, unless NULL, take the place of `pred`; one that is not finite counts as a 2. True negatives are counted of columns from `fixed` on. */
+   Scores, unless NULL, take the place of `pred`; one that is not finite counts as a 2. True negatives are counted of columns from `fixed` on.
+   What is not in `h` yet is in `tally`, for `se_tally_end`: nothing of fewer than 512 rows. */
 static int se_dense(
-    const se_rows *all, se_scores *scores, int vector, ptrdiff_t fixed, int64_t *cells, se_sums *h) {
+    const se_rows *all, se_scores *scores, int vector, ptrdiff_t fixed, int64_t *cells, se_sums *h, se_tally *tally) {
     const ptrdiff_t columns = all->columns, wide = (columns + 63) / 64 * 64;
     if (columns <= SE_SHARE && vector == 64) vector = 32; /* rows that share a vector gain nothing from wider ones */
     const int made = (all->true_cells != NULL) + (scores || all->pred_cells); /* of how many sides bytes are made */
@@ -487,10 +503,13 @@ static int se_dense(
     se_rows in = *all;
     if (in.true_cells) in.true_stride = columns;
     if (scores || in.pred_cells) in.pred_stride = columns;
+    const ptrdiff_t ahead = vector < 64 || columns > SE_BROAD ? 8 * (1 + SE_AHEAD / (8 * columns)) : 0;
+    const int far = vector == 64 && columns > SE_BROAD && !made && in.rows > SE_FAR / columns;
     /* Rows of few labels have keys of few bits, so that each key can have a place of its own. */
     const int shared = vector == 32 && columns <= SE_SHARE && in.true_stride >= columns && in.pred_stride >= columns &&
                        (!in.masked || in.masked_stride >= columns);
-    se_block block = {shared, in.masked && columns >= 8 ? 16 : se_key_bits(columns, 16), NULL, wide, keys};
+    const int bits = in.masked && columns >= 8 ? 16 : se_key_bits(in.rows, columns, 16);
+    se_block block = {ahead, far, shared, bits, NULL, wide, keys};
     ptrdiff_t rows = shared ? 2 * SE_ROWS : SE_ROWS;
     /* Bytes that are made are to stay in the first-level cache. */
     const ptrdiff_t most = made ? SE_DECIDED / made / columns : rows;
@@ -498,7 +517,6 @@ static int se_dense(
     if (rows > in.rows) rows = in.rows;
     const size_t sums = (size_t)(4 * wide), totals = (size_t)(4 * columns) * sizeof(uint64_t);
     uint8_t *memory = (uint8_t *)calloc(64 + sums + totals, 1), *bytes = NULL;
-    se_tally tally;
     int seen = -1;
     void *bounds = scores ? se_tile(scores, columns) : NULL;
     if (bounds || (made && !scores)) bytes = (uint8_t *)malloc((size_t)(2 * rows * columns));
@@ -506,10 +524,10 @@ static int se_dense(
     in.true_end = in.true_cells ? bytes + 2 * rows * columns : se_end(in.true_, in.true_stride, &in);
     in.pred_end = scores || in.pred_cells ? bytes + 2 * rows * columns : se_end(in.pred, in.pred_stride, &in);
     in.hidden_end = in.masked ? se_end(in.masked, in.masked_stride, &in) : NULL;
-    if (se_tally_init(&tally, in.rows, block.bits, in.masked ? 4 : 3, h) && memory && (bytes || !made)) {
+    if (se_tally_init(tally, in.rows, block.bits, in.masked ? 4 : 3) && memory && (bytes || !made)) {
         uint64_t *total = (uint64_t *)(memory + (64 - (uintptr_t)memory % 64) + sums);
         block.sums = (uint8_t *)total - sums;
-        seen = se_count_blocks(&in, scores, bytes, vector, &block, rows, total, &tally);
+        seen = se_count_blocks(&in, scores, bytes, vector, &block, rows, total, tally, h);
         for (ptrdiff_t j = 0; j < columns && seen >= 0 && seen <= 1; j++) {
             const int64_t t = (int64_t)total[j], p = (int64_t)total[columns + j], b = (int64_t)total[2 * columns + j];
             const int64_t m = (int64_t)total[3 * columns + j];
@@ -519,7 +537,6 @@ static int se_dense(
     free(memory);
     free(bytes);
     free(bounds);
-    free(tally.entries);
     return seen;
 }
 

@@ -34,7 +34,6 @@ SE_WITHIN SE_VECTOR SE_(strip)(
     const se_rows *in, ptrdiff_t r, int rows, ptrdiff_t j, const int vectors, const int hides, const se_block *to,
     SE_VECTOR *keys) {
     const int bits = to->bits;
-    const ptrdiff_t ahead = SE_DEEP * (1 + SE_AHEAD / (SE_DEEP * in->columns));
     const ptrdiff_t last = in->columns - j - (vectors - 1) * SE_BYTES;
     SE_VECTOR seen = SE_ZERO, columns[SE_STRIP][4];
     for (int v = 0; v < vectors; v++) {
@@ -46,9 +45,11 @@ SE_WITHIN SE_VECTOR SE_(strip)(
         SE_VECTOR row[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO};
         SE_UNROLL
         for (int v = 0; v < vectors; v++) {
-            SE_FETCH(t + v * SE_BYTES, ahead * in->true_stride);
-            SE_FETCH(p + v * SE_BYTES, ahead * in->pred_stride);
-            if (hides) SE_FETCH(m + v * SE_BYTES, ahead * in->masked_stride);
+            if (to->ahead) {
+                SE_FETCH(t + v * SE_BYTES, to->ahead * in->true_stride);
+                SE_FETCH(p + v * SE_BYTES, to->ahead * in->pred_stride);
+                if (hides) SE_FETCH(m + v * SE_BYTES, to->ahead * in->masked_stride);
+            }
             const ptrdiff_t at = v * SE_BYTES, bytes = last < SE_BYTES ? last : SE_BYTES;
             if (v < vectors - 1) {
                 SE_(count)(SE_(whole)(t + at), SE_(whole)(p + at), hides ? SE_(whole)(m + at) : SE_ZERO, hides, &seen,
@@ -68,17 +69,21 @@ SE_WITHIN SE_VECTOR SE_(strip)(
     return seen;
 }
 
-/* Rows of any length. */
+/* Rows of any length, some of them read at a time. */
 SE_WITHIN SE_VECTOR SE_(rows)(
     const se_rows *in, ptrdiff_t r, int rows, const int hides, const se_block *to) {
+    const int deep = to->far ? SE_FAR_DEEP : SE_DEEP;
     SE_VECTOR seen = SE_ZERO, totals[SE_DEEP];
     for (int i = 0; i < SE_DEEP; i++) totals[i] = SE_ZERO;
-    for (ptrdiff_t j = 0, vectors; j < in->columns; j += vectors * SE_BYTES) {
-        const ptrdiff_t left = (in->columns - j + SE_BYTES - 1) / SE_BYTES;
-        vectors = left >= 4 && SE_STRIP >= 4 ? 4 : left >= 2 ? 2 : 1;
-        if (vectors == 4) seen |= SE_(strip)(in, r, rows, j, SE_STRIP >= 4 ? 4 : 1, hides, to, totals);
-        else if (vectors == 2) seen |= SE_(strip)(in, r, rows, j, 2, hides, to, totals);
-        else seen |= SE_(strip)(in, r, rows, j, 1, hides, to, totals);
+    for (int i = 0; i < rows; i += deep) {
+        const int some = rows - i < deep ? rows - i : deep;
+        for (ptrdiff_t j = 0, vectors; j < in->columns; j += vectors * SE_BYTES) {
+            const ptrdiff_t left = (in->columns - j + SE_BYTES - 1) / SE_BYTES;
+            vectors = left >= 4 && SE_STRIP >= 4 ? 4 : left >= 2 ? 2 : 1;
+            if (vectors == 4) seen |= SE_(strip)(in, r + i, some, j, SE_STRIP >= 4 ? 4 : 1, hides, to, totals + i);
+            else if (vectors == 2) seen |= SE_(strip)(in, r + i, some, j, 2, hides, to, totals + i);
+            else seen |= SE_(strip)(in, r + i, some, j, 1, hides, to, totals + i);
+        }
     }
     SE_(fold)(totals, SE_DEEP, to->keys + r);
     return seen;
