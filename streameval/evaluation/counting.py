@@ -192,7 +192,7 @@ class Accumulator(Details, Mergeable):
         """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
         self._until_compaction -= unused
         if self._until_compaction < 0:
-            with self._guard.reading if guarded else self._guard:
+            with self._guard.reading if guarded else self._guard, suppress(MemoryError):  # the change is made already
                 self._compact()
 
     def _gathered(

@@ -190,14 +190,16 @@ class State(ABC, Generic[K]):
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
         self._reserve()
-        parts, weighs = [], self.weights.cell.value is not None
+        each = [example.weight for example, _ in changes]
+        weighs = self.weights.cell.value is not None or each.count(1.0) < len(each)
+        # First, as to read a table may take back the room that was made in it for what comes.
+        parts = self._prepare_weights(self._added, changes, known=known) if weighs else []
         for example, sign in changes:
             if (part := self._prepare_example(example, sign, known)) is not None:
                 parts.append(self._part(part) if type(part) is int else part)
-            weighs = weighs or example.weight != 1.0
         if self.extra is not None:
             parts += self._prepare_extra([(self._extra_of(example), sign) for example, sign in changes])
-        return parts + self._prepare_weights(self._added, changes, known=known) if weighs else parts
+        return parts
 
     def _added(self, changes: Sequence[tuple[Example, int]], *, weighted: bool = True) -> list[Added[K]]:
         """What examples add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""

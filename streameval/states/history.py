@@ -109,8 +109,7 @@ class History:
         self._require_room()
         drop, oldest = self._prepare_drop(self.tape.overdue(size - 1, limit), weighted=example.weight != 1.0)
         if oldest <= _FEW:
-            changes = [(example, 1), *[(old, -1) for old in self._oldest(oldest)]]
-            parts = self.states.prepare(changes, known=True)
+            parts = self.states.prepare([*[(old, -1) for old in self._oldest(oldest)], (example, 1)], known=True)
         else:
             added = self.states.empty_like()
             added.count_one(example, 1)

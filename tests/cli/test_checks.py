@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -98,7 +99,7 @@ def test_the_job_of_the_page_on_checks_runs_as_it_stands(run, tmp_path):
     rows = [{"tags": ["a"], "guess": ["a"], "region": "us"}, {"tags": ["b"], "guess": ["a", "b"], "region": "eu"}]
     Path("predictions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert run("evaluate", "predictions.jsonl", "-a", "tags", "-p", "guess", "--save", "main.state").code == 0
-    command = f'set -e\nstreameval() {{ {sys.executable} -m streameval "$@"; }}\n' + "\n".join(steps)
+    command = f'set -e\nstreameval() {{ {shlex.quote(sys.executable)} -m streameval "$@"; }}\n' + "\n".join(steps)
     env = os.environ | {"GITHUB_STEP_SUMMARY": "summary.md"}
     subprocess.run(["/bin/bash", "-c", command], check=True, cwd=tmp_path, env=env, capture_output=True)
     assert Path("summary.md").read_text().startswith("| scope |")

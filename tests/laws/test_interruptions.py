@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import signal
+import sys
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
@@ -437,6 +438,7 @@ REPLACING: dict[str, tuple[Callable[[], Any], Callable[[Any], object], int]] = {
 """What replaces states: an object, a call that replaces its states, and the time of what comes then."""
 
 
+@pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="3.12 crashes where instructions of two threads are traced")
 @pytest.mark.parametrize("title", REPLACING)
 def test_an_example_of_another_thread_is_not_lost_where_states_were_replaced_and_the_call_interrupted(title: str):
     """The other call has looked up the states when they are replaced, and counts once the first was interrupted."""

@@ -136,7 +136,7 @@ cdef class RankCounts:
             lists.place = &places[0]
         if self.marked < self.width:
             free(self.mark)
-            self.marked, self.turn = 0, 0
+            self.mark, self.marked, self.turn = NULL, 0, 0
             self.mark = <int64_t*>cleared(self.width, sizeof(int64_t))
             self.marked = self.width
         self.rank(NULL, &lists, False, sink)

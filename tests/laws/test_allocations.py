@@ -1,0 +1,166 @@
+"""Whichever request of the kernel for memory is refused, the call raises `MemoryError`, and nothing has changed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+from tests.support.each import with_each
+from tests.support.effort import cases
+
+LIBRARY = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+long fail_from, fail_until, requests; /* how many of the kernel there were since this was set to 0 */
+
+static int fails(void *caller) {
+    static int inside;
+    Dl_info info;
+    if (!fail_from || inside) return 0;
+    inside = 1; /* dladdr may ask for memory itself */
+    const int ours = dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "streameval/kernel");
+    inside = 0;
+    if (!ours) return 0;
+    requests++;
+    return fail_from <= requests && requests <= fail_until;
+}
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+
+void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
+void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size); }
+void *realloc(void *old, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size); }
+"""
+"""Loaded before the C library: the kernel gets no memory where its requests are counted from one number to another."""
+
+STATES = {
+    "decisions": [],
+    "rankings": ["rankings"],
+    "curves": ["curves"],
+    "pairs": ["pairs"],
+    "all": ["rankings", "curves", "pairs"],
+}
+HOLDERS: dict[str, Callable[[se.Evaluator], Any]] = {
+    "evaluator": lambda ev: ev,
+    "rolling": lambda ev: se.Rolling(ev, size=3),
+    "tumbling": lambda ev: se.Tumbling(ev, size=5),
+    "fading": lambda ev: se.Fading(ev, half_life=10),
+    "sliced": lambda ev: se.Sliced(ev, by="group"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("cc")
+    if se.kernel.BACKEND != "compiled" or platform.libc_ver()[0] != "glibc" or compiler is None:
+        pytest.skip("refuses memory to the compiled kernel, with what a compiler makes for glibc")
+    path = tmp_path_factory.mktemp("library") / "allocations.so"
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", path, "-x", "c", "-", "-ldl"], input=LIBRARY, text=True, check=True
+    )
+    return path
+
+
+@with_each("kind", [*STATES])
+def test_memory_that_is_refused_changes_nothing(kind: str, library: Path):
+    environment = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": os.pathsep.join(sys.path)}
+    program = f"from tests.laws.test_allocations import run; run({kind!r}, {str(library)!r}, {cases(40)})"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run(kind: str, library: str, rounds: int) -> None:
+    """Change objects, and others that are never refused memory in the same way, in a process with the library."""
+    loaded = ctypes.CDLL(library)
+    first, last, requests = (ctypes.c_long.in_dll(loaded, name) for name in ("fail_from", "fail_until", "requests"))
+    scored = kind not in ("decisions", "pairs")
+    refused = 0
+
+    def is_made(call: Callable[[Any], object], one: Any, control: Any, start: int, stop: int) -> bool:
+        """Whether a call is made, while the kernel's requests from one to another are refused."""
+        nonlocal refused
+        before = one.to_bytes()
+        first.value, last.value, requests.value = start, stop, 0
+        try:
+            call(one)
+        except MemoryError:
+            refused += 1
+            first.value = 0
+            assert one.to_bytes() == before
+            return False
+        finally:
+            first.value = 0
+        call(control)
+        assert one.to_bytes() == control.to_bytes()
+        return True
+
+    def evaluator() -> se.Evaluator:
+        return se.Evaluator(["f1_micro"], threshold=0.5 if scored else None, keep=STATES[kind])
+
+    wide = {f"label {number}" for number in range(70)}
+    part, counted = evaluator(), list[Any]()
+    part.update(wide, dict.fromkeys(wide, 0.7) if scored else wide)
+    for start in range(1, 12):
+        one = evaluator()
+        one.update({"a"}, {"a": 0.7} if scored else {"a"})
+        one += part
+        is_made(lambda each: each.unmerge(part), one, one.copy(), start, start)  # drops the labels of the wide example
+    for seed in range(rounds):
+        rng, title, counted = random.Random(seed), [*HOLDERS][seed % len(HOLDERS)], []
+        one = HOLDERS[title](evaluator())
+        control = one.copy()
+        for _ in range(rng.randrange(1, 30)):
+            call, example = _call(one, counted, rng, scored, weighs=title != "fading")
+            start = rng.choice([0, 1, 2, rng.randrange(1, 20)])
+            if not is_made(call, one, control, start, start + rng.choice([0, 100])):
+                continue
+            if example in counted:
+                counted.remove(example)
+            elif example is not None:
+                counted.append(example)
+    assert refused > rounds
+
+
+def _call(
+    one: Any, counted: list[Any], rng: random.Random, scored: bool, *, weighs: bool
+) -> tuple[Callable[[Any], object], Any]:
+    """A call, and the example that it counts, or takes back if it is among those that were counted."""
+
+    def example() -> tuple[Any, Any]:
+        labels = [f"label {number}" for number in rng.sample(range(90), rng.choice([1, 2, 5, 14, 60]))]
+        scores = {label: rng.choice([rng.random(), np.float32(rng.random()), rng.randrange(4) / 4]) for label in labels}
+        return {label for label in labels if rng.random() < 0.3}, scores if scored else {*labels[: len(labels) // 2]}
+
+    kind, group = rng.random(), {"group": rng.choice("ab")}
+    where = {"where": group} if isinstance(one, se.Sliced) else {}
+    if kind < 0.2:
+        many = [example() for _ in range(rng.choice([1, 3, 30]))]
+        sides = [[pair[side] for pair in many] for side in (0, 1)]
+        groups = {"where": {"group": [group["group"]] * len(many)}} if where else {}
+        return lambda each: each.update_many(*sides, **groups), None
+    if kind < 0.4 and counted and hasattr(one, "revert"):
+        again = rng.choice(counted)
+        return lambda each: each.revert(*again[0], **again[1]), again
+    if kind < 0.5 and isinstance(one, se.Evaluator):
+        part = one.copy()
+        return lambda each: (each.merge(part), each.get()), None
+    keywords = {**where, **({"weight": rng.choice([0.5, 3e-5, 2.0])} if weighs and rng.random() < 0.2 else {})}
+    pair = example()
+    return lambda each: each.update(*pair, **keywords), (pair, keywords)
