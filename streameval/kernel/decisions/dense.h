@@ -271,10 +271,11 @@ static int se_has(int vector) {
 #define SE_PLACES 8192
 #define SE_MORE_PLACES 32768
 
-/* How many bits a part of a packed key has, of so many columns of which none is masked, or `most`. */
+/* How many bits a part of a packed key has, of so many columns of which none is masked, or `most`. Below 112 columns, rows
+   seldom have more labels than the smaller table has places for. */
 SE_INLINE int se_key_bits(ptrdiff_t rows, ptrdiff_t columns, int most) {
     if (columns < 16) return columns < 8 ? 3 : 4;
-    return columns < 256 && rows < SE_MORE_PLACES ? 8 : columns < 1024 ? 10 : most;
+    return columns < 112 || (columns < 256 && rows < SE_MORE_PLACES) ? 8 : columns < 1024 ? 10 : most;
 }
 
 /* A table pays once there are as many rows as entries to clear and to read back; a quarter of them if keys are wide. */
