@@ -13,6 +13,7 @@ from streameval.slices import Sliced
 from streameval.windows.base import Window
 
 with require("torch"):
+    import torch
     import torch.distributed as dist
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["sync"]
 
 S = TypeVar("S", bound=Accumulator | Sliced[Any] | Window[Any])
+
+_STATE, _ERROR = b"s", b"e"
 
 
 def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
@@ -49,7 +52,6 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     --------
     >>> import tempfile
     >>> import streameval as se
-    >>> import torch
     >>> store = torch.distributed.FileStore(tempfile.mktemp(), 1)
     >>> torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     >>> ev = se.Evaluator(["f1_micro"], labels=["cat", "dog"], threshold=0.5)
@@ -64,14 +66,11 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     if group is outside or dist.get_rank(group) < 0:
         raise InputError("this process is not in the group, so it has nothing to sync; call sync only on its members")
     parts: list[Any] = []
-    answers: list[bytes | str] = [b""] * dist.get_world_size(group)
-    # What torch pickles for it are bytes and strings; states are checked when they are restored.
-    dist.all_gather_object(answers, _answer(evaluator), group=group)
-    for rank, answer in enumerate(answers):
-        if isinstance(answer, str):
-            raise InputError(f"cannot sync: rank {rank}: {answer}")
+    for rank, answer in enumerate(_gathered(_answer(evaluator), group)):
+        if answer[:1] == _ERROR:
+            raise InputError(f"cannot sync: rank {rank}: {answer[1:].decode()}")
         try:
-            parts.append(restored(answer))
+            parts.append(restored(answer[1:]))
             if rank:
                 parts[0].merge(parts.pop())
         except StreamevalError as error:
@@ -80,11 +79,34 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     return merged
 
 
-def _answer(evaluator: object) -> bytes | str:
-    """What the other ranks receive: a state, or what is wrong on this one, so that none waits for it."""
+def _answer(evaluator: object) -> bytes:
+    """What the other ranks receive, also where something goes wrong on this one, so that none waits for it."""
     if not isinstance(evaluator, Accumulator | Sliced | Window):
-        return f"an Evaluator, a metric, a Sliced or a window can be synced, not {quoted(evaluator)}"
+        message = f"an Evaluator, a metric, a Sliced or a window can be synced, not {quoted(evaluator)}"
+        return _ERROR + message.encode(errors="replace")
     try:
-        return evaluator.to_bytes()
+        return _STATE + evaluator.to_bytes()
     except Exception as error:  # whatever it is, the other ranks are waiting
-        return f"{type(error).__name__}: {error}"
+        return _ERROR + f"{type(error).__name__}: {error}".encode(errors="replace")
+
+
+def _gathered(answer: bytes, group: ProcessGroup | None) -> list[bytes]:
+    """The answer of each rank: all lengths, then the bytes, filled up to the longest."""
+    device = _device(dist.distributed_c10d.get_backend_config(group))
+    ranks = range(dist.get_world_size(group))
+    length = torch.tensor([len(answer)], dtype=torch.int64, device=device)
+    lengths = [torch.zeros_like(length) for _ in ranks]
+    dist.all_gather(lengths, length, group=group)
+    sizes = [int(one) for one in lengths]
+    filled = torch.frombuffer(bytearray(answer.ljust(max(sizes), b"\0")), dtype=torch.uint8).to(device)
+    answers = [torch.empty_like(filled) for _ in ranks]
+    dist.all_gather(answers, filled, group=group)
+    return [one.cpu().numpy()[:size].tobytes() for one, size in zip(answers, sizes, strict=True)]
+
+
+def _device(backends: str) -> torch.device:
+    """Where tensors must be for a group: ``backends`` is such as "cpu:gloo,cuda:nccl"."""
+    kinds = [pair.partition(":")[0] for pair in backends.split(",")]
+    if "cpu" in kinds:
+        return torch.device("cpu")
+    return torch.device(kinds[0], torch.get_device_module(kinds[0]).current_device())

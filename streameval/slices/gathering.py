@@ -61,7 +61,7 @@ def coded(column: object, name: str) -> Coded:
 
 
 def _used(codes: IntArray, values: Sequence[object], name: str) -> Coded:
-    """Codes into values that may hold repeats, and others that no row has, which are not looked at; -1 for no value."""
+    """Codes into values that may hold repeats, and values of no row, which are not looked at; -1 for no value."""
     distinct: dict[Typed, int] = {}
     place = np.zeros(len(values) + 1, np.int64)
     for code in np.flatnonzero(np.bincount(codes + 1, minlength=len(values) + 1)).tolist():

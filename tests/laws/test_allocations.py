@@ -87,7 +87,7 @@ def test_memory_that_is_refused_changes_nothing(kind: str, library: Path):
 
 
 def run(kind: str, library: str, rounds: int) -> None:
-    """Change objects, and others that are never refused memory in the same way, in a process with the library."""
+    """Change objects, and copies of them that are never refused memory, in a process with the library."""
     loaded = ctypes.CDLL(library)
     first, last, requests = (ctypes.c_long.in_dll(loaded, name) for name in ("fail_from", "fail_until", "requests"))
     scored = kind not in ("decisions", "pairs")

@@ -196,7 +196,7 @@ SE_INLINE se_label *se_target(const se_merge *m, ptrdiff_t column) {
     return m->labels + (m->place ? m->place[column] : column);
 }
 
-/* The next table of the others that holds scores, and the one where they go. 0 behind the last. Start at -1. */
+/* The next added table that holds scores, and the one where they go. 0 behind the last. Start at -1. */
 SE_INLINE int se_next(const se_merge *m, ptrdiff_t *at, se_table **to, se_table **from) {
     while (++*at < 2 * m->width) {
         *from = m->added[*at / 2].table + *at % 2;

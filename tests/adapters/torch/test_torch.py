@@ -145,6 +145,14 @@ def test_without_a_process_group_nothing_is_synced():
         sync(se.Evaluator())
 
 
+def test_bytes_go_where_the_backend_can_take_them(monkeypatch):
+    from streameval.adapters.torch import _device
+
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    assert _device("cuda:nccl") == torch.device("cuda", 3)
+    assert _device("cpu:gloo,cuda:gloo") == _device("cpu:gloo,cuda:nccl") == torch.device("cpu")
+
+
 # -- tensors ----------------------------------------------------------------------------------------------------------
 
 
