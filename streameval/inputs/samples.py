@@ -50,17 +50,21 @@ class Sample:
             for row in rows.tolist():
                 self.add(labels, row)
             return
+        self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
+        self.examples += len(rows)
+        self.single &= single
         numeric = rows[:, : None if rows.dtype.kind in "iuf" and rows.dtype.itemsize <= 8 else 0].astype(np.float64)
+        if not numeric.size:
+            self.permuted = self.permuted and len(rows) == 0
+            return
         ordered = np.sort(numeric)  # NaN stands last
         known = ordered == ordered
         numbers = ordered[known]
-        self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
-        self.examples, self.numbers = self.examples + len(rows), self.numbers + numbers.size
+        self.numbers += numbers.size
         self.low, self.high = float(numbers.min(initial=self.low)), float(numbers.max(initial=self.high))
         self.binary &= bool(((numbers == 0) | (numbers == 1)).all())
         in_order = (ordered == np.arange(ordered.shape[1])) | ~known
         self.permuted = self.permuted and bool(in_order.all() and (known.sum(axis=1) > 2).all())
-        self.single &= single
 
     def add_example(self, example: Any) -> None:
         """Note an example of a common form, and of any other that there was one."""
