@@ -26,12 +26,13 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
     ("set", AbstractSet, ()),
     ("lazy", object, ("collect", "collect_schema")),  # a lazy frame of polars
     ("table", object, ("column_names", "num_rows")),  # a table or record batch of Arrow
-    ("frame", object, ("columns", "shape")),  # a data frame of pandas or polars
+    ("frame", object, ("columns", "shape", "to_numpy")),  # a data frame of pandas or polars
     ("arrow", object, ("type", "to_pylist")),  # an array or chunked array of Arrow
     ("polars", object, ("to_arrow", "to_list")),  # a Series of polars
     ("batches", object, ("read_next_batch", "schema")),  # a reader of record batches of Arrow
     ("series", object, ("iloc",)),  # a Series of pandas
     ("buffer", memoryview | array.array, ()),
+    ("named", object, ("coords", "dims", "to_pandas")),  # an array of xarray
     ("array", object, ("__array__",)),  # an array of numpy or of what is like it, a tensor, an index of pandas
     ("iterable", Iterable, ()),
 ]
@@ -52,6 +53,11 @@ def form_of(value: object) -> Form:
         if isinstance(value, kind) and all(hasattr(value, mark) for mark in marks):
             return candidate
     return "other"
+
+
+def unnamed(value: Any) -> Any:
+    """An array of xarray as what pandas has for it, if its last dimension has coordinates, else as one of numpy."""
+    return value.to_pandas() if {*value.dims[-1:]} & {*value.coords} else value.to_numpy()
 
 
 FRAMES: tuple[Form, ...] = ("table", "frame")  # those whose columns have names

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import PRED, Argument
-from streameval.inputs.forms import FRAMES, columns_of, form_of
+from streameval.inputs.forms import FRAMES, columns_of, form_of, unnamed
 from streameval.inputs.pieces import bit_rows, booleans
 from streameval.inputs.values import array_of, python_value, score_value
 from streameval.kernel.types import EITHER, Places
@@ -56,7 +56,8 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
 
 def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
     """A list, a mapping or an array in place of what a library makes of one; anything else as it is."""
-    form = form_of(example)
+    if (form := form_of(example)) == "named":
+        form = form_of(example := unnamed(example))
     if form == "polars":
         return example.to_list()
     if form == "arrow":
@@ -76,7 +77,7 @@ def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
     if form == "sparse" and scored and (1, *example.shape)[-2] == 1:  # as an array, what is not stored would be scored
         raise InputError(f"{name} is a sparse row, but not all are of its form and width; give one sparse matrix")
     if form == "sparse":
-        return example.toarray()
+        return np.asarray(example.todense())
     return list(example) if isinstance(example, deque) else example
 
 

@@ -14,11 +14,11 @@ from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow, table_of_structs
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, string_lists
-from streameval.inputs.forms import Form, columns_of, enter, form_of
+from streameval.inputs.forms import Form, columns_of, enter, form_of, unnamed
 from streameval.inputs.lists import of_arrow
 from streameval.inputs.pieces import Columns, Piece, Source, bit_rows, booleans, filtered, matrix_piece, unignored
 from streameval.inputs.sparse import sparse_source
-from streameval.inputs.values import array_of, checked_scores, plain_array
+from streameval.inputs.values import array_of, checked_scores, conversion, plain_array
 from streameval.kernel.types import BitRows, IntArray, Lists
 from streameval.schema.batch import offsets_of, part_of
 from streameval.schema.record import FEW
@@ -33,7 +33,7 @@ def source_of(value: object, form: Form, argument: Argument) -> Source:
 
 def _refuse(value: object, argument: Argument) -> Source:
     forms = "a matrix, a column of lists or an iterable of examples"
-    raise InputError(f"{argument.name} must be {forms}, not {quoted(value)}")
+    raise InputError(f"{argument.name} must be {forms}, not {quoted(value)}{conversion(value, argument.name)}")
 
 
 def _refuse_one(value: object, argument: Argument) -> Source:
@@ -58,6 +58,11 @@ def _array(value: object, argument: Argument) -> Source:
     if array.ndim == 1 and (argument.scored or array.dtype.kind == "O") and array.dtype.names is None:
         return examples_of(array.tolist(), argument)
     raise _no_matrix(array, argument.name)
+
+
+def _named(value: object, argument: Argument) -> Source:
+    plain = unnamed(value)
+    return source_of(plain, form_of(plain), argument)
 
 
 def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
@@ -337,6 +342,6 @@ _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": sparse_source, "arrow": _arrow,
     "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
     "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "lazy": _refuse_lazy, "top_k": _top_k,
-    "bits": _packed,
+    "bits": _packed, "named": _named,
 }  # fmt: skip
 """How an argument of each form is read; any other is refused."""

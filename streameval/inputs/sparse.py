@@ -22,7 +22,7 @@ def stacked_rows(rows: list[Any]) -> Any:
     width = rows[0].shape[-1] if rows and form_of(rows[0]) == "sparse" else 0
     if not width or not all(form_of(row) == "sparse" and (1, *row.shape)[-2:] == (1, width) for row in rows):
         return None
-    return imported("scipy.sparse", "sparse rows").vstack([row.reshape(1, -1) for row in rows], "csr")
+    return imported("scipy.sparse", "sparse rows").vstack([row.reshape((1, -1)).tocsr() for row in rows])
 
 
 def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:

@@ -318,6 +318,12 @@ def no_scores(value: object) -> InputError:
     )
 
 
+def conversion(value: object, name: str) -> str:
+    """What to write where an object of another library is not read, but converts itself."""
+    ways = [f"; write {name}.{method}()" for method in ("to_list", "df", "todense") if hasattr(value, method)]
+    return ways[0] if ways else ""
+
+
 def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     """The values of what has ``__array__``, where they are in memory; those of a tensor without its gradient.
 
@@ -327,8 +333,8 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     if not (hasattr(type(value), "detach") and hasattr(type(value), "numpy")):  # as those of torch have
         try:
             return np.asanyarray(value)
-        except ValueError as error:  # such as rows of several lengths
-            raise InputError(f"{name} cannot be read as an array: {error}") from None
+        except (RuntimeError, TypeError, ValueError) as error:  # such as rows of several lengths
+            raise InputError(f"{name} cannot be read as an array: {error}{conversion(value, name)}") from None
     device = getattr(tensor, "device", "cpu")
     if getattr(device, "type", str(device)) == "meta":
         raise InputError(f"{name} is a tensor on {device}, which has no values")

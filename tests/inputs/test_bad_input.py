@@ -134,6 +134,21 @@ class Together:
                 raise
 
 
+class Unwilling:
+    """As sparse arrays of PyData are."""
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise RuntimeError("ask me")
+
+    def todense(self) -> None: ...
+
+
+class Listed:
+    """As ragged tensors are."""
+
+    def to_list(self) -> None: ...
+
+
 # -- the form of an argument ------------------------------------------------------------------------------------------
 
 FORMS = [
@@ -172,6 +187,8 @@ FORMS = [
     *sides("a 1-D array of float", numbers, np.array([0.5]), "(1,)", many=True),
     *sides("a 3-D array", numbers, np.ones((2, 1, 4)), "(2, 1, 4)", many=True),
     *sides("a 1-D sparse array", numbers, sp.coo_array(np.array([1, 0])), "(2,)", many=True),
+    *sides("what is no array unless it is asked", numbers, Unwilling(), "ask me; write", ".todense()", many=True),
+    *sides("what lists itself", words, Listed(), "must be a matrix", ".to_list()", many=True),
     *sides("a list of strings", words, ["cat", "dog"], "'cat'", many=True),
     *sides("a list of numbers", words, [1, 0], "int", "1", many=True),
     *sides("a list of 2-D arrays", numbers, [np.ones((2, 3))] * 2, "(2, 3)", many=True),

@@ -22,6 +22,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import scipy.sparse as sp
+import xarray as xr
 
 import streameval as se
 from tests.support.files import table as table_of_files
@@ -373,6 +374,10 @@ INDICATOR_FORMS = [
     Form("sparse matrix of one row", lambda row: sp.csr_matrix(ints(row)[None, :])),
     Form("sparse array with one dimension", lambda row: sp.coo_array(ints(row))),
     Form("data frame of one row", lambda row: frame([row])),
+    Form(
+        "array of xarray whose last dimension has labels as coordinates",
+        lambda row: xr.DataArray(ints(row)[::-1], {"label": LABELS[::-1]}),
+    ),
     Form("list of booleans", lambda row: np.asarray(row, bool).tolist()),
     Form("list of booleans of numpy", lambda row: [*np.asarray(row, bool)]),
     Form("list of 0.0 and 1.0", lambda row: np.asarray(row, float).tolist()),
@@ -392,6 +397,12 @@ INDICATOR_FORMS = [
     Form("2-D array of another byte order", lambda rows: ints(rows).astype(">i4"), many=True),
     Form("2-D memoryview", lambda rows: memoryview(ints(rows).astype(np.uint8)), many=True),
     Form("matrix of numpy", lambda rows: matrix(ints(rows)), many=True),
+    Form("array of xarray", lambda rows: xr.DataArray(ints(rows)), many=True),
+    Form(
+        "array of xarray with labels as coordinates",
+        lambda rows: xr.DataArray(ints(rows)[:, ::-1], {"label": LABELS[::-1]}, ("row", "label")),
+        many=True,
+    ),
     *[
         Form(f"sparse {kind}", lambda rows, kind=kind: getattr(sp, f"{kind}_array")(ints(rows)), many=True)
         for kind in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
