@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from contextvars import copy_context
 from functools import partial
+from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ def main(args: Sequence[str] | None = None) -> int:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         return _failed(f"the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'")
+    if args is None and "pandas" not in sys.modules:
+        _leave_pandas_out()
     try:
         import typer  # only where everything is there
 
@@ -72,6 +75,23 @@ def main(args: Sequence[str] | None = None) -> int:
     except usage as error:
         return _failed(usage_error(error))
     return code if isinstance(code, int) else 0
+
+
+class _WithoutPandas(MetaPathFinder):
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
+
+
+def _leave_pandas_out() -> None:
+    """Keep Arrow from importing pandas to see whether a value is a Series: this takes longer than a small file."""
+    import pyarrow
+
+    sys.meta_path.insert(0, finder := _WithoutPandas())
+    try:
+        pyarrow.scalar(0)
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def _failed(text: str) -> int:

@@ -9,6 +9,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -445,3 +447,11 @@ def test_predictions_beside_scores_are_explained_where_decisions_are_asked_for(r
     (tmp_path / "s.jsonl").write_bytes(jsonl(rows))
     ran = run("evaluate", "s.jsonl", *COLUMNS, "--scores", "p", "-m", "f1_micro")
     assert "or leave --scores out: with it, --predicted only names the labels of the scores" in ran.err
+
+
+def test_small_files_are_read_before_others_are_imported_that_are_not_needed(tmp_path):
+    program = "import sys; from streameval.cli import main; print(main(), {'pandas', 'polars'} & sys.modules.keys())"
+    for name in write(tmp_path):
+        args = [sys.executable, "-c", program, "evaluate", name, *COLUMNS]
+        ran = subprocess.run(args, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert ran.stdout.endswith("0 set()\n"), (name, ran)
