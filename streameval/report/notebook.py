@@ -100,10 +100,11 @@ def latest_table(columns: Mapping[str, Sequence[object]]) -> Table:
 
 def catalogue_html(entries: Sequence[MetricInfo]) -> str:
     """The metrics of the catalogue, all of them."""
-    averages = (", ".join(average or "per_label" for average in entry.averages) for entry in entries)
+    averages = (",\N{NO-BREAK SPACE}".join(average or "per_label" for average in entry.averages) for entry in entries)
     rows = [(one.name + arrow(one.spec), of, one.state, one.summary) for one, of in zip(entries, averages, strict=True)]
-    columns = listed(("metric", "averages", "read from", "what it is"), ("label", "text", "text", "text"), rows)
-    return notebook_html("", [Table("catalogue", f"{len(entries)} metrics", columns, first=len(entries))])
+    columns = listed(("metric", "averages", "state", "summary"), ("label", "text", "text", "text"), rows)
+    whole = [replace(one, longest=1_000) for one in columns]
+    return notebook_html("", [Table("catalogue", f"{len(entries)} metrics", whole, first=len(entries))])
 
 
 def choices_html(choices: Mapping[Label, Choice]) -> str:

@@ -137,6 +137,11 @@ def test_an_evaluator_shows_its_values_and_the_worst_label_first():
     assert "threshold 0.5; states: decisions, curves" in ev._repr_html_()
 
 
+def test_the_catalogue_is_displayed_in_whole_sentences():
+    rows = Tables(se.catalogue()._repr_html_()).tables[0]
+    assert [row[3] for row in rows[1:]] == [entry.summary for entry in se.catalogue()]
+
+
 def test_slices_may_be_by_what_a_metric_is_called():
     holder = se.Sliced(se.Evaluator(["f1_micro"]), by="f1_micro")
     holder.update({"a"}, {"a"}, where={"f1_micro": "one"})

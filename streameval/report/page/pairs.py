@@ -17,8 +17,8 @@ _SIDE, _PAIRS, _NAME = 16, 200, 26  # labels of the matrix, pairs of the table, 
 _LEAST = 0.005  # the least fraction that is written
 _DEEP = 0.4  # at or above it a cell is so dark that its number must be light
 _MEANING = (
-    "<p>Each false negative is distributed equally over the false positives of the same example, hence the fractions "
-    "of examples, or counted under “no label” where there is none. Correct predictions are on the diagonal.</p>"
+    "<p>Each false negative counts under the false positives of the same example, in equal parts, or under “no label” "
+    "where there are none. Correct predictions are on the diagonal.</p>"
 )
 
 

@@ -58,7 +58,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
     rows.sort(key=lambda row: (row[2] < _FEW, row[5]))
     full = max((abs(row[5]) for row in rows if row[2] >= _FEW), default=0.0)  # few examples change much
     names, labels, sizes, values, overall, changes = zip(*rows, strict=True)
-    few = f"; those with * have fewer than {_FEW} true examples, and come last" if min(sizes) < _FEW else ""
+    few = f"; * has fewer than {_FEW} true examples, and comes last" if min(sizes) < _FEW else ""
     columns = [
         Column("slice", "label", [cut(name, LONGEST) for name in names]),
         Column("label", "text", label_strings(labels)),
@@ -67,7 +67,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
         Column("F1 of all", "fraction", overall, "that of the label in all examples"),
         Column("change", "change", changes, "F1 minus that of all", full=full or max(map(abs, changes)) or 1.0),
     ]
-    caption = f"F1 of each label in each slice, the furthest below that of all examples first{few}"
+    caption = f"F1 of each label in each slice, the largest drop from all examples first{few}"
     return table_section("Labels of slices", Table("slice_labels", caption, columns, first=_FIRST), row="row")
 
 

@@ -21,7 +21,7 @@ from streameval.report.page.metrics import metric_list
 _Run: TypeAlias = tuple[str, Report, Any]  # its name, its report and the view of its curves
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
-_MEANING = "<p>Scores are binned. Bounds are guaranteed to hold the exact value; without them all digits are right.</p>"
+_MEANING = "<p>Scores are binned: the exact value lies within the bounds. Where there are none, all digits are exact.</p>"
 _ALL = "all labels together"
 
 
@@ -70,6 +70,7 @@ def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: boo
             positives, negatives = int(first.pooled.of(0).tp[-1]), int(first.pooled.of(0).fp[-1])
             if positives:
                 chart.guide([0, 1], [positives / (positives + negatives)] * 2)
+        chart.note += " Grey: single labels." * bool(labels)
         areas = report.per_label(build_spec(metric, average=None))
         for name, place in labels:
             line = curve_line(read(first, first.labels[place]))

@@ -313,7 +313,7 @@ def test_runs_are_compared_with_the_first_and_the_largest_change_comes_first():
         assert [abs(change) for change in changes] == sorted((abs(change) for change in changes), reverse=True)
     assert data["labels"]["values"][0][0] == "dog"
     runs = dict(zip(data["runs"]["names"], data["runs"]["values"], strict=True))  # numbers, which sort and download so
-    assert (runs["examples"], runs["labels true per example"]) == ([2, 2], [1.5, 1.5])
+    assert (runs["examples"], runs["true labels per example"]) == ([2, 2], [1.5, 1.5])
 
 
 def test_slices_are_named_by_their_values_and_the_worst_comes_first():
