@@ -110,21 +110,21 @@ class Core:
         labels, count = self.labels, self.table.count_example
         return count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)  # type: ignore[no-any-return]
 
-    def fast_count_many(self, y_true: object, y_pred: object) -> bool:
+    def fast_count_many(self, y_true: object, y_pred: object, mask: object = None) -> bool:
         """Count unweighted examples likewise, if they stand in arrays or lists and all are of a common form."""
         if not self.fast_path:
             return False
         labels = self.labels
-        if type(y_true) is PackedRows and type(y_pred) is PackedRows:
+        if mask is None and type(y_true) is PackedRows and type(y_pred) is PackedRows:
             try:
                 rows = bit_rows(y_true, "y_true"), bit_rows(y_pred, "y_pred")
             except InputError:  # the reader says what else is wrong
                 return False
             code = self.table.count_packed(labels.known, labels.fixed, *rows)
         elif type(y_true) not in _SEQUENCES:
-            arrays = array_within(y_true), array_within(y_pred)
-            code = self.table.count_arrays(labels.known, labels.fixed, *arrays, self.threshold)
-        elif type(y_pred) in _SEQUENCES and not self.scored:
+            arrays, masked = (array_within(y_true), array_within(y_pred)), None if mask is None else array_within(mask)
+            code = self.table.count_arrays(labels.known, labels.fixed, *arrays, self.threshold, masked)
+        elif mask is None and type(y_pred) in _SEQUENCES and not self.scored:
             code = self.table.count_examples(labels.known, labels.fixed, y_true, y_pred, self.threshold)
         else:
             return False

@@ -264,15 +264,15 @@ class Accumulator(Details, Mergeable):
             return
         check_number("threads", threads, 1)
         core = self._core
-        fast = core.fast_path and mask is None and weights is None and null in NULLS
-        if fast and core.table.examples < core.table.most and core.fast_count_many(y_true, y_pred):
+        fast = core.fast_path and weights is None and null in NULLS
+        if fast and core.table.examples < core.table.most and core.fast_count_many(y_true, y_pred, mask):
             return
         forget_gone(self, self._core.table.examples)
         core = self._core
         pause(self._guard, core)
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()
-        if not (fast and gathered.fast_update_many(y_true, y_pred)):
+        if not (fast and mask is None and gathered.fast_update_many(y_true, y_pred)):
             if gathered.states.examples:  # the first of them
                 gathered = core.scratch()
             for batch in gathered.read_many(y_true, y_pred, weights, mask, threads, null):

@@ -328,15 +328,15 @@ cdef class Counts(Placing):
         """Take back an example that was surely counted. For the tape, whose module has another seed of tables."""
         se_drop_example(&self.counted, slot, slots)
 
-    def count_arrays(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+    def count_arrays(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, mask=None):
         cdef se_rows rows
         cdef se_scores scores
         cdef se_scores* compared = NULL
-        cdef se_cells true, pred
+        cdef se_cells true, pred, masked
         cdef Counts into
         code = OTHER
         if self.following:
-            return self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 2)
+            return OTHER if mask is not None else self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 2)
         if not (borrow_cells(y_true, 2, &true) and borrow_cells(y_pred, 2, &pred)):
             return OTHER
         rows.rows, rows.columns = cnp.PyArray_DIM(y_true, 0), cnp.PyArray_DIM(y_true, 1)
@@ -346,6 +346,12 @@ cdef class Counts(Placing):
         if not self.in_order(columns, fixed, rows.columns):
             return OTHER
         rows.masked, rows.masked_stride = NULL, 0
+        if mask is not None:
+            if not borrow_cells(mask, 2, &masked) or masked.kind != 1 or masked.step != 1:
+                return OTHER
+            if rows.rows != cnp.PyArray_DIM(mask, 0) or rows.columns != cnp.PyArray_DIM(mask, 1):
+                return OTHER
+            rows.masked, rows.masked_stride = <const uint8_t*>masked.at, masked.row
         bytes_of(&true, &rows.true_, &rows.true_stride, &rows.true_cells)
         if threshold is None or cnp.PyArray_TYPE(y_pred) == cnp.NPY_BOOL:
             bytes_of(&pred, &rows.pred, &rows.pred_stride, &rows.pred_cells)

@@ -7,7 +7,7 @@
 
 /* In front of the histogram stands a table of the packed keys that came last, if these fit into 32 bits, at places where no
    two keys of like rows stand: those of rows of fewer than 16 columns all have places of their own, and longer ones 32
-   numbers of true labels, 32 of predicted ones and 8 or 32 of both. */
+   numbers of true labels, 32 of predicted ones and 8 or 32 of both. With a mask there are too many: places are mixed. */
 typedef struct {
     int bits, parts;   /* of a packed key */
     uint32_t last;     /* place of the table, a power of two less one */

@@ -280,7 +280,8 @@ SE_INLINE int se_key_bits(ptrdiff_t rows, ptrdiff_t columns, int most) {
 
 /* A table pays once there are as many rows as entries to clear and to read back; a quarter of them if keys are wide. */
 static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts) {
-    const uint32_t places = parts * bits <= 12 ? 1u << parts * bits : bits == 10 ? SE_MORE_PLACES : SE_PLACES;
+    const int wide = bits == 10 || parts > 3;
+    const uint32_t places = parts * bits <= 12 ? 1u << parts * bits : wide ? SE_MORE_PLACES : SE_PLACES;
     free(to->entries);
     *to = (se_tally){bits, parts, places - 1, NULL};
     if (rows < (ptrdiff_t)(places < SE_PLACES ? places : SE_PLACES) || rows > UINT32_MAX || parts * bits > 32) return 1;
@@ -311,11 +312,12 @@ static int se_tally_move(const se_tally *from, const uint64_t *entries, size_t c
 /* Count rows with these keys, which are overwritten. 0 if memory ran out. */
 static int se_tally_add(const se_tally *to, uint64_t *keys, ptrdiff_t rows, se_sums *h) {
     uint64_t *entries = to->entries;
-    const int upper = to->last < SE_PLACES ? 11 : 15; /* bits of the key */
+    const int hides = to->parts > 3, upper = to->last < SE_PLACES ? 11 : 15; /* bits of the key */
     ptrdiff_t gone = entries ? 0 : rows;
     SE_UNROLL
     for (ptrdiff_t r = gone; r < rows; r++) {
-        const uint32_t key = (uint32_t)keys[r], at = (key + (key >> upper)) & to->last;
+        const uint32_t key = (uint32_t)keys[r], mixed = hides ? key * 0x9E3779B1u >> 17 : key + (key >> upper);
+        const uint32_t at = mixed & to->last;
         if (SE_RARELY((uint32_t)entries[at] != key)) {
             if (entries[at]) keys[gone++] = entries[at];
             entries[at] = key;
@@ -509,7 +511,7 @@ static int se_dense(
     /* Rows of few labels have keys of few bits, so that each key can have a place of its own. */
     const int shared = vector == 32 && columns <= SE_SHARE && in.true_stride >= columns && in.pred_stride >= columns &&
                        (!in.masked || in.masked_stride >= columns);
-    const int bits = in.masked && columns >= 8 ? 16 : se_key_bits(in.rows, columns, 16);
+    const int bits = !in.masked || columns < 8 ? se_key_bits(in.rows, columns, 16) : columns < 256 ? 8 : 16;
     se_block block = {ahead, far, shared, bits, NULL, wide, keys};
     ptrdiff_t rows = shared ? 2 * SE_ROWS : SE_ROWS;
     /* Bytes that are made are to stay in the first-level cache. */

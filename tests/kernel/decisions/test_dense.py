@@ -76,20 +76,22 @@ def test_twins_count_dense_rows_alike(shape: tuple[int, int]):
 def test_numbers_of_any_size_count_as_bytes_do_with_every_kind_of_vector(kind: str):
     for shape in ((1, 1), (5, 14), (33, 64), (64, 65), (65, 100), (250, 17), (9000, 14), (3, 70000)):
         rng = np.random.default_rng(shape)
-        true, pred = bits(rng, shape, "random"), bits(rng, shape, "rare")
+        true, pred, mask = bits(rng, shape, "random"), bits(rng, shape, "rare"), bits(rng, shape, "rare")
         columns, known = np.arange(shape[1]), {column: column for column in range(shape[1])}
         sides = true.astype(kind), np.asfortranarray(pred.astype(kind))
         wild = [side.copy(order) for side, order in zip(sides, "CF", strict=True)]
         for side, at in zip(wild, ((0, 0), (-1, -1)), strict=True):
             side[at] = 3
-        plain = _numpy.Counts(Root(), shape[1])
-        plain.count_dense(columns, shape[1], true, pred, None)
-        for _ in each_vector():
-            counts = _compiled.Counts(Root(), shape[1])
-            for refused in ((wild[0], sides[1]), (sides[0], wild[1])):
-                assert counts.count_arrays(known, shape[1], *refused, None) == OTHER
-            assert counts.count_arrays(known, shape[1], *sides, None) == DONE
-            assert everything(counts, shape[1]) == everything(plain, shape[1])
+        masks = [(*sides, wrong) for wrong in (mask + 2, mask[1:], mask[:, 1:], mask[0], mask.astype("u2"), [])]
+        for hidden in (None, mask.view(bool)):
+            plain = _numpy.Counts(Root(), shape[1])
+            plain.count_dense(columns, shape[1], true, pred, None if hidden is None else mask)
+            for _ in each_vector():
+                counts = _compiled.Counts(Root(), shape[1])
+                for *refused, no in [(wild[0], sides[1], hidden), (sides[0], wild[1], hidden), *masks]:
+                    assert counts.count_arrays(known, shape[1], *refused, None, no) == OTHER
+                assert counts.count_arrays(known, shape[1], *sides, None, hidden) == DONE
+                assert everything(counts, shape[1]) == everything(plain, shape[1])
 
 
 @needs_compiled
