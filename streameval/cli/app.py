@@ -268,7 +268,8 @@ def list_metrics(words: list[str] | None = None, **options: Any) -> None:
 
 
 def _text(entry: MetricInfo) -> str:
-    return " ".join([entry.name, *entry.aliases, entry.summary, entry.state, entry.class_name, entry.source]).lower()
+    words = (entry.name, *entry.aliases, entry.summary, entry.state, entry.class_name, entry.source, *_averages(entry))
+    return " ".join(words).lower()
 
 
 def _averages(entry: MetricInfo) -> list[str]:

@@ -77,7 +77,7 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
             pairs = f"for pairs of no and yes give {name}[..., 1]"
             advice = f"{advice}; {pairs}" if array.shape[1] == 1 else pairs
     shape = f"{name} has shape {array.shape} and type {kind}"
-    return InputError(f"{shape}; update_many takes 2-D arrays, examples x labels: {advice}")
+    return InputError(f"{shape}; a batch is a 2-D array, examples x labels: {advice}")
 
 
 def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Source:

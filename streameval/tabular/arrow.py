@@ -432,9 +432,11 @@ def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: boo
         only = " and ".join(map(quoted, cells[:2]))
         warn(f"{title} holds only {only}, read as labels; if they say whether one label is true, write {write}")
     for other in "" if any(sep in cell for cell in cells) else _SEPARATORS[: -1 if chosen else None]:
-        pieces = Counter(piece for cell in cells for part in {*cell.split(other)} if (piece := part.strip()))
+        split = {cell: {*map(str.strip, cell.split(other))} - {""} for cell in cells}
+        pieces = Counter(chain.from_iterable(split.values()))
         many = next((cell for cell in cells if other in cell), None)
-        if many is not None and sum(count > 1 for count in pieces.values()) * 2 > len(pieces):
+        is_label = other in ",;" and any(split.keys() & split[cell] for cell in cells if other in cell)  # of another row
+        if many is not None and (is_label or sum(count > 1 for count in pieces.values()) * 2 > len(pieces)):
             some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
             warn(f"{some}; if labels stand between these, give sep={other!r}")
             return

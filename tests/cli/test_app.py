@@ -69,6 +69,7 @@ def test_compare_says_how_much_changed_and_gives_no_verdict(run):
 def test_the_catalogue_can_be_searched(run):
     every = json.loads(run("metrics", "-f", "json").out)
     assert [row["name"] for row in every["metrics"]] == [entry.name for entry in se.catalogue()]
+    assert '"f1"' in run("metrics", "samples", "f1", "-f", "json").out
     result = json.loads(run("metrics", "ranking", "LOSS", "-f", "json").out)
     assert "ranking_loss" in [row["name"] for row in result["metrics"]]
     assert len(result["metrics"]) < len(every["metrics"])

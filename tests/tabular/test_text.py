@@ -266,6 +266,7 @@ def test_strings_of_other_tables_are_split_where_sep_says_so():
         ),
         (["cat dog", "dog cat", ""], "but some hold ' '"),
         (["cat; dog", "dog", "cat"], "but some hold ';'"),
+        (["cat, dog", "dog", "bird", "fish"], "but some hold ','"),
         (["cat|None", "dog"], "column 'tags' holds the label 'None', which may stand for no label"),
         (["nan", "dog"], "holds the label 'nan'"),
     ],
