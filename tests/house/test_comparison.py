@@ -39,8 +39,8 @@ def test_every_row_has_a_test_in_this_file():
     assert list(table()) == [
         "reads a stream",
         "labels are",
-        "answers metrics that were not named at the start",
-        "takes an example back",
+        "computes metrics that were not named at the start",
+        "can take an example back",
         "merges shards",
         "update of six metrics, 14 labels",
     ]
