@@ -1,7 +1,7 @@
 """A River model ranks the labels of the Yeast stream; rankings, curves and decisions are evaluated in one pass.
 
 The model gives a score for each of 14 labels. One evaluator reads them three times: as rankings, as curves with
-certified bounds, and as decisions at 0.5. Afterwards the best threshold of each label is chosen from what was kept.
+guaranteed bounds, and as decisions at 0.5. Afterwards the best threshold of each label is chosen from the same counts.
 Give a file name to save a picture of the curves there; it needs matplotlib.
 """
 

@@ -62,7 +62,7 @@ def check_mergeable(
     Parameters
     ----------
     factory
-        Makes an empty state: ``update(*example)`` and ``merge(other)`` are its least. ``get``, ``==``, ``copy``,
+        Makes an empty state: it needs ``update(*example)`` and ``merge(other)``. ``get``, ``==``, ``copy``,
         ``to_bytes`` with ``from_bytes`` of its class, ``update_many``, ``revert`` and ``unmerge`` are put to the test
         where they are there.
     examples

@@ -125,7 +125,7 @@ class Checkpointer(Generic[HeldT]):
     InputError
         If ``evaluator`` has counted, or another Checkpointer holds the path; the message names its process.
     MergeError, FormatError
-        If the file holds something that was built differently, is damaged or holds anything else. It is never replaced
+        If the file holds another configuration, is damaged or holds anything else. It is never replaced
         then.
     OSError
         If the file cannot be read, or files in its folder cannot be replaced.

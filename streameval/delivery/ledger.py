@@ -31,9 +31,9 @@ class Ledger(Mergeable, Generic[StateT]):
     Parameters
     ----------
     evaluator
-        A state that has counted nothing and says what all shards are built like: an `Evaluator`, a metric, or a
-        window that merges. Without it the first shard says so, but for ``label_limit`` and ``rows``, and an empty
-        ledger cannot answer. Its ``label_limit`` holds for the sum of all shards: what reads a sum with more labels
+        A state that has counted nothing, of the configuration of all shards: an `Evaluator`, a metric, or a window
+        that merges. Without it the configuration is that of the first shard, but for ``label_limit`` and ``rows``, and
+        an empty ledger has no values. Its ``label_limit`` holds for the sum of all shards: what reads a sum with more labels
         raises `LabelError`.
 
     Examples
@@ -83,7 +83,7 @@ class Ledger(Mergeable, Generic[StateT]):
             If another state exists with the same epoch and sequence, or the shard was compacted with other shards and
             this state is newer.
         MergeError
-            If it is built differently from the other shards.
+            If its configuration differs from that of the other shards.
         """
         name, version = _shard(shard), Version(counter(epoch, "epoch"), counter(sequence, "sequence"))
         if isinstance(evaluator, bytes | bytearray | memoryview):
@@ -113,7 +113,7 @@ class Ledger(Mergeable, Generic[StateT]):
         """Keep the newest state of each shard of both ledgers; merging twice, or in another order, changes nothing.
 
         `ConflictError` if the two hold different states of one shard with the same epoch and sequence, or sums that
-        share only some of their shards; `MergeError` if they are built differently. Nothing has changed then.
+        share only some of their shards; `MergeError` if their configurations differ. Nothing has changed then.
         """
         if type(other) is not type(self):
             differing = f"a Ledger and {type(other).__name__} differ"

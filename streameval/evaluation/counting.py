@@ -286,7 +286,7 @@ class Accumulator(Details, Mergeable):
         Raises
         ------
         MergeError
-            If the two were built differently; the message names the difference. Nothing has changed then.
+            If their configurations differ; the message names the difference. Nothing has changed then.
         """
         self._check_compatible(other)
         core, theirs = self._core, other._core

@@ -40,7 +40,7 @@ class Evaluator(Accumulator):
     ----------
     metrics
         What `get` returns without arguments: names such as ``"f1_macro"`` or ``"fbeta_micro(beta=2)"``, specs, or
-        metric objects (of which only the spec is taken). Any other metric can be asked for as well.
+        metric objects (of which only the spec is taken). Any other metric can be read as well.
     labels
         The labels in column order; None lets the set grow with the stream.
     unknown

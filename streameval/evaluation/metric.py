@@ -187,9 +187,10 @@ def signature_of(entry: MetricInfo) -> inspect.Signature:
 
 def summary_of(entry: MetricInfo, without: str = "") -> str:
     """The docstring of a metric's class; ``without`` names a parameter that it does not have."""
-    averages = ", ".join(map(repr, entry.averages))
+    *averages, last = map(repr, entry.averages)
     descriptions = {p.name: f"In {p.range}; {choice_text(p.default)} by default." for p in entry.parameters}
-    descriptions["average"] = f"One of {averages}; {entry.default!r} by default. None gives a mapping label -> value."
+    choices = f"One of {', '.join([*averages, last])}; {entry.default!r} by default." if averages else f"Only {last}."
+    descriptions["average"] = choices + " None gives a mapping label -> value." * (None in entry.averages)
     descriptions["zero_division"] = (
         "What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means; "
         f"{number_text(entry.zero_division)} by default."

@@ -293,7 +293,7 @@ def calibration_curve(
 def expected_calibration_error(bins: _Bins, buckets: int, strategy: Strategy) -> Unrounded | None:
     """The buckets are those of `Evaluator.calibration_curve`. Scores must be probabilities. Undefined without scores.
 
-    Each score that may belong to the neighbouring bucket moves the value by at most twice its share.
+    Each score that may belong to the neighbouring bucket moves the value by at most twice its fraction of the scores.
     """
     whole = bins.whole
     if not whole:

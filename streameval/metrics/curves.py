@@ -35,7 +35,7 @@ class RocCurve:
     Attributes
     ----------
     fpr, tpr, thresholds
-        At each threshold the shares of negatives and positives with a score at or above it. NaN without any.
+        At each threshold the fractions of negatives and positives with a score at or above it. NaN without any.
         Minus infinity stands for examples without a score.
     mixed
         For each stretch between two points, whether it is only known to lie in the rectangle between them; otherwise
@@ -65,7 +65,7 @@ class PrecisionRecallCurve:
     mixed
         For each stretch between two points, whether it is only known to lie between ``least`` and ``most``.
     least, most
-        For each stretch the least precision at its upper recall that could be met inside, and the most.
+        For each stretch the least precision at its upper recall that could occur inside, and the most.
     """
 
     precision: FloatArray

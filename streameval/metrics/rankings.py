@@ -95,7 +95,7 @@ _of_pairs = partial(ranking, read=partial(_by_rows, blank=one_sided), parameters
     reported=("samples",),
 )  # fmt: skip
 def one_error(rows: Rows) -> tuple[Integers, int]:
-    """Degenerate: nothing is true, which is an error unless chosen otherwise."""
+    """Degenerate: nothing is true, which counts 1 unless chosen otherwise."""
     unseen = np.where(rows.known > rows.m, rows.times, 0)  # no true label is ranked
     return np.where(rows.u == rows.m, unseen, rows.missed), 1
 

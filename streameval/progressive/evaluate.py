@@ -33,7 +33,7 @@ class Snapshot:
     time
         When the truth of the last of these examples became known, if there is a ``time=``.
     seconds, prediction
-        If asked for: how long it took so far, and what was counted as the prediction of the last of these examples, or
+        If requested: how long it took so far, and what was counted as the prediction of the last of these examples, or
         None where the model predicted nothing.
     """
 
@@ -141,12 +141,12 @@ def iter_progressive_evaluate(
 ) -> Iterator[Snapshot]:
     """Run `progressive_evaluate`, and yield a `Snapshot` every ``step`` answered examples and after the last.
 
-    What is wrong with an argument is said at once, not with the first snapshot.
+    Wrong arguments raise an error at the call, not with the first snapshot.
 
     Parameters
     ----------
     seconds, prediction
-        Whether snapshots tell the time it took, and the prediction.
+        Whether snapshots hold the time it took, and the last prediction.
     dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn
         As for `progressive_evaluate`.
 

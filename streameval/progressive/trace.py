@@ -56,7 +56,7 @@ class Trace(Holder):
     every
         Number of examples between two rows.
     metrics
-        Which metrics are written down; None for all that the evaluators answer. `MetricError` if none answers one.
+        Which metrics are written down; None for all that the evaluators have. `MetricError` if none has one.
 
     Notes
     -----
@@ -281,7 +281,7 @@ class Trace(Holder):
 
         ``examples``; ``time`` if it was ever passed, None where it was not; then one column per metric and evaluator,
         such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
-        ``recall_per_label: cat``, with NaN in the rows from before the label was met.
+        ``recall_per_label: cat``, with NaN in the rows from before the label occurred.
         """
         rows = self._rows
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}

@@ -252,7 +252,7 @@ class Sliced(Mergeable, Generic[A]):
     def unmerge(self, other: Self) -> None:
         """Take out all examples that ``other`` has counted: the exact inverse of `merge`.
 
-        `MergeError` if the two were built differently, or if examples were counted together as `OTHER`: which of their
+        `MergeError` if their configurations differ, or if examples were counted together as `OTHER`: which of their
         values would then have a slice is not known any more. `RevertError` if the counts show that ``other`` was not
         merged. Nothing has changed then.
         """

@@ -244,8 +244,8 @@ class Blocks(Window[A]):
     def merge(self, other: Self) -> None:
         """Add the examples of another window of time, block by block. The other stays as it is.
 
-        Exact, and the same in any order and grouping. `MergeError` if windows are of a number of examples, the two were
-        built differently, or only one has times with a time zone; nothing has changed then.
+        Exact, and the same in any order and grouping. `MergeError` if windows are of a number of examples, if their
+        configurations differ, or only one has times with a time zone; nothing has changed then.
         """
         self._check_compatible(other)
         mine, theirs = self._state, other._state

@@ -306,8 +306,8 @@ class TimeRolling(_Recent[A]):
     def merge(self, other: Self) -> None:
         """Merge the examples of another window of the same period: those in the last period of both.
 
-        The other stays as it is. Exact, and the same in any order and grouping. `MergeError` if the two were built
-        differently, or only one has times with a time zone; nothing has changed then.
+        The other stays as it is. Exact, and the same in any order and grouping. `MergeError` if their
+        configurations differ, or only one has times with a time zone; nothing has changed then.
         """
         self._check_compatible(other)
         mine, theirs = self._history()[0], other._now[0]

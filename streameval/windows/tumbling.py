@@ -39,7 +39,7 @@ class ClosedWindow(Generic[A]):
 class Tumbling(Blocks[A]):
     """Metrics of consecutive windows: of a number of examples each, or of a period of time.
 
-    `get` and all else that reads answer for the window in progress; `closed` and `last` hold those before it.
+    `get` and all else that reads is about the window in progress; `closed` and `last` hold those before it.
 
     Parameters
     ----------

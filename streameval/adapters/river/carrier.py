@@ -26,7 +26,7 @@ class RiverMetric(MultiLabelMetric):
         A name such as ``"f1_macro"``, a spec, a metric object, an `Evaluator`, or a window over a number of examples.
         An object is used as it is, not copied, so it can be read afterwards, and what it counted stays counted.
         `MetricError` if it gives one value per label, `InputError` if it is a window over time: River needs one number
-        and tells no times.
+        and passes no times.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class RiverMetric(MultiLabelMetric):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether predictions are meant to be scores, which a threshold turns into decisions."""
+        """Whether predictions are meant to be scores, which a threshold makes binary predictions of."""
         return self.metric.reads_scores
 
     @property

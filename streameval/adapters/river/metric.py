@@ -41,7 +41,7 @@ class MultiLabelMetric(MultiOutputMetric):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether predictions are meant to be scores, which a threshold turns into decisions."""
+        """Whether predictions are meant to be scores, which a threshold makes binary predictions of."""
         return False
 
     def works_with(self, model: Estimator) -> bool:
@@ -121,7 +121,7 @@ class CountedMetric(MultiLabelMetric):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether predictions are meant to be scores, which a threshold turns into decisions."""
+        """Whether predictions are meant to be scores, which a threshold makes binary predictions of."""
         return self.threshold is not None  # type: ignore[attr-defined]  # a parameter of every subclass
 
     @property
