@@ -45,7 +45,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FScore:
-    """The F-beta score (van Rijsbergen 1979); if scores are calibrated, its best threshold is its maximum / (1 + beta²)."""
+    """The F-beta score (van Rijsbergen 1979); of calibrated scores the best threshold is its maximum / (1 + beta²)."""
 
     beta: float = 1.0
 
