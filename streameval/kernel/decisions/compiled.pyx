@@ -65,7 +65,9 @@ cdef extern from "decisions/counting.h" nogil:
     int se_has(int)
     int se_dense(const se_rows*, se_scores*, int, ptrdiff_t, int64_t*, se_sums*, se_tally*)
     int se_tally_end(se_tally*, se_sums*, size_t)
-    int se_count_bits(const se_bit_rows*, const se_bit_rows*, ptrdiff_t, ptrdiff_t, int, int64_t*, se_sums*)
+    int se_count_bits(const se_bit_rows*, const se_bit_rows*, ptrdiff_t, ptrdiff_t, int, ptrdiff_t, int64_t*, se_sums*)
+    int SE_FEW
+    int se_count_words(ptrdiff_t, const se_lists*, int, ptrdiff_t, int, int64_t*, se_sums*)
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
     int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, const se_pairs*, se_sums*)
@@ -98,6 +100,8 @@ cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
 cdef Py_ssize_t BIT_COLUMNS = 2097152
 # Row numbers and counts of so many examples fit into 32 bits.
 cdef Py_ssize_t MANY = 2147483647
+# From so many examples on, lists of few columns are counted as words of bits: fewer take less time label by label.
+cdef Py_ssize_t MANY_LISTS = 2048
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 65536
 # Up to so many rows and cells are counted straight into what is held: they are one block, which is checked first.
@@ -447,7 +451,7 @@ cdef class Counts(Placing):
         if sides[0].falls != sides[1].falls or rows >= MANY or not 0 < width < BIT_COLUMNS:
             raise IndexError("rows of bits differ in order, or are too many")
         with nogil:
-            seen = se_count_bits(&sides[0], &sides[1], rows, width, VECTOR, &cells[0], &self.counted.rows)
+            seen = se_count_bits(&sides[0], &sides[1], rows, width, VECTOR, 0, &cells[0], &self.counted.rows)
         check_memory(seen >= 0)
         if seen == 1:
             self.counted.examples += rows
@@ -473,7 +477,9 @@ cdef class Counts(Placing):
             before[position] = se_mentions(&self.counted, always[position])
         memory = se_pairs_init(&paired, NULL, 1, self.width) if pairs else calloc(self.width, sizeof(int64_t))
         with nogil:
-            if memory != NULL and pairs:
+            if pairs and examples >= MANY_LISTS and self.width <= SE_FEW:
+                written = se_count_words(examples, sides, wide, self.width, VECTOR, self.counted.cell, &self.counted.rows)
+            elif memory != NULL and pairs:
                 written = se_count_pairs(examples, &sides[0], &sides[1], wide, repeats, &paired, &self.counted.rows)
                 se_add_pairs(&paired, 0, self.counted.cell)
             elif memory != NULL:

@@ -96,6 +96,44 @@ static int se_count_pairs(
     return se_count_pairs_of(rows, in_true, in_pred, 0, repeats, pairs, h);
 }
 
+/* Rows of bits, a word each, of lists of up to SE_FEW columns. */
+#define SE_FEW 64
+
+SE_INLINE int se_words_of(ptrdiff_t rows, const se_lists *lists, int wide, uint64_t *words) {
+    const se_lists in = *lists;
+    int64_t start = se_at(in.offsets, wide, 0);
+    if (start < 0) return -2;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const int64_t end = se_at(in.offsets, wide, r + 1);
+        uint64_t word = 0;
+        if (end < start || end > in.held) return -2;
+        for (; start < end; start++) {
+            const uint64_t place = se_place_at(in.places, wide, start);
+            if (place >= (uint64_t)in.limit) return -2;
+            word |= (uint64_t)1 << (in.columns ? (uint64_t)in.columns[place] : place);
+        }
+        words[r] = SE_LITTLE(word);
+    }
+    return 0;
+}
+
+/* The loop for many lists, true and predicted ones, of few columns: with twenty labels a side it takes a quarter of the
+   time of the one above. Returns what se_count_lists does. */
+static int se_count_words(
+    ptrdiff_t rows, const se_lists *sides, int wide, ptrdiff_t columns, int vector, int64_t *cells, se_sums *h) {
+    uint64_t *words = (uint64_t *)malloc(2 * (size_t)rows * sizeof *words);
+    se_bit_rows in[2];
+    int done = words ? 0 : -1;
+    for (int side = 0; side < 2 && !done; side++) {
+        uint64_t *to = words + side * rows;
+        in[side] = (se_bit_rows){(uint8_t *)to, (uint8_t *)(to + rows), 0, SE_FEW, 0};
+        done = wide ? se_words_of(rows, sides + side, 1, to) : se_words_of(rows, sides + side, 0, to);
+    }
+    if (!done && se_count_bits(in, in + 1, rows, columns, vector, columns, cells, h) < 0) done = -1;
+    free(words);
+    return done;
+}
+
 /* -- exact sums of weights ---------------------------------------------------------------------------------------------- */
 
 /* A weight is an odd number, or 0, times a power of two. Sums of them are kept as limbs: sum(limb[i] * 2**(32 * i)),

@@ -352,11 +352,11 @@ SE_INLINE void se_add_marginals(int64_t *cell, int64_t neither, int64_t t, int64
 
 /* -- rows of bits ------------------------------------------------------------------------------------------------------ */
 
-/* Count rows of fewer than 2**21 columns, of one order of bits, into `cells` (columns x 5) and `h`. More than 1
-   if a bit is set behind the columns: then cells are as before; -1 if memory ran out. */
+/* Count rows of fewer than 2**21 columns, of one order of bits, into `cells` (columns x 5) and `h`, true negatives from
+   column `fixed` on. More than 1 if a bit is set behind the columns: then cells are as before; -1 if memory ran out. */
 static int se_count_bits(
-    const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, int64_t *cells,
-    se_sums *h) {
+    const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, ptrdiff_t fixed,
+    int64_t *cells, se_sums *h) {
     const se_bits_of of = se_bits_in(true_, pred, vector, se_key_bits(rows, columns, 21));
     const ptrdiff_t longest = true_->stride > pred->stride ? true_->stride : pred->stride;
     const ptrdiff_t wide = (longest + 8 * vector - 1) / (8 * vector) * 8 * vector, most = SE_LOAD * of.together;
@@ -380,7 +380,7 @@ static int se_count_bits(
         const int64_t t = se_bit_sum(sums, bit, of.together, vector);
         const int64_t p = se_bit_sum(sums + wide, bit, of.together, vector);
         const int64_t b = se_bit_sum(sums + 2 * wide, bit, of.together, vector);
-        se_add_marginals(cells + 5 * column, rows - t - p + b, t, p, b, 0);
+        se_add_marginals(cells + 5 * column, column < fixed ? 0 : rows - t - p + b, t, p, b, 0);
     }
     free(sums);
     free(tally.entries);

@@ -1,4 +1,4 @@
-"""Lists of true and of predicted columns, which have a compiled loop of their own, against a plain loop."""
+"""Lists of true and of predicted columns, which have compiled loops of their own, against a plain loop."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from streameval.kernel.commit.numpy import Root
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything
 from tests.support.each import with_each
+from tests.support.twins import each_vector
 
 pytestmark = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
@@ -22,6 +23,8 @@ if kernel.BACKEND == "compiled":
 NOTHING = np.zeros(0, np.int64)
 ROOM = 512
 """Of so many rows at once the kernel makes room for their keys."""
+MANY = 2048
+"""From so many rows on, those of up to 64 columns are counted as words of bits."""
 
 
 def lists_of(rng: np.random.Generator, rows: int, width: int, longest: int, kind: type) -> Lists:
@@ -53,19 +56,20 @@ def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[
 
 @with_each("kinds", [(np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64)])
 @pytest.mark.parametrize("width", [1, 8, 50, 63, 64, 65])
-@with_each("rows", [ROOM - 1, ROOM, ROOM + 1, 1_500])
+@with_each("rows", [ROOM - 1, ROOM, ROOM + 1, MANY])
 def test_rows_are_counted_one_by_one(rows: int, width: int, kinds: tuple[type, type]):
     rng = np.random.default_rng([rows, width])
     for longest in (0, 1, 4, 5, 70) if rows < 1_000 else (3, 9):
         sides = [lists_of(rng, rows, width, longest, kind) for kind in kinds]
         wanted = by_hand(range(rows), width, *sides)
-        counts = _compiled.Counts(Root(), width)
-        counts.count_lists(rows, 0, *sides, None, None, NOTHING)
-        assert everything(counts, width) == wanted
+        for _ in each_vector():
+            counts = _compiled.Counts(Root(), width)
+            counts.count_lists(rows, 0, *sides, None, None, NOTHING)
+            assert everything(counts, width) == wanted
 
 
 def test_columns_in_every_row_are_not_lost():
-    for rows in (ROOM, 3 * ROOM, 3 * ROOM + 17):
+    for rows in (ROOM, MANY, 8_217):
         full = Lists(np.arange(0, 64 * rows + 1, 64, np.int32), np.tile(np.arange(64, dtype=np.int32), rows))
         counts = _compiled.Counts(Root(), 64)
         counts.count_lists(rows, 0, full, full, None, None, NOTHING)
@@ -86,9 +90,8 @@ def test_rows_of_groups_are_counted_where_they_belong(width: int, groups: int):
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
-@pytest.mark.parametrize("at", [0, 1, ROOM, 999])
-def test_damage_in_any_of_many_rows_is_refused(at: int, kind: type):
-    rows = 1_000
+@pytest.mark.parametrize(("at", "rows"), [(0, 1_000), (1, 1_000), (ROOM, 1_000), (999, 1_000), (0, MANY), (999, MANY)])
+def test_damage_in_any_of_many_rows_is_refused(at: int, rows: int, kind: type):
     fine = Lists(np.arange(rows + 1, dtype=kind), np.zeros(rows, kind))
     wrong = []
     for place in (9, -1, np.iinfo(kind).max, np.iinfo(kind).min, 16):
