@@ -15,7 +15,7 @@ from streameval.inputs.lists import check_pairs, without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
 from streameval.inputs.samples import check_named_alike, check_row_keys, note_examples, note_first, start_samples
-from streameval.inputs.values import bound_of, checked_weights, no_scores
+from streameval.inputs.values import bound_of, checked_weights
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import MOST_BITS, Batch, Dense, Example, Packed, Ragged, joined
 from streameval.schema.config import NULLS, Null
@@ -28,8 +28,6 @@ _EXAMPLES, _SCORED_EXAMPLES = 2**17, 2**16  # weight sums are exact in float64 p
 def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Example:
     """Check one example and place its cells; may register labels, changes nothing else."""
     if reader.keeps_scores:
-        if isinstance(y_pred, str | bytes) or y_pred is None:
-            raise no_scores(y_pred)
         weights = None if weight == 1.0 else np.array([weight])
         (batch,) = read_many([y_true], [y_pred], None if mask is None else [mask], weights, reader, many=False)
         return Example.of(batch, reader.labels.fixed)
@@ -202,14 +200,11 @@ def _ragged(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> 
                 parts[kind].append(side)
     ranked, scores = predictions.ranked, predictions.scores
     if ranked is not None and scores is not None:
-        ranked = _plain(ranked)
         parts[0].append(ranked)
         parts[PRED] += _predicted(predictions, ranked, scores, reader)
     true, pred, mask, mentioned = (
         joined(parts[kind], examples) if parts[kind] else None for kind in (TRUE, PRED, MASK, 0)
     )
-    if ranked is not None:
-        true, mask = None if true is None else _plain(true), None if mask is None else _plain(mask)
     by_all = _union([piece.mentioned_by_all for piece in lists])
     return Ragged(examples, true, pred, mask, mentioned, by_all, weights, ranked, scores)
 
@@ -221,11 +216,7 @@ def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader
         raise InputError(f"y_pred holds ranked lists, {needed}")
     if not reader.reads_scores:
         return []
-    above = scores >= reader.threshold_row(np.asarray(ranked.places, np.int64))
+    above = scores >= reader.threshold_row(np.asarray(ranked.flat(), np.int64))
     if piece.numeric is not None:  # a list of labels is a prediction, whatever the threshold
         above |= piece.numeric == 0
     return [filtered(ranked, above)]
-
-
-def _plain(lists: Lists) -> Lists:
-    return Lists(np.ascontiguousarray(lists.offsets, np.int64), np.ascontiguousarray(lists.flat(), np.int64))

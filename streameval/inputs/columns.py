@@ -63,8 +63,6 @@ class Reader:
         self.has_strings |= isinstance(label, str)
         plain: Any = label if type(label) in _PLAIN else normalise(label)
         known = self.labels.columns.get(plain)
-        if known is None and type(plain) is int:
-            known = self.labels.columns.get(key_of(plain))
         if known is not None:
             return known
         name, declared = normalise(label), self.config.labels
@@ -218,8 +216,6 @@ class Reader:
             return self._threshold
         value = self._thresholds.get(key_of(normalise(label)))
         if value is None:
-            if self.config.unknown == "ignore":
-                return 0.0  # the label is dropped, whatever its score
             unnamed = isinstance(label, int) and not any(isinstance(key, int) for key in self._thresholds)
             advice = "construct with labels=[...], which name columns" if unnamed else "give one per label"
             raise LabelError(f"no threshold for label {quoted(label)}; {advice}")

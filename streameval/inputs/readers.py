@@ -309,12 +309,12 @@ def _top_k(best: TopK, argument: Argument) -> Source:
     lists = Lists(offsets_of(np.bincount(row, minlength=len(indices))), columns)
     present = np.ones(len(row), np.bool_) if missing is None else missing[row, place] == 0
     ranked, values = filtered(lists, present), scores[row, place].astype(np.float64)[present]
-    unscored = None if present.all() else filtered(lists, ~present)
+    unscored = filtered(lists, ~present)
     by_all = np.arange(len(argument.reader.config.labels or ()))
 
     def piece(start: int, stop: int) -> Piece:
         part, span = part_of(ranked, start, stop)
-        mentioned = None if unscored is None else part_of(unscored, start, stop)[0]
+        mentioned = part_of(unscored, start, stop)[0]
         numeric = np.zeros(len(part.places), np.uint8) if best.scores is None else None
         return Columns(len(part.offsets) - 1, None, None, mentioned, by_all, part, values[span], numeric)
 

@@ -52,7 +52,6 @@ def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:
     if argument.scored:
         data, missing = checked_scores(data, argument, places_in(lists, at))
         data = data.astype(np.float64)
-        lists = Lists(lists.offsets.astype(np.int64), lists.flat().astype(np.int64))
     values = plain_array(data, argument.name)
     zeros, thresholds = columns[:0], None  # zeros: where a cell that is not stored is predicted
     if argument.compared and values.dtype != np.bool_:

@@ -88,14 +88,13 @@ def _number(value: float | None, bounds: Bounds | None, reason: str) -> Number:
 
 def differences(first: Sequence[Part], second: Sequence[Part]) -> list[Part]:
     """How the parts that two results have in common differ."""
-    scopes = {part.scope: part for part in second}
-    return [_difference(part, scopes[part.scope]) for part in first if part.scope in scopes]
-
-
-def _difference(a: Part, b: Part) -> Part:
-    metrics = {key: _changes(a.metrics[key], b.metrics[key]) for key in a.metrics if key in b.metrics}
-    labels = {label: _changes(a.labels.get(label, {}), b.labels.get(label, {})) for label in {**a.labels, **b.labels}}
-    return Part(a.scope, _changes(a.sizes, b.sizes), metrics, labels, a.where)
+    scopes, parts = {part.scope: part for part in second}, list[Part]()
+    for a, b in ((part, scopes[part.scope]) for part in first if part.scope in scopes):
+        metrics = {key: _changes(a.metrics[key], b.metrics[key]) for key in a.metrics if key in b.metrics}
+        every = {**a.labels, **b.labels}
+        labels = {label: _changes(a.labels.get(label, {}), b.labels.get(label, {})) for label in every}
+        parts.append(Part(a.scope, _changes(a.sizes, b.sizes), metrics, labels, a.where))
+    return parts
 
 
 def _changes(a: Mapping[Any, Number], b: Mapping[Any, Number]) -> dict[Any, Number]:

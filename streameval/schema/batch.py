@@ -96,7 +96,7 @@ class Packed(Dense):
 class Ragged:
     """For each example lists of columns; a column may stand in several, or more than once in one of them.
 
-    With scores, no list has ``columns``, and ``mentioned`` holds what is ranked.
+    With scores, ``mentioned`` holds what is ranked.
     """
 
     examples: int

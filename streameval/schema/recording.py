@@ -42,11 +42,11 @@ class ExampleScores(NamedTuple):
             lengths, scores = np.count_nonzero(scored, axis=1), scores[scored]
         else:
             assert batch.ranked is not None  # noqa: S101  # scores are scores of something
-            lengths, columns, mask = np.diff(batch.ranked.offsets), batch.ranked.places, batch.mask
+            lengths, columns, mask = np.diff(batch.ranked.offsets), batch.ranked.flat(), batch.mask
             if mask is not None and len(mask.places):
-                width = 1 + max(int(columns.max(initial=0)), int(mask.places.max()))
-                row = rows_of(lengths)
-                seen = ~np.isin(row * width + columns, rows_of(np.diff(mask.offsets)) * width + mask.places)
+                masked, row = mask.flat(), rows_of(lengths)
+                width = 1 + max(int(columns.max(initial=0)), int(masked.max()))
+                seen = ~np.isin(row * width + columns, rows_of(np.diff(mask.offsets)) * width + masked)
                 lengths, columns, scores = np.bincount(row[seen], minlength=len(lengths)), columns[seen], scores[seen]
         return cls(lengths.astype(np.int32), columns.astype(np.int32), narrowed(scores))
 

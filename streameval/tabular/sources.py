@@ -228,13 +228,9 @@ def _opened(file: str, columns: Columns, size: int, keys: dict[str, str]) -> Ite
 
 def _stream(stream: Any, name: str, columns: Columns, size: int, keys: dict[str, str]) -> Iterator[Block]:
     """The rows of a file of text, or of an Arrow stream."""
-    start = stream.peek(16)[:4]
-    if start == _STREAM:
-        return _arrow_stream(stream, name, columns, size)
-    return read_text(stream, name, columns, keys)
-
-
-def _arrow_stream(stream: Any, name: str, columns: Columns, size: int) -> Iterator[Block]:
+    if stream.peek(16)[:4] != _STREAM:
+        yield from read_text(stream, name, columns, keys)
+        return
     with _intact(name), pa.ipc.open_stream(stream) as reader:
         names = columns.check_names(reader.schema.names)
         yield from sized(stream, _blocks((batch.select(names) for batch in _cut(reader, size)), name))

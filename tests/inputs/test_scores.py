@@ -256,6 +256,18 @@ def test_what_a_sparse_matrix_does_not_store_has_no_score_and_ranks_last():
     assert ev == once
 
 
+@pytest.mark.parametrize("options", [{}, {"labels": [2, 3, 0, 1]}, {"threshold": 0.5}], ids=str)
+@pytest.mark.parametrize("metric", ["hamming_loss", "ndcg"])
+def test_a_sparse_matrix_is_read_as_a_dense_one_where_labels_have_other_columns(metric: str, options: dict[str, Any]):
+    truth, scores = np.array([[1, 0, 1, 0], [0, 0, 1, 1]]), np.array([[0.9, 0.2, 0.6, 0.3], [0.1, 0.7, 0.8, 0.6]])
+    scores = scores if metric == "ndcg" or "threshold" in options else scores.round()
+    dense, sparse = (se.Evaluator([metric], **options) for _ in range(2))
+    for ev, form in ((dense, np.array), (sparse, sp.csr_array)):
+        ev.update({3}, {3: 1.0})
+        ev.update_many(form(truth), form(scores))
+    assert sparse == dense
+
+
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.lil_array, sp.dok_array])
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"threshold": 0.0}], ids=str)
 @pytest.mark.parametrize("labels", [range(4), None])
