@@ -113,7 +113,7 @@ class Report:
     @property
     def headline(self) -> str:
         """How much was evaluated."""
-        weight = f", total weight {self.weight:g}" if self.tables.weighted else ""
+        weight = f", total weight {count_text(self.weight)}" if self.tables.weighted else ""
         return f"{number_of(self.tables.examples, 'example')}{weight}, {number_of(len(self.labels), 'label')}"
 
     def value(self, metric: MetricSpec | str, *, strict: bool = False) -> MetricValue:

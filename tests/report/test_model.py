@@ -24,6 +24,8 @@ def test_the_headline_says_how_much_was_evaluated():
     assert report_of(ev).headline == "1 example, 1 label"
     ev.update({"a"}, {"b"}, weight=2.5)
     assert report_of(ev).headline == "2 examples, total weight 3.5, 2 labels"
+    ev.update({"a"}, {"b"}, weight=1e6)
+    assert report_of(ev).headline == "3 examples, total weight 1,000,003.5, 2 labels"
 
 
 def test_values_and_averages_and_labels_are_those_of_the_evaluator():
