@@ -60,7 +60,7 @@ def _main(version: _Version = False) -> None:  # its callback answers
     """Exact multi-label evaluation of files and streams."""
 
 
-@command(app, "rows", "metrics", "evaluating", "values", "printing", "labels", "results", "evaluate")
+@command(app, "rows", "whole files", "metrics", "evaluating", "values", "printing", "labels", "results", "evaluate")
 def evaluate(files: list[str], **options: Any) -> int:
     """Compute metrics from the rows of files or of a stream, however large.
 
@@ -103,8 +103,7 @@ def watch(
     streameval watch demo/photos.csv -a 'true_*' -s 'score_*' --threshold 0.5
     """
     pause = seconds_of(every)
-    if unfit := next((name for name in ("truth", "example") if options.get(name)), ""):
-        raise UserError(f"watch counts each row as it is written; leave --{unfit} out")
+    options |= dict.fromkeys(("truth", "join", "example", "label")) | {"allow_empty": True}
     check_outputs({"--save": save}, [file, *filter(None, [options["threshold"]])], force)
     source = growing(file)
     find_truth(options, [source])
@@ -117,7 +116,7 @@ def watch(
     is_live = sys.stdout.isatty() and sys.stderr.isatty()
     seen = live(result, pause=pause, patience=0.0) if is_live else lines(lambda: write_line(document()), pause)
     with source.growing:
-        _count([source], counting, seen, {**options, "allow_empty": True})
+        _count([source], counting, seen, options)
     if save is not None:
         write_output(save, counting.state.to_bytes())
     if is_live:
@@ -287,7 +286,7 @@ def _details(entry: MetricInfo) -> Iterator[tuple[str, str]]:
     return ((name, value) for name, value in details.items() if value)
 
 
-@command(app, "rows", "values", "printing")
+@command(app, "rows", "whole files", "values", "printing")
 def thresholds(
     files_or_state: list[str],
     beta_to_maximise: float = 1.0,

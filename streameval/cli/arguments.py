@@ -36,12 +36,14 @@ Input of rows
 --labels LABEL    Declare a label, or a JSON list of labels in order. Repeatable.
 --unknown ACTION  What to do with labels that are not declared: error, ignore or add.
 --null ACTION     Read a null list as an error, or as empty.
---truth FILE      Read the true labels from this file; needs --join.
 --skip-bad        Skip rows that cannot be read.
 --max-bad N|P%    Skip rows that cannot be read, but fail if there are more than this. 1% with --skip-bad alone.
---allow-empty     Accept input without rows, and save an empty state.
 --explain         Say how the first rows were read, on standard error.
 --strict          Make warnings errors, with exit status 2.
+
+Input of whole files
+--truth FILE      Read the true labels from this file; needs --join.
+--allow-empty     Accept input without rows, and save an empty state.
 
 Input of evaluate
 --limit N         Read only the first N rows.
@@ -52,6 +54,8 @@ Columns of rows
 --scores -s COLUMN     Scores of labels, or 'score_*'.
 --weight COLUMN        Weight of each row.
 --mask COLUMN          Labels whose truth is unknown.
+
+Columns of whole files
 --example COLUMN       Example that a row belongs to, in files with a row for each label.
 --label COLUMN         With --example: label of the row.
 --join COLUMN          With --truth: key by which rows of both files are joined.
