@@ -14,6 +14,7 @@ from streameval.errors import InputError, StreamevalError
 
 VERSION = "0.1.0"  # of the package
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")  # how a cell begins that a spreadsheet may run; and our own mark
+_JOINS = re.compile("(?<=[^\0-\x7f\u200c\u200d])[\u200c\u200d](?=[^\0-\x7f\u200c\u200d])")
 _ALIKE = re.compile(r"-?(\d+|0x[0-9a-f]+)|True|False|None|OTHER|")  # strings that look like another kind of value
 
 
@@ -46,12 +47,15 @@ def check_choice(
 
 
 def printable(label: object) -> str:
-    """A label on one line, whatever it holds."""
+    """A label on one line, whatever it holds; what joins two letters or emoji into one stays, as Persian needs it."""
     try:
         string = str(label)
     except ValueError:  # Python writes integers of many thousand digits only like this
         string = f"{label:#x}"
-    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in string)
+    if string.isprintable():
+        return string
+    joins = {found.start() for found in _JOINS.finditer(string)}
+    return "".join(mark if mark.isprintable() or at in joins else ascii(mark)[1:-1] for at, mark in enumerate(string))
 
 
 def quoted(value: object, limit: int = 60) -> str:
