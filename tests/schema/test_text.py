@@ -68,7 +68,7 @@ def test_strings_in_csv_can_be_read_back_and_begin_no_formula(label: str):
 
 
 def test_letters_and_emoji_that_are_joined_stay_joined():
-    for label in ("می\u200cخواهم", "👩\u200d👩\u200d👧"):
+    for label in ("می\u200cشود", "👩\u200d👩\u200d👧"):
         assert label_text(label) == csv_cell(label) == label
     assert label_text("a\u200cb é\u200d\u200dé é\u200d") == r"a\u200cb é\u200d\u200dé é\u200d"
 
