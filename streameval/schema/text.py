@@ -54,7 +54,7 @@ def printable(label: object) -> str:
         string = f"{label:#x}"
     if string.isprintable():
         return string
-    joins = {found.start() for found in _JOINS.finditer(string)}
+    joins = {joint.start() for joint in _JOINS.finditer(string)}
     return "".join(mark if mark.isprintable() or at in joins else ascii(mark)[1:-1] for at, mark in enumerate(string))
 
 
