@@ -190,8 +190,7 @@ class State(ABC, Generic[K]):
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
         self._reserve()
-        each = [example.weight for example, _ in changes]
-        weighs = self.weights.cell.value is not None or each.count(1.0) < len(each)
+        weighs = self.weights.cell.value is not None or any(example.weight != 1.0 for example, _ in changes)
         # First, as to read a table may take back the room that was made in it for what comes.
         parts = self._prepare_weights(self._added, changes, known=known) if weighs else []
         for example, sign in changes:

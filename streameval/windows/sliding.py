@@ -72,13 +72,15 @@ class _Recent(Window[A]):
         history, _, core = self._cell.value
         if not core.fast_path:
             return OTHER
-        stamp = limit = ALWAYS  # which a timed tape does not take
-        if t is not None:
-            if (time := self._time(t)) is None or time[1] is not self._aware:
-                return OTHER
-            stamp, limit = time[0], self._clock.before(time[0])
         labels = core.labels
-        return history.tape.slide(  # type: ignore[no-any-return]  # a code
+        if t is None:
+            return history.tape.slide(  # type: ignore[no-any-return]  # a code
+                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size
+            )
+        if (time := self._time(t)) is None or time[1] is not self._aware:
+            return OTHER
+        stamp, limit = time[0], self._clock.before(time[0])
+        return history.tape.slide(  # type: ignore[no-any-return]
             history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
         )
 

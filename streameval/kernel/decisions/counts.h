@@ -64,12 +64,14 @@ SE_INLINE void se_add_example(
 
 /* Take back an example that was surely counted; slots of columns that are not there are passed over. */
 static void se_drop_example(se_counts *c, const int32_t *slot, ptrdiff_t slots) {
-    uint64_t totals[5] = {0};
+    static const uint64_t outers[5] = {0, 1, 1ull << 32, 1 | 1ull << 32, 0}, inners[5] = {0, 0, 0, 1, 1ull << 32};
+    uint64_t outer = 0, inner = 0;
     for (ptrdiff_t i = 0; i < slots; i++) {
         if (slot[i] < 5 * c->width) c->cell[slot[i]]--;
-        totals[slot[i] % 5]++;
+        outer += outers[slot[i] % 5];
+        inner += inners[slot[i] % 5];
     }
-    se_sums_add(&c->rows, (totals[1] + totals[3]) | (totals[2] + totals[3]) << 32, totals[3] | totals[4] << 32, -1);
+    se_sums_add(&c->rows, outer, inner, -1);
     c->examples--;
     c->slack--;
 }

@@ -120,11 +120,12 @@ cdef class Tape:
 
     def slide(
         self, Counts counts, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold,
-        Py_ssize_t size, int64_t stamp, int64_t limit,
+        Py_ssize_t size, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
     ):
         cdef Appended one
         cdef Py_ssize_t width = max(counts.width, len(columns)), position
         cdef int32_t* slots
+        cdef const int64_t* touched
         cdef int code = -1, part
         if self.weighted or counts.following or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
             return OTHER
@@ -138,9 +139,9 @@ cdef class Tape:
             counts.root.guard.stop(code == 0)
         if code:
             return code
-        slots = <int32_t*>self.held[SLOT].items + self.held[SLOT].last
+        slots, touched = <int32_t*>self.held[SLOT].items + self.held[SLOT].last, counts.touched
         for position in range(counts.landed):
-            slots[position] = <int32_t>counts.touched[position]
+            slots[position] = <int32_t>touched[position]
         (<int32_t*>self.held[LENGTH].items)[self.held[LENGTH].last] = <int32_t>counts.landed
         if self.written[WEIGHT]:
             (<double*>self.held[WEIGHT].items)[self.held[WEIGHT].last] = 1.0
