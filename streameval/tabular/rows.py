@@ -106,8 +106,8 @@ def column_of(rows: list[Any], name: str, role: str, place: Callable[[int], str]
 
 def _value(row: Any, name: str, role: str) -> Any:
     keyed = isinstance(row, Mapping)
-    outer, dot, inner = name.partition(".")
-    if keyed and dot and name not in row and outer in row:
+    outer, _, inner = name.partition(".")
+    if keyed and name not in row and outer in row:
         return None if row[outer] is None else _value(row[outer], inner, role)
     fields = (getattr(row, kind, ()) for kind in ("_fields", "__dict__", "__slots__"))
     names = list(row if keyed else next(filter(None, fields), ()))

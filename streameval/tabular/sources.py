@@ -115,8 +115,6 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         scans = (_blocks(_parquet_batches(file, schema, columns, size), file.path) for file in files)
         batches = chain.from_iterable(scans) if files else _blocks(source.to_batches(schema.names, batch_size=size))
         return Source(batches, schema)
-    if isinstance(source, pa.RecordBatch):
-        source = pa.Table.from_batches([source])
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         columns.check_names(list(source.columns))
         starts = range(0, len(source), size) or (0,)

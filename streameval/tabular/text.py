@@ -68,7 +68,6 @@ def read_text(
     if start.startswith(b"\x1f\x8b"):
         inner: Any = gzip.GzipFile(fileobj=stream, mode="rb")
         try:
-            inner.peek(1)
             suffix = PurePath(name.lower()).with_suffix("").suffix
             yield from sized(stream, read_text(inner, name, columns, keys, suffix))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
