@@ -35,8 +35,7 @@ def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
     if isinstance(y_pred, list | tuple):
         return y_pred if isinstance(y_pred, tuple) else y_pred[:]
     if hasattr(y_pred, "__array__"):
-        row = np.array(array_of(y_pred, "y_pred"), subok=True)
-        return row[0] if row.ndim == 2 and len(row) == 1 and not isinstance(row, np.matrix) else row
+        return np.array(array_of(y_pred, "y_pred"), subok=True).reshape(-1)
     raise no_example(y_pred, "y_pred")
 
 
@@ -63,7 +62,7 @@ class Predictions:
         if type(row) is Row and row.values is None:
             sink.byte(_SET)
             self._sets.put(sink, row.labels, ordered=True)
-        elif type(row) is Row and row.values is not None:
+        elif type(row) is Row:
             sink.byte(_MAPPING)
             self._mappings.put(sink, row.labels)
             put_values(sink, row.values)

@@ -96,11 +96,7 @@ def _keywords(method: Callable[..., object]) -> dict[str, bool]:
 
 def reads_scores(evaluator: object) -> bool:
     """Whether numbers in ``y_pred`` are scores to this evaluator; what does not say so, as in River, reads labels."""
-    own = getattr(evaluator, "reads_scores", None)
-    if own is not None:
-        return bool(own)
-    inner = getattr(evaluator, "evaluator", None)
-    return inner is not None and reads_scores(inner)
+    return bool(getattr(evaluator, "reads_scores", False))
 
 
 def all_read_scores(kinds: Mapping[str, bool]) -> bool:
