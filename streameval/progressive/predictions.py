@@ -62,7 +62,7 @@ class Predictions:
         if type(row) is Row and row.values is None:
             sink.byte(_SET)
             self._sets.put(sink, row.labels, ordered=True)
-        elif type(row) is Row:
+        elif type(row) is Row and row.values is not None:
             sink.byte(_MAPPING)
             self._mappings.put(sink, row.labels)
             put_values(sink, row.values)

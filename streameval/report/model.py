@@ -314,8 +314,6 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
         return "-" if value is None else value
     if kind == "count":
         return count_text(value)
-    if math.isnan(value):
-        return "nan"
     if kind == "tenths":
         return f"{value:,.1f}"
     return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}z.{digits}f}"
