@@ -21,12 +21,6 @@ _CORNERS = (7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F
 """To turn rows into columns, the bits of these corners of each square are exchanged with those so many places above."""
 
 
-def table_of_structs(array: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.table(array.flatten(), [field.name for field in array.type])
-
-
 def bits_of_columns(columns: list[Any]) -> BitRows:
     """Columns of booleans, none of them null, as rows of bits."""
     rows, width = len(columns[0]), (len(columns) + 7) // 8

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from streameval.errors import InputError, LabelError, public
-from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow, table_of_structs
+from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of, unnamed
@@ -202,7 +202,9 @@ def _arrow(array: Any, argument: Argument) -> Source:
         advice = "drop those rows, or say null='empty', if they are rows without labels"
         raise InputError(f"{name} holds {number_of(nulls, 'null')}; {advice}")
     if kind.startswith("struct<") and not nulls:
-        return _frame(table_of_structs(array), argument)
+        import pyarrow as pa
+
+        return _frame(pa.table(array.flatten(), [field.name for field in array.type]), argument)
     values = str(getattr(array.type, "value_type", ""))
     if values in _VALUES and not nulls and (rows := rows_of_arrow(array)) is not None:
         if isinstance(rows, BitRows):

@@ -208,7 +208,9 @@ def test_one_and_zero_with_a_row_of_two_are_refused(side: Any):
         counted(pa.array([[5, 7], [1, 0]]), np.array([[1, 0], [0, 1]]))
 
 
-@pytest.mark.parametrize("side", [[3, 7], [1], {"a"} - {"a"}, {1, 0}, np.array([0, 1, 1]), [5, 0]], ids=str)
+@pytest.mark.parametrize(
+    "side", [[3, 7], [1], {"a"} - {"a"}, {1, 0}, np.array([0, 1, 1]), [True, False, True], [5, 0]], ids=str
+)
 def test_one_and_zero_with_anything_else_are_labels(side: Any):
     one, other = se.Evaluator(), se.Evaluator()
     one.update([1, 0], side)
@@ -234,6 +236,8 @@ def test_a_single_boolean_or_float_is_a_row_only_where_one_label_is_declared():
     for values in ([True], [1.0], [0.0], [float("nan")]):
         with pytest.raises(se.LabelError, match="one label"):
             se.Evaluator().update(values, {3})
+        with pytest.raises(se.LabelError, match=r"y_true\[0\] .* one label"):
+            se.Evaluator().update_many(pa.array([values, values]), [{3}, {3}])
         one, other = se.Evaluator(labels=["a"]), se.Evaluator(labels=["a"])
         one.update(values, {"a"})
         other.update(np.array(values), {"a"})
@@ -285,6 +289,12 @@ def test_labels_where_rows_are_indicators_are_advised_about_in_these_words():
     for form in (list, pd.Series, pl.Series, pa.array, iter):  # strings that are no indicators
         with pytest.raises(se.InputError, match=r"y_true\[0\] is 'a' for label 'a'; truth is"):
             se.Evaluator(labels=["a", "b"], rows="indicator").update_many(form([["a", "b"]]), [[1, 0]])
+
+
+def test_an_empty_list_has_no_labels_also_where_rows_are_indicators():
+    ev = se.Evaluator(["recall_micro"], rows="indicator")
+    ev.update_many([[1, 0], []], [[1, 0], [0, 1]])
+    assert ev.get("recall_micro") == 1.0
 
 
 @pytest.mark.parametrize("labels", [2, 5, 10, 30])

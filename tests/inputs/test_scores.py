@@ -256,6 +256,17 @@ def test_what_a_sparse_matrix_does_not_store_has_no_score_and_ranks_last():
     assert ev == once
 
 
+@pytest.mark.parametrize("example", ["cat", b"cat", 3])
+def test_what_has_no_scores_is_refused_with_the_forms_that_have(example: object):
+    ev = se.Evaluator(["ndcg"])
+    forms = "a mapping label -> score, a ranked list of labels or a row of scores"
+    with pytest.raises(se.InputError, match=f"y_pred must be {forms}, not {example!r}"):
+        ev.update({"cat"}, example)
+    with pytest.raises(se.InputError, match=rf"y_pred\[1\] must be {forms}, not {example!r}"):
+        ev.update_many([{"cat"}] * 2, [["cat"], example])
+    assert ev == se.Evaluator(["ndcg"])
+
+
 @pytest.mark.parametrize("options", [{}, {"labels": [2, 3, 0, 1]}, {"threshold": 0.5}], ids=str)
 @pytest.mark.parametrize("metric", ["hamming_loss", "ndcg"])
 def test_a_sparse_matrix_is_read_as_a_dense_one_where_labels_have_other_columns(metric: str, options: dict[str, Any]):
