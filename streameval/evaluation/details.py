@@ -182,7 +182,6 @@ class Details:
         view = self._view("curves", "best_threshold()")
         return thresholds.best_threshold(view, objective, average=average or "micro")
 
-    @reads
     def pcut(self, label: Label | None = None, average: Pooled | None = None) -> Choice | dict[Label, Choice]:
         """Threshold with as many predictions as true labels (PCut): of a label, of all pooled, or of each.
 

@@ -16,7 +16,7 @@ from streameval.evaluation.kinds import KINDS, check_threshold, options_for, sta
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Config, StateOptions, Threshold
-from streameval.schema.labels import Label, LabelIndex, keys_of
+from streameval.schema.labels import LabelIndex, keys_of
 from streameval.schema.text import quoted
 from streameval.states.decisions import DecisionContent
 from streameval.states.state_set import StateSet
@@ -145,14 +145,10 @@ def _put_threshold(sink: Sink, threshold: Threshold) -> None:
         sink.numbers(threshold)
 
 
-def _take_threshold(source: Source) -> float | dict[Label, float]:
-    return dict(source.numbers()) if source.byte(1) else source.number()
-
-
 _OPTIONS = (
     Option(1, "labels", Sink.labels, lambda source: tuple(source.labels())),
     choice(2, "unknown", ("error", "ignore", "add")),
-    Option(3, "threshold", _put_threshold, _take_threshold),
+    Option(3, "threshold", _put_threshold, lambda s: dict(s.numbers()) if s.byte(1) else s.number()),
     choice(4, "nan", ("error", "missing")),
     Option(5, "label_limit", Sink.varint, Source.varint),
     choice(6, "rows", ("labels", "indicator")),

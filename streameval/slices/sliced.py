@@ -23,7 +23,7 @@ from streameval.schema.config import Null
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
 from streameval.slices.gathering import Coded, coded, counted, read_at_once
-from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, key_of, typed, value_of, values_of
+from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, typed, value_of, values_of
 from streameval.states.base import COUNT_MAX, Part
 from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
@@ -380,7 +380,7 @@ class Sliced(Mergeable, Generic[A]):
                 values = tuple(where[name] for name in names)
                 if all(value is OTHER for value in values):
                     return group.rest.copy()
-                part = group.slices.get(key_of(values, names))
+                part = group.slices.get(tuple(map(typed, values, names)))
                 if part is None or not part.examples:
                     known = [str(value) for value in map(values_of, group.keys())]
                     raise InputError(f"there is no slice {quoted(where)}{suggestion(str(values[0]), known)}")

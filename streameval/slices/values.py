@@ -60,10 +60,6 @@ def typed(value: object, name: str) -> Typed:
     raise InputError(f"{wrong}; {advice}")
 
 
-def key_of(values: tuple[object, ...], names: tuple[str, ...]) -> Key:
-    return tuple(map(typed, values, names))
-
-
 def values_of(key: Key) -> Where:
     """What a key stands for: the value itself where there is but one."""
     return key[0][1] if len(key) == 1 else tuple(value for _, value in key) or OTHER

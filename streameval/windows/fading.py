@@ -128,8 +128,6 @@ class Fading(Blocks[A]):
 
     @staticmethod
     def _scaled(block: A, numerator: int, scale: int) -> A:
-        if (numerator, scale) == (1, 0):
-            return block.copy()
         return block._over(core_of(block).states.scaled(numerator, scale))
 
     def _take(self, source: Source, *numbers: int) -> None:

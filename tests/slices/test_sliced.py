@@ -21,7 +21,7 @@ from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from streameval.slices import OTHER, axis
-from streameval.slices.values import key_of, rank_of
+from streameval.slices.values import rank_of, typed
 from tests.support.each import with_each
 from tests.support.effort import cases
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
@@ -155,7 +155,7 @@ def test_slices_hold_the_examples_of_their_values_and_no_more(stream: tuple[dict
 
     assert target.total().to_bytes() == of(examples)
     for names in (*((name,) for name in setup["by"]), *setup["cross"]):
-        keys = [key_of(tuple(row[2][name] for name in names), names) for row in examples]
+        keys = [tuple(typed(row[2][name], name) for name in names) for row in examples]
         allowed = set(sorted(set(keys), key=rank_of)[: setup["max_slices"]])
         expected = {key: of([row for row, own in zip(examples, keys, strict=True) if own == key]) for key in allowed}
         rest = [row for row, own in zip(examples, keys, strict=True) if own not in allowed]
@@ -166,7 +166,7 @@ def test_slices_hold_the_examples_of_their_values_and_no_more(stream: tuple[dict
                 assert part.evaluator.to_bytes() == of(rest)
                 rest = []
             elif part.evaluator.examples:
-                result[key_of(values, names)] = part.evaluator.to_bytes()
+                result[tuple(map(typed, values, names))] = part.evaluator.to_bytes()
         assert result == expected
         assert rest == []
 
