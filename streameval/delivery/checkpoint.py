@@ -84,12 +84,8 @@ class Checkpoint(Saveable, Generic[HeldT]):
             source.end()
             if position > MOST:
                 raise FormatError("a position beyond 63 bits")
-        try:
-            evaluator = restored(state, *_MORE)
-        except FormatError as error:
-            raise FormatError(f"the state in the checkpoint: {error}") from None
         result = cls.__new__(cls)  # which need not copy the state
-        object.__setattr__(result, "evaluator", evaluator)
+        object.__setattr__(result, "evaluator", restored(state, *_MORE))
         object.__setattr__(result, "position", position)
         return result
 

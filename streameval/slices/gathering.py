@@ -108,9 +108,6 @@ def counted(batches: list[Batch], groupings: list[tuple[IntArray, int]], empty: 
 
 
 def _parted(batch: Batch, codes: IntArray, groups: int) -> Iterator[tuple[int, Batch]]:
-    if groups == 1:
-        yield 0, batch
-        return
     order, ends = backend.lists.grouped(codes, groups)
     if order is not None:
         batch = batch.take(order)
