@@ -83,7 +83,10 @@ class StateSet:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
         if len(self.labels.labels) > self.labels.look:
             self._check_labels([(example.slots // 5, 1, sign) for example, sign in changes])
-        return [part for state in self.states.values() for part in state.prepare(changes, known=known)]
+        parts: list[Part] = []
+        for state in self.states.values():
+            parts += state.prepare(changes, known=known)
+        return parts
 
     def check_labels(self) -> None:
         """Refuse what is counted if it has more labels than the limit. Only for states that are thrown away then."""
