@@ -200,6 +200,7 @@ def _ragged(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> 
                 parts[kind].append(side)
     ranked, scores = predictions.ranked, predictions.scores
     if ranked is not None and scores is not None:
+        ranked = ranked._replace(places=ranked.flat(), columns=None)  # once, as several states read them
         parts[0].append(ranked)
         parts[PRED] += _predicted(predictions, ranked, scores, reader)
     true, pred, mask, mentioned = (
