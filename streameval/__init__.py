@@ -1,5 +1,6 @@
 """Exact multi-label evaluation over streams: update, merge, revert, and read at any moment."""
 
+import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from streameval.windows.fading import Fading as Fading
     from streameval.windows.sliding import Rolling as Rolling, TimeRolling as TimeRolling
     from streameval.windows.tumbling import ClosedWindow as ClosedWindow, Tumbling as Tumbling
+
+if _sys.maxsize < 2**63 - 1:  # where numpy counts in 32 bits
+    raise ImportError("streameval requires a 64-bit Python, and this one has 32 bits; install a 64-bit one")
 
 __version__ = _VERSION
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import subprocess
@@ -692,6 +693,12 @@ def test_the_backend_can_be_chosen_when_the_package_is_imported(value: str, orde
         cwd=Path.home(),
     )
     assert orders_seen in done.stdout + done.stderr
+
+
+def test_a_python_of_32_bits_is_refused_when_the_package_is_imported(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "maxsize", 2**31 - 1)
+    with pytest.raises(ImportError, match=r"requires a 64-bit Python"):
+        importlib.reload(se)
 
 
 @needs_compiled
