@@ -32,9 +32,9 @@ def main(args: Sequence[str] | None = None) -> int:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         return _failed(f"the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'")
-    if args is None and "pandas" not in sys.modules:
-        _leave_pandas_out()
     try:
+        if args is None and "pandas" not in sys.modules:
+            _leave_pandas_out()
         import typer  # only where everything is there
 
         from streameval.cli.app import app

@@ -435,7 +435,7 @@ def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: boo
         split = {cell: {*map(str.strip, cell.split(other))} - {""} for cell in cells}
         pieces = Counter(chain.from_iterable(split.values()))
         many = next((cell for cell in cells if other in cell), None)
-        is_label = other in ",;" and any(split.keys() & split[cell] for cell in cells if other in cell)  # elsewhere
+        is_label = other in ",;" and any(split.keys() & split[cell] for cell in cells if other in cell)
         if many is not None and (is_label or sum(count > 1 for count in pieces.values()) * 2 > len(pieces)):
             some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
             warn(f"{some}; if labels stand between these, give sep={other!r}")
