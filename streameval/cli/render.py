@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from rich import box
 from rich.bar import Bar
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -256,7 +257,7 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
     columns, cells = table.columns, [_cells(column) for column in table.columns]
     widest: dict[str, int] = {"label": _NAMES, "text": _WORDS} if fancy else {}
     widths = [
-        min(max(map(len, strings)) + (3 if fancy else 2), widest.get(column.kind, _PIPED))
+        min(max(map(cell_len, strings)) + (3 if fancy else 2), widest.get(column.kind, _PIPED))
         for column, strings in zip(columns, cells, strict=True)
     ]
     names = [at for at, column in enumerate(columns) if column.kind == "label"]
@@ -303,9 +304,9 @@ def _markdown(names: Sequence[str], lefts: int, rows: Iterable[Sequence[str]], c
     columns = []
     for at, cells in enumerate(zip(names, *rows, strict=True)):
         name, *entries = map(markdown_cell, cells)
-        width, left = max(map(len, ("---", name, *entries))), at < lefts
-        rule = "-" * width if left else "-" * (width - 1) + ":"
-        columns.append([entry.ljust(width) if left else entry.rjust(width) for entry in (name, rule, *entries)])
+        width, side = max(map(cell_len, ("---", name, *entries))), "<" if at < lefts else ">"
+        rule = "-" * width if side == "<" else "-" * (width - 1) + ":"
+        columns.append([f"{cell:{side}{width + len(cell) - cell_len(cell)}}" for cell in (name, rule, *entries)])
     lines = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
     return "\n".join(lines + (["", caption] if caption else [])) + "\n"
 

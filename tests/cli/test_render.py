@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 import streameval as se
@@ -372,11 +373,11 @@ def test_comparisons_of_as_many_rows_say_it_once(run):
 
 def test_numbers_stand_to_the_right_in_markdown(run):
     ev = se.Evaluator(["f1_micro"])
-    ev.update({"cat"}, {"cat", "dog"})
+    ev.update({"cat"}, {"cat", "猫"})
     ev.save("state")
     header, rule, *rows = (line for line in run("show", "state", "-f", "markdown").out.splitlines() if line[:1] == "|")
     ends = [cell.endswith(":") for cell in rule.replace(" ", "").strip("|").split("|")]
     assert header.replace(" ", "").strip("|").split("|")[:3] == ["scope", "label", "metric"]
     assert ends == [False] * 3 + [True] * (len(ends) - 3)
     assert len(ends) > 3
-    assert {len(line) for line in (header, rule, *rows)} == {len(header)}
+    assert {cell_len(line) for line in (header, rule, *rows)} == {len(header)}

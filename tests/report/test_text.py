@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.cells import cell_len
 
 import streameval as se
 from streameval.errors import MetricError
@@ -58,6 +59,17 @@ def test_labels_stay_on_their_line_and_are_no_html():
     assert len(ev.report().splitlines()) == len(HOSTILE) + 11
     assert "<script" not in ev._repr_html_()
     assert "<img" not in ev._repr_html_()
+
+
+def test_numbers_stand_below_each_other_where_letters_are_wide_or_have_marks():
+    names = ["cat", "猫", "鳥" * 30, "cafe\u0301"]
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region")
+    sliced.update_many([[name] for name in names], [["cat"]] * 4, where={"region": names})
+    every = sliced.total()
+    for text in (every.report(), se.classification_report([[name] for name in names], [["cat"]] * 4), sliced.report()):
+        lines = [line for line in text.splitlines() if line.endswith(("1", "0000"))]
+        assert len({cell_len(line) for line in lines}) == 1, text
+        assert sum(name in text for name in names) >= 3
 
 
 @pytest.mark.parametrize(("truths", "line"), [
