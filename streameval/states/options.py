@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 from streameval.errors import InputError, MetricError
 from streameval.schema.config import StateOptions, Ties
 from streameval.schema.labels import Label, in_order, normalise
-from streameval.schema.text import check_choice, check_number, number_or_none, quoted
+from streameval.schema.text import check_choice, number_or_none, quoted
 
 Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
 PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
@@ -50,13 +50,6 @@ class RankingOptions(StateOptions):
     inverse: Mapping[Label, float] = field(init=False, repr=False, compare=False)  # the propensities by label
 
     def __post_init__(self) -> None:
-        check_choice("ties", self.ties, get_args(Ties))
-        check_number("label_ranks", self.label_ranks, 0)
-        check_number("gain_ranks", self.gain_ranks, 0)
-        for cutoff in self.hit_cutoffs:
-            check_number("each of hit_cutoffs", cutoff, 1)
-        if bool(self.propensities) != bool(self.gain_ranks):
-            raise InputError("propensities and gain_ranks belong together; give both or neither")
         inverse_of = {label: number_or_none(inverse) or 0.0 for label, inverse in self.propensities}
         for label, inverse in self.propensities:
             if not 0 < inverse_of[label] < math.inf:
