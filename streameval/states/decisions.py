@@ -26,7 +26,7 @@ from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Key: TypeAlias = int | RowKey
 BLOCK = 2**11
-"""How many labels are read at once where memory matters."""
+"""How many rows are read at once where memory matters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +100,7 @@ class Decisions(State[Key]):
 
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
         self._reserve()
-        for columns in _blocks(np.arange(len(self.labels))):
+        for columns in in_blocks(np.arange(len(self.labels))):
             outcome, place = np.nonzero(cells := self.table.outcomes(columns))
             weighed = outcome > 0
             slots = (5 * columns[place] + outcome)[weighed].tolist()
@@ -149,9 +149,9 @@ class Decisions(State[Key]):
         if len(columns) <= BLOCK:
             cells = self.by_label(columns, None)
         else:  # in no more bytes than they take
-            top = max(int(self.by_label(part, None).max()) for part in _blocks(columns))
+            top = max(int(self.by_label(part, None).max()) for part in in_blocks(columns))
             cells = np.empty((5, len(columns)), np.min_scalar_type(top))
-            for at, part in enumerate(_blocks(columns)):
+            for at, part in enumerate(in_blocks(columns)):
                 cells[:, BLOCK * at : BLOCK * (at + 1)] = self.by_label(part, None)
         keys, times = self.table.row_keys()
         order = np.lexsort(keys.T[::-1])
@@ -161,7 +161,7 @@ class Decisions(State[Key]):
 
     @staticmethod
     def _in_order(sums: ExactSums[Key], columns: IntArray, keys: IntArray, scale: int) -> Iterator[int]:
-        for part in _blocks(columns):
+        for part in in_blocks(columns):
             yield from sums.each(_weighed(part), scale)
         yield from sums.each(_tuples(keys), scale)
 
@@ -169,13 +169,19 @@ class Decisions(State[Key]):
         self.table.restore(content.examples, content.cells, content.keys, content.times)
         if content.scale is None:  # without a number for each column, while the bytes are in memory as well
             return
-        slots = chain.from_iterable(map(_weighed, _blocks(np.arange(len(content.labels)))))
+        slots = chain.from_iterable(map(_weighed, in_blocks(np.arange(len(content.labels)))))
         keys: Iterable[Key] = chain(slots, _tuples(content.keys))
         self._fill_weights(content.scale, zip(keys, content.weights(), strict=True))
 
 
-def _blocks(columns: IntArray) -> Iterator[IntArray]:
-    return (columns[at : at + BLOCK] for at in range(0, len(columns), BLOCK))
+def in_blocks(table: Any) -> Iterator[Any]:
+    """Some rows at a time."""
+    return (table[at : at + BLOCK] for at in range(0, len(table), BLOCK))
+
+
+def listed(table: Any) -> Iterator[Any]:
+    """All rows as Python integers, of which few are there at once."""
+    return chain.from_iterable(part.tolist() for part in in_blocks(table))
 
 
 def _weighed(columns: IntArray) -> list[int]:

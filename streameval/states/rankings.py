@@ -27,7 +27,7 @@ from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal
-from streameval.states.decisions import BLOCK
+from streameval.states.decisions import in_blocks, listed
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, KEYS, LABELS, MAIN, NAMES, PARTS, Key, sums_of
 from streameval.states.views import Arrays, View, cached_property, total
@@ -157,10 +157,9 @@ class Rankings(State[Key]):
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
         scale = self._extra.scale
         for which in range(MAIN):
-            keys, values = self.table.entries(which)
-            for rows in _blocks(len(keys)):
+            for keys, values in zip(*map(in_blocks, self.table.entries(which)), strict=True):
                 sums: dict[Key, int] = {}
-                _enter(sums, which, keys[rows].tolist(), values[rows].tolist())
+                _enter(sums, which, keys.tolist(), values.tolist())
                 yield ExactSums(0, sums).at(scale)
         yield ExactSums(scale, self._extra.nonzero())
 
@@ -201,9 +200,8 @@ class Rankings(State[Key]):
         return Table(keys, sums, tuple if scale is None else partial(self._weights_of, which, keys, scale))
 
     def _weights_of(self, which: int, keys: IntArray, scale: int) -> Iterator[list[int]]:
-        for rows in _blocks(len(keys)):
-            names = ((which, *key, part) for key in keys[rows].tolist() for part in range(PARTS[which]))
-            yield from map(list, zip(*[self._weights_at(0).each(names, scale)] * PARTS[which], strict=True))
+        names = ((which, *key, part) for key in listed(keys) for part in range(PARTS[which]))
+        return map(list, zip(*[self._weights_at(0).each(names, scale)] * PARTS[which], strict=True))
 
     def content(self) -> RankingContent:
         scale, gain_scale, columns = self.canonical_scale(), self.gain_scale(), self.columns()
@@ -235,10 +233,6 @@ class Rankings(State[Key]):
                 _enter(weighted, which, names, table.weights())
         self._store(ExactSums(content.gain_scale, extra).at(common_scale(content.gain_scale)), None)
         self._fill_weights(content.scale, weighted.items(), content.gain_scale)
-
-
-def _blocks(size: int) -> Iterator[slice]:
-    return (slice(at, at + BLOCK) for at in range(0, size, BLOCK))
 
 
 def _enter(sums: dict[Key, int], which: int, keys: Iterable[Sequence[int]], values: Iterable[list[int]]) -> None:

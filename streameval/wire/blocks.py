@@ -10,6 +10,7 @@ import numpy as np
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.kernel.types import WordArray
+from streameval.states.decisions import in_blocks
 from streameval.states.weights import trailing_zeros
 
 ROWS = 2**12
@@ -63,7 +64,7 @@ def pieces_of_column(column: Numbers, least: int) -> Iterator[bytes]:
     """The bytes of a column that is there, packed block by block."""
     blocks = Blocks(least)
     blocks.add(column, keep=False)
-    return blocks.pieces(column[at : at + ROWS] for at in range(0, len(column), ROWS))
+    return blocks.pieces(in_blocks(column))
 
 
 def drained(parts: list[T]) -> Iterator[T]:
@@ -119,8 +120,8 @@ class Packed:
     def __init__(self, data: bytes, at: int, length: int, least: int, words: int, width: int, zeros: int) -> None:
         self._data, self._at, self._length, self._form = data, at, length, (words, width, zeros)
         union = 0
-        for row in range(0, length, ROWS):
-            union |= _union(self[row : row + ROWS])
+        for rows in in_blocks(self):
+            union |= _union(rows)
         if _form(union, least, words) != (width, zeros):
             raise FormatError(NEVER_WRITTEN)
 

@@ -7,8 +7,7 @@ from itertools import chain, repeat
 from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
-from streameval.states.decisions import DecisionContent
-from streameval.wire.blocks import ROWS
+from streameval.states.decisions import DecisionContent, listed
 from streameval.wire.fields import Sink, Source, WeightForm, require, take_labels
 
 
@@ -38,7 +37,7 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     )
     form = WeightForm(scale)
     fn, fp, tp, masked, heaviest = 0, 0, 0, 0, 0
-    for _, *counts in chain.from_iterable(cells[at : at + ROWS].tolist() for at in range(0, len(labels), ROWS)):
+    for _, *counts in listed(cells):
         sums = source.integers(4)
         form.add(sums, counts)
         if not all(counts):

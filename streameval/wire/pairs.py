@@ -14,7 +14,7 @@ from streameval.errors import FormatError
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.labels import Label
-from streameval.states.decisions import DecisionContent as Decided
+from streameval.states.decisions import DecisionContent as Decided, listed
 from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pairs import PairBlock, PairContent, SetBlock, pairs_fit
 from streameval.states.weights import trailing_zeros
@@ -121,7 +121,7 @@ class _Kind:
 class _Sets:
     def __init__(self, source: Source) -> None:
         self._lengths = source.packed(source.count())
-        size = sum(sum(self._lengths[at : at + ROWS].tolist()) for at in range(0, len(self._lengths), ROWS))
+        size = sum(listed(self._lengths))
         require(size <= source.left())  # each label of a set takes a byte
         self._members, self._times = source.packed(size), source.packed(len(self._lengths))
 

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.types import Flags, IntArray, Integers
+from streameval.kernel.types import Flags, IntArray
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
-from streameval.states.decisions import BLOCK, DecisionContent
+from streameval.states.decisions import DecisionContent, listed
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, IDEALS, KEYS, MAIN, PARTS
 from streameval.states.rankings import RankingContent, Table
@@ -48,19 +48,15 @@ def put_rankings(sink: Sink, content: RankingContent) -> None:
         if which < GAINS:
             sink.columns(table.sums)
         else:
-            sink.integers(value for (value,) in _rows(table.sums))
+            sink.integers(value for (value,) in listed(table.sums))
     sink.varint(content.gain_scale)
     sink.weights(content.scale, _weights_of(content))
 
 
 def _weights_of(content: RankingContent) -> Iterator[int]:
     for table in content.tables:
-        for sums, weights in zip(_rows(table.sums), table.weights(), strict=True):
+        for sums, weights in zip(listed(table.sums), table.weights(), strict=True):
             yield from (weight for value, weight in zip(sums, weights, strict=True) if value)  # nothing has no weight
-
-
-def _rows(table: Integers) -> Iterator[list[int]]:
-    return chain.from_iterable(table[at : at + BLOCK].tolist() for at in range(0, len(table), BLOCK))
 
 
 def take_rankings(
