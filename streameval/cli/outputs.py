@@ -12,6 +12,7 @@ from pathlib import Path
 
 from streameval.cli.reading import STDIN, UserError
 from streameval.cli.settings import COLOR, Color
+from streameval.evaluation.pages import check_page
 from streameval.schema.text import either
 from streameval.wire.envelope import MAGIC
 from streameval.wire.files import check_writable, write_file
@@ -79,8 +80,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
                 raise UserError(f"{option} {path} {used[name]}; name another")
             used[name] = f"is the file of {option}"
             check_writable(path)
-            if purpose in ("--report", "--output of a page") and path.suffix.lower() not in (".html", ".htm"):
-                raise UserError(f"{option} {path} must end in .html, as a page is written")
+            if purpose in ("--report", "--output of a page"):
+                check_page(option, path)
             first = b""
             if path.exists() and not force:
                 with path.open("rb") as file:

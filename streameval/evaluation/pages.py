@@ -107,13 +107,20 @@ def save_html(
     windows: Mapping[str, object] | None = None,
     max_labels: int = 10_000,
 ) -> None:
-    """Write the page of `to_html` to a file, atomically."""
+    """Write the page of `to_html` to a file that ends in ``.html``, atomically."""
+    check_page("path", path)
     page = to_html(
         evaluators, title=title, meta=meta, trace=trace, slices=slices, windows=windows, max_labels=max_labels
     )
     from streameval.wire.files import write_file
 
     write_file(path, page.encode())
+
+
+def check_page(name: str, path: str | os.PathLike[str]) -> None:
+    """Raise an error if an argument or an option names no file for a page."""
+    if not os.fspath(path).lower().endswith((".html", ".htm")):
+        raise InputError(f"{name} {os.fspath(path)} must end in .html, as a page is written")
 
 
 def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:
