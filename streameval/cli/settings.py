@@ -104,8 +104,8 @@ _PHRASES = {
     "construct both with the same configuration": "evaluate both with the same options",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
     r"^([^']*column(?: matches)? '[^']*') \((\w+)\)": r"\1 (--\2)",
-    r"^(there is no file '(\w+_(?:micro|macro|weighted|samples|per_label))').*": (
-        r"\1; name several metrics with commas between: --metrics f1_micro,\2"
+    r"^(there is no file '\w+')$": (
+        r"\1; an option takes one value: repeat it for several columns (-a cat -a dog), list metrics as f1_micro,f1_macro"
     ),
     r"^(\w+) (?=names a column twice)": r"--\1 ",
     r"^(actual|truth|example) and (predicted|scores|join|label) (?=both|go)": r"--\1 and --\2 ",
