@@ -32,10 +32,10 @@ second STATE_B     The other state, such as that of a newer model.
 
 Input of rows
 --sep TEXT        Separator between labels in one cell, e.g. ',' or ';'. In CSV '|' unless set.
---rows KIND       Read lists such as [1, 0, 1] as labels, or as an indicator of each label.
+--rows KIND       What lists such as [1, 0, 1] hold: labels, or indicator for 0 or 1 for each label.
 --labels LABEL    Declare a label, or a JSON list of labels in order. Repeatable.
 --unknown ACTION  What to do with labels that are not declared: error, ignore or add.
---null ACTION     Read a null list as an error, or as empty.
+--null ACTION     What to do with a null list: error, or empty to read it as a list without labels.
 --skip-bad        Skip rows that cannot be read.
 --max-bad N|P%    Skip rows that cannot be read, but fail if there are more than this. 1% with --skip-bad alone.
 --explain         Say how the first rows were read, on standard error.
@@ -49,7 +49,7 @@ Input of evaluate
 --limit N         Read only the first N rows.
 
 Columns of rows
---actual -a COLUMN     True labels, or 'true_*'. [default: y_true, labels, truth or actual, if exactly one is there]
+--actual -a COLUMN     True labels; repeatable, or 'true_*'. [default: y_true, labels, truth or actual, if one is there]
 --predicted -p COLUMN  Predicted labels, or 'pred_*'. With --scores: the labels that lists of scores are of.
 --scores -s COLUMN     Scores of labels, or 'score_*'.
 --weight COLUMN        Weight of each row.
@@ -61,7 +61,7 @@ Columns of whole files
 --join COLUMN          With --truth: key by which rows of both files are joined.
 
 Columns of evaluating
---by COLUMN            Also report metrics for each value of this column.
+--by COLUMN            Also report metrics for each value of this column. Repeatable.
 
 Metrics
 words [WORD...]         The name of a metric, or words: only the metrics that mention all of them.

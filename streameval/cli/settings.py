@@ -105,7 +105,7 @@ _PHRASES = {
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
     r"^([^']*column(?: matches)? '[^']*') \((\w+)\)": r"\1 (--\2)",
     r"^(there is no file '\w+')$": (
-        r"\1; an option takes one value: repeat it for several columns (-a cat -a dog), list metrics as f1_micro,f1_macro"
+        r"\1; an option takes one value: repeat it for more columns (-a cat -a dog), list metrics as f1_micro,f1_macro"
     ),
     r"^(\w+) (?=names a column twice)": r"--\1 ",
     r"^(actual|truth|example) and (predicted|scores|join|label) (?=both|go)": r"--\1 and --\2 ",

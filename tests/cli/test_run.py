@@ -116,7 +116,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--save", "pipe"], "pipe is no ordinary file"),
     (["t.jsonl", *COLUMNS, "--colour"], "--colour"),
     (["t.jsonl", *COLUMNS, "-m", "f1_micro", "f1_macro"], "no file 'f1_macro'; an option takes one value: "),
-    (["t.jsonl", "-a", "a", "cat", "-p", "p"], "no file 'cat'; an option takes one value: repeat it for several columns"),
+    (["t.jsonl", "-a", "a", "cat", "-p", "p"], "no file 'cat'; an option takes one value: repeat it for more"),
 ])  # fmt: skip
 def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     (tmp_path / "t.jsonl").write_bytes(OK)
