@@ -401,9 +401,9 @@ def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> No
         return
     labels = getattr(state, "_template", state)._config.rows == "labels"  # of a Sliced, what it slices
     chosen, sep = columns.sep is not None, columns.sep or sep
-    names = dict.fromkeys(name for name, role in columns.roles if role in ("actual", "predicted", "mask"))
+    single = {role for role in ("actual", "predicted", "mask") if columns.wide(role, table.column_names) is None}
     wide = columns.labels_in(table.column_names)
-    for name in names if sep is not None else ():
+    for name in dict.fromkeys(name for name, role in columns.roles if role in single) if sep is not None else ():
         if name in table.column_names and is_string(table.column(name).type):
             title = columns.describe(f"column {name!r}")
             _check_column(table.column(name), str(sep), title, wide, labels, chosen=chosen)

@@ -19,6 +19,7 @@ from streameval.schema.text import check_choice, quoted, suggestion
 Names: TypeAlias = str | Sequence[str]
 OneSided: TypeAlias = Literal["error", "ignore"]
 
+SUFFIX = "\0truth"  # of the columns of a joined table, since both may call theirs "labels"; no table has such names
 _SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label")
 _WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)
@@ -147,8 +148,8 @@ class Columns:
         return [*dict.fromkeys(columns)]
 
     def names_for(self, _role: str, names: Iterable[Any]) -> list[str]:
-        """The names of a table that a pattern may match."""
-        return list(map(str, names))
+        """The names of a table that a pattern may match: those without a role of their own."""
+        return [name for name in map(str, names) if name not in (*self.by, self.weight)]
 
     def wide(self, role: str, names: Iterable[Any]) -> dict[str, str] | None:
         """The label of each column where several are named, as by a pattern; None where there is one."""
@@ -213,7 +214,7 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
         for pattern in patterns:
             if pattern.count("*") > 1:
                 raise InputError(f"column {pattern!r} ({role}) has two stars; the one star stands for the label")
-            stems = {pattern: pattern}
+            stems = {pattern: pattern.removesuffix(SUFFIX)}
             if "*" in pattern:
                 form = re.compile(re.escape(pattern).replace(r"\*", "(.+)"), re.DOTALL)
                 stems = {name: match[1] for name in own if (match := form.fullmatch(name))}

@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, warn
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.arrow import is_string, numbers_of, rows_of, table_of
-from streameval.tabular.columns import Columns, Names
+from streameval.tabular.columns import SUFFIX, Columns, Names
 from streameval.tabular.rows import Block, RowError, column_of
 
-_SUFFIX = "\0truth"  # of the columns of the other table, since both may call theirs "labels"; no table has such names
-_WRITTEN = re.compile(re.escape(repr(_SUFFIX)[1:-1]) + "(['\"])")  # with the quote that ends a name
+_WRITTEN = re.compile(re.escape(repr(SUFFIX)[1:-1]) + "(['\"])")  # with the quote that ends a name
 _LIST_ROLES = ("actual", "predicted", "scores", "mask")
 
 
@@ -57,7 +56,7 @@ class Joined(Columns):
             raise InputError(f"join must be the name of a column, not {quoted(key)}")
         options: dict[str, Any] = {"null": columns.null, "sep": columns.sep}
         options |= {"optional": (*columns.by, *filter(None, [columns.weight])), "by": (key,)}
-        if wrong := next((name for name in columns.names if name.endswith(_SUFFIX)), ""):
+        if wrong := next((name for name in columns.names if name.endswith(SUFFIX)), ""):
             raise InputError(f"the column {wrong!r} cannot be joined; rename it")
         role = "scores" if columns.predicted is None else "predicted"
         sides = (
@@ -74,11 +73,12 @@ class Joined(Columns):
 
     def names_for(self, role: str, names: Iterable[Any]) -> list[str]:
         """The names of the columns of one of both tables."""
-        return [name for name in map(str, names) if name.endswith(_SUFFIX) == (role in ("actual", "mask"))]
+        own = [name for name in super(Joined, self).names_for(role, names) if name != self.key]
+        return [name for name in own if name.endswith(SUFFIX) == (role in ("actual", "mask"))]
 
 
 def _renamed(names: Names) -> Names:
-    return names + _SUFFIX if isinstance(names, str) else tuple(name + _SUFFIX for name in names)
+    return names + SUFFIX if isinstance(names, str) else tuple(name + SUFFIX for name in names)
 
 
 class _Keys:
@@ -154,7 +154,7 @@ def _merged(rows: Any, truths: Any, columns: Joined, places: Sequence[Callable[[
     names, have = (list(part[0] if isinstance(part, list) else part.column_names) for part in (truths, rows))
     named = [(name, role) for name, role in columns.sides[1].roles if role in ("actual", "mask")]
     roles = {old: role for name, role in named for old in columns.sides[1].wide(role, names) or [name]}
-    renamed = {old: old + _SUFFIX for old in roles}
+    renamed = {old: old + SUFFIX for old in roles}
     own = [name for name in (*columns.by, columns.weight or "") if name in names and name not in have]
     renamed |= {name: name for name in own}
     if isinstance(rows, list) or isinstance(truths, list):

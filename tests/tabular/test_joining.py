@@ -166,12 +166,19 @@ def test_maps_are_joined_with_rows_of_every_kind(kind: Any):
     assert se.evaluate_table(maps, truth=rows, join="id", actual="guess", predicted="tags") == made
 
 
-def test_wide_columns_are_joined_too():
-    truth = pa.table({"id": [1, 2], "y_a": [1, 0], "y_b": [0, 1]})
-    guess = pa.table({"id": [2, 1], "y_a": [1, 1], "y_b": [1, 0]})
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize(("names", "prefix"), [("y_*", "y_"), (["y_a", "y_b"], "y_"), ("*", ""), (["a", "b"], "")])
+def test_wide_columns_are_joined_too(names: Any, prefix: str, suffix: str, tmp_path: Path):
+    truth = [{"id": 1, f"{prefix}a": 1, f"{prefix}b": 0, "w": 1}, {"id": 2, f"{prefix}a": 0, f"{prefix}b": 1, "w": 2}]
+    guess = [{"id": 2, f"{prefix}a": 1, f"{prefix}b": 1}, {"id": 1, f"{prefix}a": 1, f"{prefix}b": 0}]
+    files = [written(rows, suffix, tmp_path / f"{name}.{suffix}") for name, rows in (("g", guess), ("t", truth))]
     made = se.Evaluator()
-    made.update_many([{"a": 1, "b": 0}, {"a": 0, "b": 1}], [{"a": 1, "b": 0}, {"a": 1, "b": 1}])
-    assert se.evaluate_table(guess, actual="y_*", predicted="y_*", truth=truth, join="id") == made
+    stem = "" if "*" in names else prefix
+    pairs = [({"a": 1, "b": 0}, {"a": 1, "b": 0}), ({"a": 0, "b": 1}, {"a": 1, "b": 1})]
+    for weight, sides in enumerate(pairs, 1):
+        made.update(*({stem + label: value for label, value in side.items()} for side in sides), weight=weight)
+    options = {"actual": names, "predicted": names, "join": "id", "weight": "w"}
+    assert se.evaluate_table(files[0], truth=files[1], **options) == made
 
 
 LONG = [("x", "cat", 1, 1, 0.9), ("y", "dog", 0, 1, 0.7), ("x", "dog", 0, 0, 0.2), ("y", "cat", 1, 0, 0.4),
