@@ -151,7 +151,9 @@ def _in_bounds(content: RankingContent) -> bool:
 
 def _fit(groups: Lines, rows: Lines) -> bool:
     """Whether sums lie where those of any examples do, which holds for weighted sums as well."""
-    return all(t <= upto and t <= square for _, (t, upto, square) in groups) and all(
+    return all(
+        t <= square <= min(upto, t * g) and upto <= t * (a + g) for (*_, a, g), (t, upto, square) in groups
+    ) and all(
         erring <= min(n, wrong)
         and missed <= erring
         and lead <= n * (m - u)
@@ -162,8 +164,8 @@ def _fit(groups: Lines, rows: Lines) -> bool:
 
 def _agree(content: RankingContent, tables: list[Lines]) -> bool:
     """Whether different tables tell of the same true labels."""
-    groups, first, rows, labels = tables[:4]
-    if not _fit(groups, rows):
+    groups, first, rows, labels, hits = tables[:5]
+    if not _fit(groups + hits, rows):
         return False
     by_group, by_row = Counter[tuple[int, int, str]](), Counter[tuple[int, int, str]]()
     for (m, l, a, g), (t, upto, _) in groups:  # noqa: E741

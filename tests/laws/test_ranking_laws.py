@@ -131,6 +131,19 @@ def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
         keys[:, part] = 0
         tables = (*content.tables[:HITS], hits._replace(keys=keys), *content.tables[HITS + 1 :])
         assert not is_possible(replace(content, tables=tables)), keys
+    assert hits.sums.tolist() == [[1, 1, 1], [1, 2, 1]]
+    for row, impossible in (
+        (0, [1, 2, 1]),
+        (0, [1, 1, 2]),
+        (1, [1, 1, 2]),
+        (1, [1, 5, 1]),
+        (1, [1, 4, 4]),
+        (1, [2, 2, 1]),
+    ):
+        sums = hits.sums.copy()
+        sums[row] = impossible
+        tables = (*content.tables[:HITS], hits._replace(sums=sums), *content.tables[HITS + 1 :])
+        assert not is_possible(replace(content, tables=tables)), sums
 
 
 @settings(max_examples=cases(60))
