@@ -12,7 +12,7 @@ from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric, class_of
 from streameval.metrics.catalogue import catalogue
 from streameval.progressive.states import restored
-from streameval.schema.text import check_choice
+from streameval.schema.text import check_choice, quoted
 from streameval.slices import Sliced
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
@@ -236,7 +236,10 @@ class Panes:
         """
         place = Place(firing.key, firing.start, firing.end)
         name = (type(firing.key), *place)  # to Python, 1 and True are the same key
-        _, ledger = self._windows.get(name) or next(iter(self._windows.values()), (place, Ledger[Any]()))
+        try:
+            _, ledger = self._windows.get(name) or next(iter(self._windows.values()), (place, Ledger[Any]()))
+        except TypeError:
+            raise InputError(f"key must be hashable, not {quoted(firing.key)}; give tuple(key)") from None
         if name not in self._windows:
             ledger = ledger.copy()
             ledger.reset()  # of the job of all others

@@ -135,6 +135,10 @@ def evaluate_arrays(
     >>> evaluate_arrays(y_true, y_true[:, ::-1], metrics=["f1_micro"]).get()
     {'f1_micro': 0.5}
     """
+    if where is not None and not isinstance(where, Mapping):
+        raise InputError(
+            f"where must be a mapping of names to arrays, such as {{'region': regions}}, not {quoted(where)}"
+        )
     by = None if where is None else list(where)
     job = Job.of(metrics, actual="y_true", predicted="y_pred", by=by, threshold=threshold)
     if job.columns.by and set(job.columns.by) != set(where or ()):

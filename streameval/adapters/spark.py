@@ -72,7 +72,7 @@ def merged(states: DataFrame, job: Job) -> State:
     """
     with raise_ours(PySparkException, _ours):
         rows = states.select("state").collect()
-    return job.merged(bytes(row[0]) for row in rows)
+    return job.merged(row[0] for row in rows)
 
 
 def _check(df: DataFrame, job: Job) -> None:
@@ -83,7 +83,11 @@ def _check(df: DataFrame, job: Job) -> None:
     if df.isStreaming:
         raise InputError("df is a stream; give StreamEvaluation(job) to its writeStream.foreachBatch")
     chosen, names = _chosen(df, job)
-    job.check(chosen.limit(0).toArrow().rename_columns(names))
+    try:
+        table = chosen.limit(0).toArrow()
+    except ValueError as error:  # of an array of nothing, array()
+        raise InputError(f"a column cannot be read: {error}; cast it, for example to array<string>") from None
+    job.check(table.rename_columns(names))
 
 
 def _ours(error: Exception) -> object:

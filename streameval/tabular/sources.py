@@ -164,7 +164,7 @@ def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 def _polars(frame: Any, columns: Columns, size: int) -> Source:
     chosen = frame.select(columns.check_names(frame.collect_schema().names()))
-    schema = chosen.head(0).collect().to_arrow().schema
+    schema = _open(chosen.head(0).collect(), columns, size).schema
     if not hasattr(chosen, "collect_batches"):
         table = chosen.collect(engine="streaming").to_arrow()
         return Source(_blocks(table.to_batches(max_chunksize=size)), schema)

@@ -262,7 +262,8 @@ def test_what_is_no_table_is_refused(source: object):
     if source is not None and not isinstance(source, dict):
         with pytest.raises(se.InputError, match="row 0: a row must be a mapping or have the columns as attributes"):
             evaluated([source])
-    for other in (pl.Series([["a"]]), pl.DataFrame({"actual": [[3]]}, schema={"actual": pl.List(pl.Int128)})):
+    wide = pl.DataFrame({"actual": [[3]]}, schema={"actual": pl.List(pl.Int128)})
+    for other in (pl.Series([["a"]]), wide, wide.with_columns(predicted="actual").lazy()):
         with pytest.raises(se.InputError, match=r"source is no table of Arrow: .*cast its columns"):
             evaluated(other)
 

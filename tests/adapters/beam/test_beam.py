@@ -329,6 +329,8 @@ def test_a_pane_that_cannot_be_is_refused_and_changes_nothing():
             panes.total()
         with pytest.raises(se.FormatError):
             panes.put(Firing("key", 0, 10, 0, b"damaged"))
+        with pytest.raises(se.InputError, match=r"key must be hashable, not \[1\]"):
+            panes.put(Firing([1], 0, 10, 0, se.F1().to_bytes()))
         assert not panes.states()
         panes.put(firing_of(FEW[:10], 0))
         with pytest.raises(se.ConflictError, match=r"key='key'.* has two different states"):

@@ -289,6 +289,8 @@ def test_arrays_that_do_not_go_together_are_refused():
         evaluate_arrays(dense(1), true)
     with pytest.raises(se.InputError, match="where must have"):
         evaluate_arrays(true, true, metrics=se.Sliced(se.F1(), by="region"))
+    with pytest.raises(se.InputError, match="where must be a mapping"):
+        evaluate_arrays(true, true, where=["region"])
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------

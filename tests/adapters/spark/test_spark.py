@@ -245,6 +245,10 @@ def test_columns_that_cannot_be_read_are_refused_before_any_row_is(spark, adapte
         adapter.evaluate(frame, *columns)
     with pytest.raises(se.InputError, match=message):
         adapter.evaluate_by_key(frame.selectExpr("*", "1 as user"), *columns, keys="user")
+    with pytest.raises(se.InputError, match=r"a column cannot be read: .*; cast it, for example to array<string>"):
+        adapter.evaluate(spark.sql("SELECT array() AS actual, array('x') AS predicted"), "actual", "predicted")
+    with pytest.raises(se.MergeError, match=r"takes a list of states as bytes, .* not None"):
+        adapter.merged(spark.sql("SELECT CAST(NULL AS BINARY) AS state"), JOB)
     with pytest.raises(se.InputError, match=r"df must be a data frame of Spark, not \[\]"):
         adapter.evaluate([], *columns)
     with pytest.raises(se.InputError, match=r"df is a stream; give StreamEvaluation\(job\) to its"):
