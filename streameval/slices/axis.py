@@ -132,7 +132,7 @@ class AxisSlices(Generic[A]):
         return [(key, self.slices[key]) for key in keys]
 
     def total(self, empty: A) -> A:
-        return merged((part for part in self.slices.values() if part.examples), unlimited(empty))
+        return merged(self.slices.values(), unlimited(empty))
 
     def copy(self) -> AxisSlices[A]:
         """Independent slices with the same examples, without what their object remembers of its input."""
@@ -159,11 +159,12 @@ class AxisSlices(Generic[A]):
         self, added: dict[Key, A], empty: A, guard: commit.Guard
     ) -> tuple[AxisSlices[A], dict[Key, A], list[tuple[A, A]]]:
         """These slices or what replaces them, new ones to be put among them, and pairs of what is merged with what."""
+        added = {key: part for key, part in added.items() if part.examples}
         own, stay = self.selected(added)
         group, displaced = self, [added[key] for key in added.keys() - own]
         if stay:
             slices = {key: part for key, part in self.slices.items() if key in stay or not key}
-            displaced += [part for key, part in self.slices.items() if key not in slices and part.examples]
+            displaced += [part for key, part in self.slices.items() if key not in slices]
             group = AxisSlices(self.axis, slices)
         fresh = {key: empty.copy()._belong(guard) for key in own if key not in group.slices}
         merges = [(fresh[key] if key in fresh else group.slices[key], added[key]) for key in own]

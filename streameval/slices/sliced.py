@@ -223,10 +223,7 @@ class Sliced(Mergeable, Generic[A]):
         groupings = self._grouped(columns)
         if any(then != now for (_, then), (_, now) in zip(before, groupings, strict=True)):
             return groupings
-        added = [
-            {key: part for key, part in zip(keys, of_keys, strict=True) if part.examples}
-            for (_, keys), of_keys in zip(before, parts, strict=True)
-        ]
+        added = [dict(zip(keys, of_keys, strict=True)) for (_, keys), of_keys in zip(before, parts, strict=True)]
         forms = reader.confirm()
         commit.Root.commit(self._prepare_add(added, len(before[0][0])) + forms)
         return before
@@ -245,7 +242,7 @@ class Sliced(Mergeable, Generic[A]):
     def merge(self, other: Self) -> None:
         """Add all examples that ``other``, of the same configuration, has counted; merging with itself doubles."""
         self._check_compatible(other, "merge")
-        added = [{key: part for key, part in group.slices.items() if part.examples} for group in other._slices]
+        added = [group.slices for group in other._slices]
         commit.Root.commit(self._prepare_add(added, other._slices[0].examples()))
 
     @combines

@@ -332,6 +332,10 @@ def test_true_and_one_are_different_slices_that_get_does_not_mix_up():
     ]  # fmt: skip
     assert (sliced[True].examples, sliced[1].examples) == (1, 2)
     assert [*sliced] == [None, False, True, 1, "1"]
+    for values in ([True, 1, 1, "1", None, False], np.array([True, 1, 1, "1", None, False], object)):
+        many = se.Sliced(se.Evaluator(["f1_micro"]), by="flag")
+        many.update_many([{"a"}] * 6, [{"a"}] * 6, where={"flag": values})
+        assert many == sliced
     assert (True in sliced, 0 in sliced, "True" in sliced) == (True, False, False)
     with pytest.raises(se.InputError, match=r"read slices\(\)"):
         sliced.get()
@@ -562,6 +566,8 @@ def test_only_empty_evaluators_and_metrics_can_be_sliced():
         (np.array(["2020-01-01"] * 2, "M8[D]"), "of type date"),
         (["\ud800", "a"], "lone surrogate"),
         ([b"x", "a"], "of type bytes"),
+        ([np.timedelta64(5, "ns"), "a"], "of type timedelta64"),
+        (["eu"], "y_true and y_pred have 2 and where has 1"),
     ],
 )
 def test_what_is_no_column_of_values_is_refused(column: object, message: str):
@@ -573,8 +579,11 @@ def test_a_missing_name_is_reported_with_the_nearest_there_is():
     sliced = se.Sliced(se.Evaluator(), by="region")
     with pytest.raises(se.InputError, match=r"where has no 'region'; did you mean 'regions'\?"):
         sliced.update({"a"}, {"a"}, where={"regions": "eu"})
-    with pytest.raises(se.InputError, match="where must be a mapping such as"):
-        sliced.update_many([{"a"}], [{"a"}], where=["eu"])
+    for where in (["eu"], pd.DataFrame):
+        with pytest.raises(se.InputError, match="where must be a mapping such as"):
+            sliced.update_many([{"a"}], [{"a"}], where=where)
+    with pytest.raises(se.InputError, match="in where, region 1 and device 2; give one value of each"):
+        example().update_many([{"a"}], [{"a"}], where={"region": ["eu"], "device": [1, 2]})
 
 
 @pytest.mark.parametrize(
@@ -621,12 +630,17 @@ def test_slices_that_no_examples_leave_are_refused(monkeypatch: pytest.MonkeyPat
     sliced = se.Sliced(se.F1(), by="r", max_slices=2)
     for value in (1, 2):
         sliced.update(["a"], ["a"], where={"r": value})
-    with monkeypatch.context() as patched:  # out of their order
-        patched.setattr(axis, "in_order", lambda key: [-value for _, value in key])
-        reversed_ = sliced.to_bytes()
-    sliced.update(["a"], ["a"], where={"r": 3})
-    sliced._axes = tuple(replace(each, max_slices=3) for each in sliced._axes)  # there was room for one more
-    for data in (reversed_, sliced.to_bytes()):
+    written, (first, second, *_) = [], sliced._slices[0].ordered()
+    empty = (((int, 2),), sliced._template.copy())
+    for parts in ([second, first], [first, first, second], [first, empty]):
+        with monkeypatch.context() as patched:
+            patched.setattr(axis.AxisSlices, "ordered", lambda _, parts=parts: parts)
+            written.append(sliced.to_bytes())
+    for size in (1, 3):  # there are too many, or the rest has examples and there was room for one more
+        sliced._axes = tuple(replace(each, max_slices=size) for each in sliced._axes)
+        written.append(sliced.to_bytes())
+        sliced.update(["a"], ["a"], where={"r": 3})
+    for data in written:
         with pytest.raises(se.FormatError, match="not those that their values make"):
             se.Sliced.from_bytes(data)
 
