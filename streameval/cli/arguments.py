@@ -215,7 +215,7 @@ def _described(param: Any) -> tuple[str, str]:
 def _write_help(command: Any, ctx: Any, formatter: Any, usage: str, sections: dict[str, list[tuple[str, str]]]) -> None:
     formatter.write_usage(ctx.command_path, usage)
     formatter.write_paragraph()
-    formatter.write_text(command.help)
+    formatter.write_text(command.help or "")
     for name, rows in sections.items():
         if rows:
             with formatter.section(name):
@@ -240,7 +240,7 @@ def command(app: typer.Typer, *groups: str, name: str | None = None) -> Callable
         parameters = [*_parameters(run), *_parameters(function), *shared]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
-        sentence, _, examples = inspect.cleandoc(function.__doc__).partition("\n\n")
+        sentence, _, examples = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
         app.command(name or function.__name__, cls=Command, help=sentence, epilog=examples)(run)
         return function
 

@@ -225,9 +225,12 @@ def test_without_its_libraries_one_line_says_how_to_get_them(monkeypatch, capsys
     assert capsys.readouterr().err == "streameval: the command line needs typer; run pip install 'streameval[cli]'\n"
 
 
-@pytest.mark.parametrize("args", [["metrics"], ["metrics", "-f", "json"]])  # by rich, and by us
+@pytest.mark.parametrize(
+    "args",
+    ["-m streameval metrics", "-m streameval metrics -f json", "-OO -m streameval"],  # by rich, by us, no docstrings
+)
 def test_the_module_is_the_command_and_a_closed_pipe_is_no_error(args):
-    command = [sys.executable, "-m", "streameval", *args]
+    command = [sys.executable, *args.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
