@@ -196,7 +196,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             return self._commit(now, late=1)
         raise InputError(
             f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
-            f"dropped (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
+            f"evicted (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
             'max_pending); with no_prediction="count" such truths are counted in without_prediction'
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 from streameval.errors import InputError, public
 from streameval.inputs.lists import mapping_of
 from streameval.schema.config import NULLS, Null
-from streameval.schema.text import check_choice, quoted, suggestion
+from streameval.schema.text import check_choice, number_of, quoted, suggestion
 
 Names: TypeAlias = str | Sequence[str]
 OneSided: TypeAlias = Literal["error", "ignore"]
@@ -191,7 +191,8 @@ class Columns:
             both = f"{quoted(labels)} and {quoted(scores)}; otherwise name only one of the two"
             raise InputError(f"{names} must hold a list of labels and a list with the score of each, not {both}")
         if len(labels) != len(scores):
-            raise InputError(f"{names} hold a row of {len(labels)} labels and {len(scores)} scores")
+            row = f"a row of {number_of(len(labels), 'label')} and {number_of(len(scores), 'score')}"
+            raise InputError(f"{names} hold {row}; leave predicted out unless it has the label of each score")
         return mapping_of(zip(labels, scores, strict=True), f"column {self.scores!r}")
 
 

@@ -347,7 +347,7 @@ def test_scores_that_are_none_are_refused(scores: Any, message: str):
 
 def test_scores_with_labels_must_be_as_many():
     made = Job.of(METRICS, actual="actual", predicted="predicted", scores="scores", threshold=0.5)
-    with pytest.raises(se.InputError, match="hold a row of 2 labels and 1 scores"):
+    with pytest.raises(se.InputError, match="hold a row of 2 labels and 1 score; leave predicted out unless"):
         made.state([pa.table({"actual": [["a"]], "predicted": [["a", "b"]], "scores": [[0.5]]})])
 
 

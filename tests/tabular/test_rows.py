@@ -96,7 +96,7 @@ def test_scores_may_go_with_the_labels_of_another_column():
     row = {"actual": ["b"], "predicted": ["a", "b"], "scores": [0.9, 0.2]}
     assert counted([row], metrics=empty, scores="scores").to_bytes() == expected.to_bytes()
     for scores, message in (
-        ([0.9], "columns 'predicted' and 'scores' hold a row of 2 labels and 1 scores"),
+        ([0.9], "columns 'predicted' and 'scores' hold a row of 2 labels and 1 score; leave predicted out unless"),
         ([0.9, None], "None for label 'b'; give a number, or leave"),
     ):
         with pytest.raises(se.InputError, match=message):
