@@ -47,7 +47,8 @@ def write_file(
         try:
             if old is not None:
                 _take_over(file.fileno(), target, old)
-            _write_all(file.fileno(), (pieces,) if isinstance(pieces, bytes) else pieces)
+            with os.fdopen(file.fileno(), "wb", closefd=False) as buffer:
+                buffer.writelines((pieces,) if isinstance(pieces, bytes) else pieces)
             os.fsync(file.fileno())
             written = os.fstat(file.fileno())
             if CLOSE_FIRST:  # elsewhere it is held until it is renamed, or others might take it for a leftover
@@ -186,16 +187,6 @@ def _copy_attributes(file: int, target: Path) -> bool:
         except OSError:
             same = same and name != _ACL
     return same
-
-
-def _write_all(file: int, pieces: Iterable[bytes]) -> None:
-    for piece in pieces:
-        rest = memoryview(piece)
-        while rest:
-            written = os.write(file, rest)  # a disk that is nearly full takes a part of it
-            if written <= 0:
-                raise OSError(errno.EIO, "nothing was written")
-            rest = rest[written:]
 
 
 def hold(file: int) -> bool | None:
