@@ -13,7 +13,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.report.label_table import LabelTable
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, listed, rows_of, worst_first
 from streameval.report.page.markup import escaped, label_strings, table_html
-from streameval.report.page.metrics import averages_table, facts
+from streameval.report.page.metrics import averages_table, threshold_text
 from streameval.report.text import text_report
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, printable
@@ -44,8 +44,9 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
         return text_report(report, digits=4, max_labels=0), []
     config, items = report.views.config, report.values()
     states = ["decisions"] * report.has_decisions + list(config.states)
-    threshold = [f"threshold {text}" for name, _, text in facts(report) if name == "threshold"]
-    head = "\n".join(["; ".join([report.headline, *threshold, f"states: {', '.join(states)}"]), *report.warnings])
+    threshold = f"threshold {text}" if (text := threshold_text(report)) else ""
+    words = filter(None, (report.headline, threshold, f"states: {', '.join(states)}"))
+    head = "\n".join(["; ".join(words), *report.warnings])
     tables, columns = list[Table](), list[Column]()
     if chosen := [item for item in items if item.number is not None]:
         names = Column("metric", "label", [item.spec.key + arrow(item.spec) for item in chosen])

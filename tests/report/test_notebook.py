@@ -133,8 +133,19 @@ def test_an_evaluator_shows_its_values_and_the_worst_label_first():
     ranked = sorted(values, key=values.get)
     names = {LABELS[0]: LABELS[0], LABELS[1]: LABELS[1], LABELS[2]: r"c\x1b[31m"}
     assert [row[:2] for row in labels[1:]] == [[names[label], f"{values[label]:.4f}"] for label in ranked]
-    assert "2 labels" not in ev._repr_html_()
-    assert "threshold 0.5; states: decisions, curves" in ev._repr_html_()
+    assert labels[0] == ["label", "f1", "precision", "recall", "support"]
+    assert [int(row[-1]) for row in labels[1:]] == [TRUE[:, LABELS.index(label)].sum() for label in ranked]
+    assert "<p>Evaluator: 60 examples, 3 labels; threshold 0.5; states: decisions, curves</p>" in ev._repr_html_()
+
+
+def test_of_scores_without_a_threshold_the_labels_have_their_areas_and_the_chosen_values():
+    ev = counted_scores()
+    metrics, labels = Tables(ev._repr_html_()).tables
+    assert [row[0] for row in metrics[1:]] == ["roc_auc_macro"]
+    assert labels[0] == ["label", "roc_auc", "average_precision"]
+    areas, precisions = ev.get("roc_auc_per_label"), ev.get("average_precision_per_label")
+    values = [[f"{of[label]:.4f}" for of in (areas, precisions)] for label in sorted(areas, key=areas.get)]
+    assert [row[1:] for row in labels[1:]] == values
 
 
 def test_the_catalogue_is_displayed_in_whole_sentences():
