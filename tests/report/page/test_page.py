@@ -283,6 +283,13 @@ def test_slices_have_the_metrics_of_the_whole_in_their_own_values():
     heads = [text for attributes, text in page.all("th", scope="col") if text in ev.get()]
     assert heads == ["f1_micro", "f1_macro", "hamming_loss"]  # what no slice can answer has no column
     assert len(rest) == 2
+    averages = ["all labels together", "mean over labels", "all labels together", "mean over labels", ""]
+    cards = [text.rpartition("better")[2] for _, text in page.all("li") if "is better" in text]
+    assert cards[: len(averages)] == averages
+    windows = Page(ev.to_html(windows={"last": window})).data["windows"]["values"]
+    (inputs,) = (text for attributes, text in page.all("section") if attributes["id"] == "input")
+    assert inputs.endswith(repr(ev.input_summary))
+    assert windows[:3] == [["all examples", "last"], [32, 1], [ev["f1_micro"], 1.0]]
 
 
 def test_a_trace_is_drawn_with_one_picture_for_each_metric():
