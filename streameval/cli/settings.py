@@ -80,6 +80,9 @@ _PHRASES = {
     "truth is 0, 1, or None or NaN where masked": "truth is 0 or 1, or null where masked",
     r"\b(are|in) y_true and y_pred\b": r"\1 --actual and --predicted",
     "no label of y_true is in y_pred, and none of y_pred in y_true": "no true label is a predicted one",
+    r"(columns?) and y_pred has": r"\1 and the predictions have",
+    r"(?<!')\by_true\b(?!')": "the true labels",
+    r"(?<!')\by_pred\b(?!')": "the predictions",
     r"must be a set, list or tuple of labels, .* 0/1 array, (not .*?)(; for one label an example .*)?$": (
         r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*'"
     ),
@@ -94,7 +97,6 @@ _PHRASES = {
     r"; if these are binary predictions or scores by position, .*": "; scores by position are one list a row",
     r"; for scores give these, for a ranking .*": "; give scores",
     r", or bound them with label_limit=|; see bounds\(\)": "",
-    r"(columns?) and y_pred has": r"\1 and the predictions have",
     r"leave predicted out": "leave --predicted out",
     r"leave example and label, or truth out": "leave --example and --label, or --truth out",
     r"\b(no|two) (actual|predicted|scores|mask) (?=columns? )": r"\1 --\2 ",

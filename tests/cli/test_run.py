@@ -106,6 +106,10 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--zero-division", "7"], "--zero-division must be 0.0, 1.0 or nan, not 7.0"),
     (["t.jsonl", "-a", "a", "-s", "p", "-m", "f1"], "f1_macro requires binary predictions; give --threshold 0.5"),
     (["t.jsonl", *COLUMNS, "--window", "0"], "--window must be at least 1"),
+    (["t.jsonl", *COLUMNS, "--window", "x"], "--window must be an integer"),
+    (["t.jsonl", *COLUMNS, "--digits", "99"], "--digits must be at most 17"),
+    (["t.jsonl", *COLUMNS, "-m", "zzzz"], "there is no metric 'zzzz'; 'streameval metrics' lists all"),
+    (["t.jsonl", *COLUMNS, "--truth", "t.jsonl", "--join", "a", "--example", "a", "--label", "p"], "leave --example"),
     (["t.jsonl", *COLUMNS, "--format", "xml"], "--format must be one of 'table', 'json'"),
     (["t.jsonl", *COLUMNS, "--max-bad", "1x"], "--max-bad must be a number of rows or per cent, such as 10 or 1%"),
     (["t.jsonl", *COLUMNS, "--sep", ""], "--sep must be a string of at least one character"),
@@ -221,6 +225,7 @@ def test_columns_may_be_named_as_arrays_are(run):
 
 @pytest.mark.parametrize(("row", "options", "message"), [
     ({"y": {"a": -1}, "p": ["a"]}, "", "where -1 is false write 0 and 1, where it is masked write null"),
+    ({"y": 3.5, "p": ["a"]}, "", "true or false, not float (3.5); for a column for each label give 'true_*'"),
     ({"y": {"a": -100}, "p": ["a"]}, "", "where -100 is masked write null"),
     ({"y": {"a": 7}, "p": ["a"]}, "", "counts write 0 and 1, where labels write lists of them; leave out columns that"),
     ({"y": {"a": "1"}, "p": ["a"]}, "", "truth is 0 or 1, or null where masked: write it without quotes"),
@@ -254,6 +259,7 @@ def test_advice_is_for_the_shell(run, tmp_path, row, options, message):
 @pytest.mark.parametrize(("rows", "options", "message"), [
     ([{"y": {"a": None}, "p": ["a"]}], "-p p", "is unknown; --mask marks unknown truths: is it inverted?\n"),
     ([{"y": [True, False, False, True], "s": [0, 1, 2, 3]}], "-s s -m ndcg", "as argsort gives; give scores\n"),
+    ([{"y": ["A"], "p": ["b"]}], "-p p", "no true label is a predicted one"),
 ])  # fmt: skip
 def test_warnings_give_advice_for_the_shell(run, tmp_path, rows, options, message):
     lines = "".join(json.dumps(row) + "\n" for row in rows)
