@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
-from unicodedata import category, east_asian_width
 
 from streameval.report.model import PER_LABEL, Report, Table, bounds_text, cell_text, count_text, largest_first
-from streameval.schema.text import cut, number_of, printable
+from streameval.schema.text import columns_of, cut, number_of, printable
 
 _WIDTH, _LONGEST = 11, 48
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
 
 
-def _columns(name: str) -> int:
-    """How many columns of a terminal a name takes: a wide letter two, a mark on another letter none."""
-    return sum((east_asian_width(mark) in "WF") + (category(mark) not in ("Mn", "Me", "Cf")) for mark in name)
-
-
 def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = repeat(_WIDTH)) -> str:
     name = cut(name, left)
-    while _columns(name) > left:
+    while columns_of(name) > left:
         name = cut(name, len(name) - 1)
     aligned = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False))
-    return f"{name:<{left + len(name) - _columns(name)}}{''.join(aligned)}"
+    return f"{name:<{left + len(name) - columns_of(name)}}{''.join(aligned)}"
 
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
@@ -38,7 +32,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         labels = [(printable(report.labels[at]), [c[at] for c in columns], report.support[at]) for at in largest]
         averages = [(name, values, report.total_support) for name, values in report.averages().items()]
     rows, names = [*labels, *averages], [item.spec.key for item in single]
-    left = min(_LONGEST, max(map(_columns, [*names, *(name for name, _, _ in rows)]), default=8))
+    left = min(_LONGEST, max(map(columns_of, [*names, *(name for name, _, _ in rows)]), default=8))
     lines = [
         _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
         for name, values, support in rows
@@ -65,7 +59,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
 def slices_report(tables: Sequence[Table], digits: int) -> str:
     """A line for each slice, those of an axis together, and one for all, the last row of each table."""
     names = [column.name for column in tables[0].columns[2:]]
-    left = min(_LONGEST, max(_columns(name) for table in tables for name in (table.name, *table.columns[0].values)))
+    left = min(_LONGEST, max(columns_of(name) for table in tables for name in (table.name, *table.columns[0].values)))
     widths = [12, *(max(_WIDTH, len(name) + 2) for name in names)]
 
     def lines(table: Table, rows: Iterable[int]) -> Iterator[str]:
@@ -84,11 +78,11 @@ def slices_report(tables: Sequence[Table], digits: int) -> str:
 
 def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: int, digits: int) -> str:
     """So many rows of labels, then those of averages, in the shape of scikit-learn's ``classification_report``."""
-    width = max(digits, *(_columns(name) for name, _ in rows))
+    width = max(digits, *(columns_of(name) for name, _ in rows))
 
     def line(name: str, values: Sequence[float]) -> str:
         numbers = "".join(f" {value:>9.{digits}f}" for value in values[:3])
-        return f"{name:>{width + len(name) - _columns(name)}} {numbers} {values[3]:>9}"
+        return f"{name:>{width + len(name) - columns_of(name)}} {numbers} {values[3]:>9}"
 
     lines = [line(*row) for row in rows]
     head = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))

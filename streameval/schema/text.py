@@ -88,22 +88,30 @@ def cut(name: str, width: int) -> str:
     return name if len(name) <= width else name[: width - 1] + "…"
 
 
+def columns_of(name: str) -> int:
+    """How many columns of a terminal a name takes: a wide letter two, a mark on another letter none."""
+    if name.isascii():
+        return len(name)
+    from unicodedata import category, east_asian_width  # only for such names, so that importing the package stays quick
+
+    return sum((east_asian_width(mark) in "WF") + (category(mark) not in ("Mn", "Me", "Cf")) for mark in name)
+
+
 def cut_distinct(names: Sequence[str], width: int) -> list[str]:
-    """Names in no more than so many characters, at least 8, without their middle; different names stay different."""
-    tail = (width - 1) // 2
+    """Names in the room of so many characters, at least 8, without their middle; different names stay different."""
+    rooms = {name: width * len(name) // size for name in names if (size := columns_of(name)) > width}
     groups: dict[str, list[str]] = {}
-    for name in dict.fromkeys(names):
-        short = name if len(name) <= width else f"{name[: width - 1 - tail]}…{name[-tail:]}"
-        groups.setdefault(short, []).append(name)
-    shortened = {name: name for name in names if len(name) <= width}
+    for name, room in rooms.items():
+        groups.setdefault(f"{name[: room // 2]}…{name[-((room - 1) // 2) :]}", []).append(name)
+    shortened = {name: name for name in names if name not in rooms}
     used = {*shortened}
     for short, group in groups.items():
-        shared = commonprefix(group)  # noqa: RUF071  # of letters, which is meant
-        differ = max(width // 3, len(shared.rstrip("0123456789")))
-        for number, name in enumerate((name for name in group if name not in shortened), 2):
-            text = short if len(group) == 1 else cut(f"{name[: width // 3]}…{name[differ:]}", width)
+        shared, room = commonprefix(group), min(rooms[name] for name in group)  # noqa: RUF071  # of letters, as meant
+        differ = max(room // 3, len(shared.rstrip("0123456789")))
+        for number, name in enumerate(group, 2):
+            text = short if len(group) == 1 else cut(f"{name[: room // 3]}…{name[differ:]}", room)
             while text in used:
-                text = f"{name[: width - 1 - len(str(number))]}…{number}"
+                text = f"{name[: room - 1 - len(str(number))]}…{number}"
                 number += 1
             used.add(text)
             shortened[name] = text

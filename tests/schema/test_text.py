@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings, strategies as st
 from markdown_it import MarkdownIt
+from rich.cells import cell_len
 
 from streameval.schema.text import (
     csv_cell,
@@ -149,12 +150,13 @@ def test_long_names_are_cut_to_names_that_stay_different():
 @settings(max_examples=cases(200))
 @example([f"category/subcategory-{number}/and a common end" for number in range(30)], 24)
 @example(["a" * 30 + "b" * 30 + letter + "b" * 30 + "a" * 30 for letter in "xyz"] + ["aaa…bbb"], 8)
-@given(st.lists(st.text("ab…2", max_size=30)), st.integers(8, 24))
+@example(["猫" * 9, "猫" * 10, "猫" * 12, "犬" * 8], 16)
+@given(st.lists(st.text("ab…2", max_size=30) | st.text("猫犬", max_size=20)), st.integers(8, 24))
 def test_names_cut_in_the_middle_stay_different(names: list[str], width: int):
     shortened = dict(zip(names, cut_distinct(names, width), strict=True))
-    assert max(map(len, shortened.values()), default=0) <= width
+    assert max(map(cell_len, shortened.values()), default=0) <= width
     assert len(set(shortened.values())) == len(shortened)
-    assert all(text == name for name, text in shortened.items() if len(name) <= width)
+    assert all(text == name for name, text in shortened.items() if cell_len(name) <= width)
 
 
 def test_of_a_long_name_both_ends_stay():

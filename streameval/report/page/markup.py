@@ -109,7 +109,7 @@ def table_data(table: Table) -> dict[str, object]:
 def _short(column: Column) -> list[str] | None:
     """The names of a column without the middle of long ones; None where all are short."""
     names = [str(value) for value in column.values] if column.kind in _STRINGS else []
-    return cut_distinct(names, column.longest) if any(len(name) > column.longest for name in names) else None
+    return None if (short := cut_distinct(names, column.longest)) == names else short
 
 
 def _cell(table: Table, place: int, row: int, text: Any) -> str:
