@@ -107,9 +107,8 @@ class SumTable(Table, Generic[K]):
             return part
         return FULL if sign > 0 else REFUSED
 
-    def _agrees(self, left: Counted[K], fixed: int) -> bool:
+    def _agrees(self, _left: Counted[K], _fixed: int) -> bool:
         """Whether there are enough examples for what is left of each column, of which the first are declared."""
-        del left, fixed
         return True
 
     @staticmethod

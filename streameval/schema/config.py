@@ -42,10 +42,9 @@ class StateOptions:
 
     @classmethod
     def of(
-        cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
+        cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], _arguments: Mapping[str, Any]
     ) -> Self | None:
         """The options that each metric of this kind needs, ``keep=`` names, and a user chose; None if nobody does."""
-        del arguments
         return cls() if needs or keep else None
 
     def keep(self) -> tuple[str, ...]:
@@ -57,9 +56,8 @@ class StateOptions:
         return {}
 
     @classmethod
-    def required(cls, needs: Mapping[str, Any]) -> str:
+    def required(cls, _needs: Mapping[str, Any]) -> str:
         """The name in ``keep=`` without which a metric with these needs cannot be read."""
-        del needs
         return cls.kind
 
     def differences(self, other: Self) -> list[str]:
@@ -101,8 +99,7 @@ class Config:
         if label_limit is not None:
             check_number("label_limit", label_limit, 1, 2**62)
         check_choice("nan", nan, get_args(Nan))
-        if rows is not None:
-            check_choice("rows", rows, get_args(Rows))
+        check_choice("rows", rows, (*get_args(Rows), None))
         return cls(names, unknown, bound, nan, options, label_limit, rows)
 
     @property

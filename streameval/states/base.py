@@ -108,9 +108,8 @@ class State(ABC, Generic[K]):
         """What an example counts for, each key once, from the slots of its cells that are no true negatives."""
         raise NotImplementedError
 
-    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int | None:
+    def _prepare_example(self, example: Example, sign: int, _known: bool) -> Part | int | None:
         """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table; see `prepare`."""
-        del known
         batch = example.scored
         if self.table is None or batch is None:
             return None
@@ -165,19 +164,16 @@ class State(ABC, Generic[K]):
         """What the weight sums are if every example weighs 1."""
         return joined(self._unit_blocks())
 
-    def _units_at(self, keys: Collection[K]) -> ExactSums[K]:
+    def _units_at(self, _keys: Collection[K]) -> ExactSums[K]:
         """The same, at least of some keys."""
-        del keys
         return self._unit_sums()
 
-    def _moved(self, sums: dict[K, int], columns: IntArray) -> dict[K, int]:
+    def _moved(self, sums: dict[K, int], _columns: IntArray) -> dict[K, int]:
         """The same sums, none of them 0, where columns are other ones."""
-        del columns
         return sums
 
-    def _by_column(self, sums: dict[K, int]) -> tuple[dict[int, int], int]:
+    def _by_column(self, _sums: dict[K, int]) -> tuple[dict[int, int], int]:
         """What weight sums come to for each column and for all examples, where no label may weigh more than these."""
-        del sums
         return {}, 0
 
     # -- changing -----------------------------------------------------------------------------------------------------

@@ -105,10 +105,9 @@ class PairOptions(StateOptions):
 
     @classmethod
     def of(
-        cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
+        cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], _arguments: Mapping[str, Any]
     ) -> PairOptions | None:
         """The parts that are named, or needed by some metric."""
-        del arguments
         if not needs and not keep:
             return None
         parts = {*keep, *(USUAL_PARTS if "pairs" in keep else ()), *(need["part"] for need in needs)}

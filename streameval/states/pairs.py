@@ -131,8 +131,7 @@ class Pairs(State[Key]):
             if not pairs_fit(keys, np.array(times, object), of_labels, whole):
                 raise refusal()
 
-    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
-        del known
+    def _prepare_example(self, example: Example, sign: int, _known: bool) -> Part | int:
         return self.table.prepare_example(example.slots, sign)
 
     def _extra_of(self, batch: Batch | Example) -> ExactSums[Key]:

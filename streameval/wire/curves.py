@@ -70,10 +70,9 @@ def _differ(plain: Sequence[int]) -> bool:
 
 
 def take_curves(
-    source: Source, options: CurveOptions, labels: tuple[Label, ...], decisions: DecisionContent
+    source: Source, _options: CurveOptions, labels: tuple[Label, ...], decisions: DecisionContent
 ) -> CurveContent:
     """What `put_curves` wrote, of a state with these labels. Bins are read again whenever they are asked for."""
-    del options
     fixed, examples = decisions.fixed, decisions.examples
     sides = np.zeros((len(labels), 3), np.int64)
     sides[fixed:, 0] = source.column(len(labels) - fixed)

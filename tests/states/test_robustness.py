@@ -209,6 +209,7 @@ def test_values_of_ignored_labels_are_not_looked_at_in_any_form(threshold: float
 
 def test_thresholds_of_minus_zero_and_of_labels_that_cannot_occur_make_no_difference():
     assert se.Evaluator(threshold=-0.0).to_bytes() == se.Evaluator(threshold=0.0).to_bytes()
+    assert se.Evaluator(threshold=np.array(0.5)) == se.Evaluator(threshold=0.5)
     plain, more = (se.Evaluator(labels=["a"], threshold=inputs) for inputs in ({"a": 0.5}, {"a": 0.5, "b": 0.1}))
     assert plain == more
     assert plain.to_bytes() == more.to_bytes()

@@ -45,8 +45,7 @@ class Bins(SumTable[_Place]):
     def _possible(*sums: int) -> bool:
         return possible(*sums)
 
-    def _agrees(self, left: Counted[_Place], fixed: int) -> bool:
-        del fixed
+    def _agrees(self, left: Counted[_Place], _fixed: int) -> bool:
         return bool(_mentions(left).max() <= left.examples)
 
     @property
