@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import LabelError, MergeError, RevertError
+from streameval.errors import LabelError, RevertError
 from streameval.kernel.backend import commit, decisions as kernel
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Example, Ragged, columns_in
@@ -158,11 +158,10 @@ class StateSet:
         return True
 
     def merge(self, other: StateSet) -> None:
-        """Add all that ``other`` has counted. ``other`` may be this very object."""
+        """Add all that ``other``, of the same options, has counted. ``other`` may be this very object."""
         self.root.commit(self.prepare_merge(other))
 
     def prepare_merge(self, other: StateSet) -> list[Part]:
-        self._check_options(other)
         return self.prepare_merges([(other, self.columns_of(other), 1)]) if other.decisions.table.examples else []
 
     def unmerge(self, other: StateSet) -> None:
@@ -170,7 +169,6 @@ class StateSet:
         self.root.commit(self.prepare_unmerge(other))
 
     def prepare_unmerge(self, other: StateSet) -> list[Part]:
-        self._check_options(other)
         if not other.examples:
             return []
         mentioned = other.decisions.labels_of(other.decisions.columns())
@@ -180,14 +178,6 @@ class StateSet:
             return self.prepare_merges([(other, self.columns_of(other), -1)])
         except RevertError:
             raise RevertError(_NOT_PART) from None
-
-    def _check_options(self, other: StateSet) -> None:
-        differing: list[str] = []
-        for name, state in self.states.items():
-            if state.options is not other.states[name].options:
-                differing += state.options.differences(other.states[name].options)
-        if differing:
-            raise MergeError(f"cannot merge: {'; '.join(differing)}; construct both with the same configuration")
 
     def prepare_merges(self, merges: Sequence[Merge[StateSet]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other sets, of the same options, have counted is added (sign 1) or taken back (-1)."""

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import streameval as se
-from streameval.errors import InputError, MergeError, RevertError
+from streameval.errors import InputError, RevertError
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import Lists
 from streameval.schema.batch import Dense, Example, Ragged
@@ -412,13 +412,6 @@ def test_examples_without_weight_still_weigh_nothing_after_compacting_and_mergin
     into.merge(state)
     assert PairTables(into.state).weight == 0
     assert into == state
-
-
-def test_states_that_count_different_pairs_do_not_merge():
-    state = fed((), ["confusions"], [Meant(frozenset("a"), frozenset())])
-    with pytest.raises(MergeError, match="confusions and cooccurrence"):
-        state.merge(fresh((), ["cooccurrence"])[0])
-    assert state == fed((), ["confusions"], [Meant(frozenset("a"), frozenset())])
 
 
 def test_weighted_and_plain_batches_mix():
