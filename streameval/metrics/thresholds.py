@@ -139,7 +139,7 @@ def best_threshold(tables: CurveTables, goal: Objective = _F1, *, average: str =
     check_choice("average", average, ("micro", "macro"), MetricError)
     if average == "micro":
         return _best(path_of(tables, None), goal, _unit(tables, goal))
-    return _best_mean([tables.steps.of(position).trimmed() for position in range(tables.size)], goal)
+    return _best_mean([tables.steps.of(position) for position in range(tables.size)], goal)
 
 
 def _unit(tables: CurveTables, goal: Objective) -> Fraction:

@@ -274,14 +274,15 @@ class Steps:
         return np.asarray(np.add.reduceat(part, self.starts[:-1]) if len(self.starts) > 1 else part[:0])
 
     def of(self, position: int) -> Path:
-        """The steps of one label, from the highest score down."""
+        """The steps of one label that weigh something, from the highest score down."""
         start, stop = self.starts[position : position + 2].tolist()
-        return Path(self.bins, self.residuals, self.neg, self.pos, self.mixed)[start:stop][::-1]
+        path = Path(self.bins, self.residuals, self.neg, self.pos, self.mixed)[start:stop][::-1]
+        return path[np.asarray(path.neg + path.pos > 0, np.bool_)]
 
 
 @dataclass(frozen=True)
 class Path(Arrays):
-    """The steps of one label from the highest score down: a path from no predictions to all of them."""
+    """A path from no predictions to all of them; see `Steps.of`."""
 
     bins: IntArray
     residuals: IntArray
@@ -298,10 +299,6 @@ class Path(Arrays):
     def tp(self) -> Integers:
         """Positives at or above each step, with 0 in front."""
         return np.concatenate([np.zeros(1, self.pos.dtype), np.cumsum(self.pos)])
-
-    def trimmed(self) -> Path:
-        """Without steps that weigh nothing."""
-        return self[np.asarray(self.neg + self.pos > 0, np.bool_)]
 
     @cached_property
     def thresholds(self) -> FloatArray:
