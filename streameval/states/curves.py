@@ -65,12 +65,12 @@ class CurveContent(Content):
         In how many examples each label had no score: as a negative (0 for declared labels, which derive it), as a
         positive, and masked. Shape (labels, 3).
     weight, side_weights
-        Of all examples; for each label where it is a positive without a score, and masked.
+        Of all examples; for each label where it is a positive without a score, and masked. 0 and empty without scale.
     """
 
     sides: IntArray
-    weight: int | None
-    side_weights: Sequence[Sequence[int]] | None
+    weight: int
+    side_weights: Sequence[Sequence[int]]
     blocks: Callable[[], Iterator[CurveBlock]]
 
 
@@ -212,7 +212,7 @@ class Curves(State[Place]):
 
     def content(self) -> CurveContent:
         scale, columns = self.canonical_scale(), self.columns()
-        weight, sides = (None, None) if scale is None else self.side_weights(columns, scale)
+        weight, sides = (0, []) if scale is None else self.side_weights(columns, scale)
         stored = *self._head(columns, scale), self.bins.sides(columns), weight, sides
         return CurveContent(*stored, partial(self._blocks, columns, scale))
 
@@ -220,8 +220,8 @@ class Curves(State[Place]):
         self.table.restore(content.examples, content.sides)
 
         def weights() -> Iterator[tuple[Place, int]]:
-            yield _ALL, content.weight or 0
-            for column, sides in enumerate(content.side_weights or ()):
+            yield _ALL, content.weight
+            for column, sides in enumerate(content.side_weights):
                 yield from ((column * _STRIDE + what, value) for what, value in enumerate(sides))
             for block in content.blocks():
                 self.table.restore_bins(*block[:-1])

@@ -51,7 +51,7 @@ class PairContent(Content):
     parts
         What is counted, in the order of `PARTS`.
     weight
-        Of all examples.
+        Of all examples; 0 without scale.
     pairs, sets
         The pairs of each kind, and the sets of true labels, block by block in lexicographic order.
     length
@@ -59,7 +59,7 @@ class PairContent(Content):
     """
 
     parts: tuple[CountedPart, ...]
-    weight: int | None
+    weight: int
     pairs: Mapping[int, Callable[[], Iterable[PairBlock]]]
     sets: Callable[[], Iterable[SetBlock]]
     length: int = 0
@@ -195,7 +195,7 @@ class Pairs(State[Key]):
 
     def content(self) -> PairContent:
         scale, columns = self.canonical_scale(), self.columns()
-        weight, sums = (None, None) if scale is None else (self.weight(scale), self._weights_at(scale))
+        weight, sums = (0, None) if scale is None else (self.weight(scale), self._weights_at(scale))
         place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself
         place[columns] = np.arange(len(columns))
         pairs: Any = partial(_PairsInOrder, self.table, place, sums, scale or 0)
@@ -207,7 +207,7 @@ class Pairs(State[Key]):
         extra = dict[Key, int]()
 
         def weights() -> Iterator[tuple[Key, int]]:
-            yield _ALL, content.weight or 0
+            yield _ALL, content.weight
             for keys, times, weights in chain.from_iterable(make() for make in content.pairs.values()):
                 self.table.restore(content.examples, keys, times, content.length)
                 if content.scale is not None:

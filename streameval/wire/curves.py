@@ -37,7 +37,7 @@ def put_curves(sink: Sink, content: CurveContent) -> None:
         starts[offsets[:-1][(own > 0) & (lengths[first : first + len(own)] == 0)]] = True
         lengths[first : first + len(own)] += own
         parts = bins[starts], np.diff(bins, prepend=last)[~starts], counts[:, 0], counts[:, 1]
-        last = int(bins[-1]) if len(bins) else 0
+        last = int(bins[-1])
         for column, part in zip(columns, parts, strict=True):
             column.add(part)
         for side, (totals, squares) in enumerate(words):
@@ -52,8 +52,8 @@ def put_curves(sink: Sink, content: CurveContent) -> None:
 
 
 def _weights_of(content: CurveContent) -> Iterator[int]:
-    yield content.weight or 0
-    for sides in content.side_weights or ():
+    yield content.weight
+    for sides in content.side_weights:
         yield from sides
     for block in content.blocks():
         plain = moments_of(block.counts, block.sums).tolist()
@@ -78,7 +78,7 @@ def take_curves(
     sides[fixed:, 0] = source.column(len(labels) - fixed)
     sides[:, 1:] = source.columns(len(labels), 2)
     bins = _Bins(source, len(labels))
-    weight, side_weights, scale = None, None, source.scale()
+    weight, side_weights, scale = 0, list[list[int]](), source.scale()
     if scale is not None:
         weight = source.integer()
         side_weights = [source.integers(2) for _ in labels]
@@ -202,7 +202,7 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
     require(mentions[content.fixed :] > 0, not exceeds)
     if scale is None:
         return
-    whole, counted, sides = content.weight or 0, content.sides[:, 1:].tolist(), content.side_weights or []
+    whole, counted, sides = content.weight, content.sides[:, 1:].tolist(), content.side_weights
     sums.add([whole, *chain.from_iterable(sides)], [content.examples, *chain.from_iterable(counted)])
     require(sums.holds())
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))

@@ -75,7 +75,7 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     written = _Sets(source) if "labelsets" in chosen else None
     scale = source.scale()
     cells: tuple[Any, Any] = decisions.cells, None
-    whole, form = None, WeightForm(scale or 0)
+    whole, form = 0, WeightForm(scale or 0)
     if scale is None:
         own, plain = decisions.scale, replace(decisions, scale=None)  # with weights, cells would be heavier than counts
         require(own is None or _weights_of(decisions, own) == _weights_of(plain, own))
@@ -159,7 +159,7 @@ def _check_pairs(
     blocks: Iterable[PairBlock],
     kind: int,
     cells: tuple[IntArray, Integers | None],
-    whole: tuple[int, int | None],
+    whole: tuple[int, int],
     form: WeightForm,
 ) -> None:
     """Refuse pairs that are not distinct and in order, or more than their cells; these are counts and any weights."""
@@ -190,7 +190,7 @@ def _check_pairs(
 
 
 def _check_sets(
-    blocks: Iterable[SetBlock], cells: tuple[IntArray, Integers | None], whole: tuple[int, int | None], form: WeightForm
+    blocks: Iterable[SetBlock], cells: tuple[IntArray, Integers | None], whole: tuple[int, int], form: WeightForm
 ) -> None:
     """Refuse label sets that are not distinct and in order, or that do not occur as often as their labels do."""
     width, before = len(cells[0]), list[tuple[int, ...]]()
