@@ -80,7 +80,7 @@ def compare_curves(state: dict[str, Any], content: Any) -> None:
         counts = [n for block in blocks for n in block.counts[:, part].tolist()]
         sums = [(low | high << 64, least | most << 64) for low, high, least, most in words]
         assert state["sums"][part] == [(n, *pair) for n, pair in zip(counts, sums, strict=True)]
-    assert state.get("weight") == content.weight
+    assert state.get("weight", 0) == content.weight
 
 
 def compare_pairs(state: dict[str, Any], content: Any) -> None:
