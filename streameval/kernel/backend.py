@@ -42,20 +42,23 @@ def _chosen() -> Literal["compiled", "numpy"]:
         import_module("streameval.kernel.decisions.compiled")
     except ImportError as error:
         built = [file.name for file in (_FOLDER / "decisions").glob("compiled.*") if file.suffix in (".so", ".pyd")]
-        problem = f"the compiled kernel was built ({built[0]}) but cannot be loaded: {error}" if built else ""
-        if wanted == "compiled":
-            raise ImportError(
-                f"STREAMEVAL_KERNEL=compiled, but {problem or 'the compiled kernel was not built'}; install with a C "
-                "compiler and STREAMEVAL_BUILD=require to see why"
-            ) from error
-        if not built and (_FOLDER.parents[1] / "setup.py").exists():
+        problem = "the compiled kernel was not built"
+        remedy = "install with a C compiler and STREAMEVAL_BUILD=require to see why"
+        if built:
+            problem = f"the compiled kernel was built ({built[0]}) but cannot be loaded: {error}"
+            remedy = "install streameval again"
+        elif not _FOLDER.exists():
+            problem = "streameval is imported from a zip file, from which no compiled kernel can be loaded"
+            remedy = "install it with pip"
+        elif (_FOLDER.parents[1] / "setup.py").exists():
             problem = "streameval is imported from its source tree, where the kernel is not compiled"
-        if problem:
-            remedy = (
-                "install streameval again" if built else "leave that folder, or install with pip install --editable"
-            )
-            slower = "the kernel in numpy is 10 to 50 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
-            warnings.warn(f"{problem}; {remedy}; {slower}", RuntimeWarning, stacklevel=3)
+            remedy = "leave that folder, or install with pip install --editable"
+        elif wanted == "auto":
+            return "numpy"
+        if wanted == "compiled":
+            raise ImportError(f"STREAMEVAL_KERNEL=compiled, but {problem}; {remedy}") from error
+        slower = "the kernel in numpy is 10 to 50 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
+        warnings.warn(f"{problem}; {remedy}; {slower}", RuntimeWarning, stacklevel=3)
         return "numpy"
     return "compiled"
 
@@ -64,7 +67,7 @@ BACKEND: Literal["compiled", "numpy"] = _chosen()
 
 
 def __getattr__(subject: str) -> Any:
-    if not (_FOLDER / subject / "numpy.py").exists():
+    if subject not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {subject!r}")
     module = globals()[subject] = import_module(f"streameval.kernel.{subject}.{BACKEND}")
     return module

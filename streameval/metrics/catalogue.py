@@ -11,6 +11,7 @@ from importlib import import_module
 from inspect import cleandoc
 from itertools import chain
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 from streameval.errors import MetricError, above, public
@@ -194,7 +195,7 @@ def catalogue() -> Catalogue:
 
 def _modules() -> Iterator[str]:
     """The modules of this folder in the order of the catalogue, each imported when it is its turn."""
-    folder = (path.stem for path in sorted(Path(__file__).parent.glob("[!_]*.py")) if path.stem not in FAMILIES)
+    folder = (module.name for module in iter_modules([str(Path(__file__).parent)]) if module.name not in FAMILIES)
     for family in chain(FAMILIES, folder):
         yield import_module(f"streameval.metrics.{family}").__name__
 

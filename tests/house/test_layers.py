@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -151,6 +153,24 @@ def test_importing_the_package_loads_no_other_library():
     loaded = loaded_by("streameval, streameval.plots.curves, streameval.plots.bars, streameval.report.page")
     assert not {name.split(".")[0] for name in loaded} & foreign(name for _, name in imports())
     assert "streameval.adapters" not in loaded
+
+
+def test_the_package_works_from_a_zip_file_and_says_that_it_is_slower_there(tmp_path):
+    with zipfile.PyZipFile(str(tmp_path / "package.zip"), "w") as file:
+        file.writepy(str(PACKAGE))
+    program = """if True:
+        import streameval as se
+        f1 = se.F1(average="micro")
+        f1.update({"a"}, {"a", "b"})
+        print(f1.get(), *(entry.name for entry in se.catalogue()))
+    """
+    path = os.pathsep.join([str(tmp_path / "package.zip"), *sys.path])
+    env = {**os.environ, "PYTHONPATH": path, "STREAMEVAL_KERNEL": "auto"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=env, cwd=tmp_path
+    )
+    assert "imported from a zip file, from which no compiled kernel can be loaded; install it with pip" in done.stderr
+    assert done.stdout.split() == ["0.6666666666666666", *(entry.name for entry in streameval.catalogue())]
 
 
 def test_no_module_reads_pickles():
