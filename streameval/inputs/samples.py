@@ -17,7 +17,7 @@ from streameval.inputs.forms import form_of
 from streameval.kernel.types import IntArray, Lists
 from streameval.schema.batch import Batch, Dense, cells_of, part_of
 from streameval.schema.config import Config
-from streameval.schema.labels import Label
+from streameval.schema.labels import Label, in_order
 from streameval.schema.record import Record
 from streameval.schema.text import label_text, number_of, quoted, type_text
 
@@ -200,7 +200,7 @@ def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
 
 
 def _note(samples: Sequence[Sample], names: list[Label], slots: list[int]) -> None:
-    cells = [(names[slot // 5], slot % 5) for slot in sorted(slots) if slot % 5]
+    cells = sorted(((names[slot // 5], slot % 5) for slot in slots if slot % 5), key=lambda cell: in_order(cell[0]))
     true, pred, masked = ([label for label, outcome in cells if outcome in one_of] for one_of in ((1, 3), (2, 3), (4,)))
     samples[0].first.append({"labels": true} | ({"masked": masked} if masked else {}))
     samples[1].first.append({"labels": pred})

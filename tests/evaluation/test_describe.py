@@ -89,7 +89,9 @@ def test_windows_and_metrics_have_it_too(make: Callable[[], Any]):
 def test_what_cannot_be_read_is_refused_as_by_score():
     with pytest.raises(se.InputError, match="may be indicators or the labels"):
         se.describe([[1, 0, 1]], [[1, 1, 1]])
-    assert "1, 2" in repr(se.describe([[1, 2]], [[2]], metrics="f1_micro", null="empty", weights=[2.0]))
+    assert "  1, 2, x, y\n" in repr(
+        se.describe([["y", 2, "x", 1]], [[2]], metrics="f1_micro", null="empty", weights=[2.0])
+    )
 
 
 def test_a_copy_goes_on_with_what_it_describes_only():
