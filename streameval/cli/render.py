@@ -144,10 +144,6 @@ def tables_of(document: Document, *, top: int) -> list[Table]:
     return tables + (_changed(every, top, document.names) if document.names else _labels(every, top))
 
 
-def _arrow(metric: str) -> str:
-    return metric + arrow(metric, up=True)
-
-
 def _single(part: Part) -> dict[str, Number]:
     return {metric: numbers[None] for metric, numbers in part.metrics.items() if None in numbers}
 
@@ -158,7 +154,7 @@ def _by_label(part: Part) -> dict[str, Numbers]:
 
 def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Table]:
     single = _single(every)
-    columns = [Column("metric", "label", [*map(_arrow, single)])]
+    columns = [Column("metric", "label", [key + arrow(key, up=True) for key in single])]
     columns += _values(list(single.values()), names, "all" if windows else "value")
     columns += [Column(one.scope, "fraction", [one.metrics[key][None].value for key in single]) for one in windows]
     bounds = ["{} to {}".format(*outwards(*number.bounds)) if number.bounds else "" for number in single.values()]
@@ -186,7 +182,7 @@ def _slices(axis: Sequence[str], parts: list[Part], names: Sequence[str], *, cho
     table = parts_table(heads, {metric: [part.metrics[metric][None].value for part in parts] for metric in metrics})
     columns = rows_of(table.columns, table.order())
     for at, metric in enumerate(metrics, len(heads)):
-        name = f"{metric} change" if len(sides) > 1 else _arrow(metric)
+        name = f"{metric} change" if len(sides) > 1 else metric + arrow(metric, up=True)
         kind: Kind = "change" if len(sides) > 1 else "bar" if at == len(heads) else "fraction"
         columns[at] = replace(columns[at], name=name, kind=kind)
     if table.by:

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 from streameval.report.model import PER_LABEL, Report, Table, bounds_text, cell_text, count_text, largest_first
-from streameval.schema.text import columns_of, cut, number_of, printable
+from streameval.schema.text import columns_of, cut_distinct, number_of, printable
 
 _WIDTH, _LONGEST = 11, 48
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
 
 
 def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = repeat(_WIDTH)) -> str:
-    name = cut(name, left)
-    while columns_of(name) > left:
-        name = cut(name, len(name) - 1)
     aligned = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False))
     return f"{name:<{left + len(name) - columns_of(name)}}{''.join(aligned)}"
 
@@ -29,10 +26,13 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     if report.has_decisions:
         columns = [*report.label_values().values()]
         largest = sorted(largest_first(report.support)[:max_labels])
-        labels = [(printable(report.labels[at]), [c[at] for c in columns], report.support[at]) for at in largest]
+        strings = cut_distinct([printable(report.labels[at]) for at in largest], _LONGEST)
+        labels = [
+            (name, [c[at] for c in columns], report.support[at]) for name, at in zip(strings, largest, strict=True)
+        ]
         averages = [(name, values, report.total_support) for name, values in report.averages().items()]
-    rows, names = [*labels, *averages], [item.spec.key for item in single]
-    left = min(_LONGEST, max(map(columns_of, [*names, *(name for name, _, _ in rows)]), default=8))
+    rows, names = [*labels, *averages], cut_distinct([item.spec.key for item in single], _LONGEST)
+    left = max(map(columns_of, [*names, *(name for name, _, _ in rows)]), default=8)
     lines = [
         _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
         for name, values, support in rows
@@ -45,9 +45,9 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *rest],
         lines[len(labels) :],
         [
-            _line(item.spec.key, left, [cell_text(item.value, digits=digits)])
+            _line(name, left, [cell_text(item.value, digits=digits)])
             + "".join(f"  {note}" for note in (item.direction, bounds_text(item.bounds.get(None), digits)) if note)
-            for item in single
+            for name, item in zip(names, single, strict=True)
         ],
         [f"warning: {text}" for text in report.warnings],
     ]
@@ -59,18 +59,22 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
 def slices_report(tables: Sequence[Table], digits: int) -> str:
     """A line for each slice, those of an axis together, and one for all, the last row of each table."""
     names = [column.name for column in tables[0].columns[2:]]
-    left = min(_LONGEST, max(columns_of(name) for table in tables for name in (table.name, *table.columns[0].values)))
+    every = [name for table in tables for name in (table.name, *table.columns[0].values)]
+    short = dict(zip(every, cut_distinct(every, _LONGEST), strict=True))
+    left = max(map(columns_of, short.values()))
     widths = [12, *(max(_WIDTH, len(name) + 2) for name in names)]
 
     def lines(table: Table, rows: Iterable[int]) -> Iterator[str]:
         for row in rows:
             name, size, *values = (column.values[row] for column in table.columns)
             cells = (cell_text(value, digits=digits) if size else "-" for value in values)
-            yield _line(name, left, [count_text(size), *cells], widths)
+            yield _line(short[name], left, [count_text(size), *cells], widths)
 
     total = tables[0].size - 1
     blocks = [
-        "\n".join([_line(table.name, left, ["examples", *names], widths), *lines(table, range(table.size - 1)), ""])
+        "\n".join(
+            [_line(short[table.name], left, ["examples", *names], widths), *lines(table, range(table.size - 1)), ""]
+        )
         for table in tables
     ]
     return "\n".join([*blocks, *lines(tables[0], [total])])

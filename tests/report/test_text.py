@@ -62,13 +62,14 @@ def test_labels_stay_on_their_line_and_are_no_html():
 
 
 def test_numbers_stand_below_each_other_where_letters_are_wide_or_have_marks():
-    names = ["cat", "猫", "鳥" * 30, "cafe\u0301"]
+    names = ["cat", "猫", "鳥" * 40, "鳥" * 40 + "犬", "鳥" * 39 + "犬鳥", "cafe\u0301"]
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region")
-    sliced.update_many([[name] for name in names], [["cat"]] * 4, where={"region": names})
+    sliced.update_many([[name] for name in names], [["cat"]] * 6, where={"region": names})
     every = sliced.total()
-    for text in (every.report(), se.classification_report([[name] for name in names], [["cat"]] * 4), sliced.report()):
+    for text in (every.report(), se.classification_report([[name] for name in names], [["cat"]] * 6), sliced.report()):
         lines = [line for line in text.splitlines() if line.endswith(("1", "0000"))]
         assert len({cell_len(line) for line in lines}) == 1, text
+        assert len({line.split()[0] for line in lines}) == len(lines)
         assert sum(name in text for name in names) >= 3
 
 
