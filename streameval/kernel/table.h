@@ -15,7 +15,7 @@ typedef struct {
 } se_sums;
 
 /* Not known to whoever chose the keys, so they cannot be chosen to have equal hashes. It decides where keys stand, and
-   nothing that is returned in an order. Each module sets it when it is imported. */
+   nothing that is returned in an order. Each module sets the same when it is imported. */
 static uint64_t se_seed[2] = {0x9E3779B97F4A7C15ull, 0xD6E8FEB86659FD93ull};
 
 /* Whether there was memory for so many places, a power of two. */

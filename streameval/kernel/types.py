@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -119,3 +120,6 @@ DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
 
 EITHER = frozenset([0, 1, -1, -100, "0", "1", "-1", "-100"])
 """What labels may be and indicators, masked ones among them, also where a file made strings of them."""
+
+SEED = (int.from_bytes(os.urandom(8)), int.from_bytes(os.urandom(8)))
+"""Of the hash tables of this process; see table.h."""

@@ -14,6 +14,25 @@ typedef struct {
 #define SE_FLOAT 3
 #define SE_DOUBLE 5
 
+/* Rows of truths and predictions. */
+typedef struct {
+    const uint8_t *true_, *pred, *masked; /* masked may be NULL */
+    ptrdiff_t true_stride, pred_stride, masked_stride;
+    ptrdiff_t rows, columns;
+    se_cells *true_cells, *pred_cells; /* unless NULL, they take the place of bytes, block by block */
+    const uint8_t *true_end, *pred_end, *hidden_end; /* behind the last readable byte; se_dense sets them */
+} se_rows;
+
+/* Scores to be compared with one bound per column; they take the place of `pred`. */
+typedef struct {
+    const void *at, *bounds; /* of float if `narrow`, else of double; NULL where `bound` is that of all columns */
+    double bound;
+    ptrdiff_t stride;
+    int narrow;
+    int finite;     /* set to 0 if a score is not */
+    ptrdiff_t tile; /* how many rows stand close together, with bounds for each of them; se_dense sets it */
+} se_scores;
+
 /* 0 and 1 as bytes, where bit BIT tells them apart; whether there is anything else, such as -0.0. */
 #define SE_NARROW_AS(TARGET, NAME, TYPE, BIT, ONE)                                                                    \
     TARGET SE_INLINE int NAME(const char *from, ptrdiff_t step, ptrdiff_t cells, uint8_t *__restrict to) {            \

@@ -10,6 +10,24 @@ cdef extern from "decisions/cells.h" nogil:
         ptrdiff_t row
         ptrdiff_t step
         int kind
+    ctypedef struct se_rows:
+        const uint8_t* true_
+        const uint8_t* pred
+        const uint8_t* masked
+        ptrdiff_t true_stride
+        ptrdiff_t pred_stride
+        ptrdiff_t masked_stride
+        ptrdiff_t rows
+        ptrdiff_t columns
+        se_cells* true_cells
+        se_cells* pred_cells
+    ctypedef struct se_scores:
+        const void* at
+        const void* bounds
+        double bound
+        ptrdiff_t stride
+        int narrow
+        int finite
     int SE_FLOAT
     int SE_DOUBLE
     int se_plain_narrow_cells(const se_cells*, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint8_t*)

@@ -1,23 +1,11 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from streameval.kernel.commit.compiled cimport Root
-from streameval.kernel.decisions.placing cimport Placing
+from streameval.kernel.decisions.counting cimport Counting
 from streameval.kernel.part cimport se_follower
-from streameval.kernel.table cimport se_sums
-
-cdef extern from "decisions/counts.h" nogil:
-    ctypedef struct se_tally:
-        pass
-    ctypedef struct se_counts:
-        int64_t examples
-        int64_t* cell
-        Py_ssize_t width
-        se_sums rows
-        se_tally waiting
 
 
-cdef class Counts(Placing):
-    cdef se_counts counted
+cdef class Counts(Counting):
     cdef Root root
     # Of the weight sums of the same examples: while one has a value, each example needs its weight.
     cdef public tuple weights
@@ -40,4 +28,3 @@ cdef class Counts(Placing):
     cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
     cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions) except -1
     cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1
-    cdef void drop_example(self, const int32_t* slot, Py_ssize_t slots) noexcept nogil

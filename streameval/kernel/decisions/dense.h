@@ -9,24 +9,6 @@
 #include "cells.h"
 #include "counts.h"
 
-typedef struct {
-    const uint8_t *true_, *pred, *masked; /* masked may be NULL */
-    ptrdiff_t true_stride, pred_stride, masked_stride;
-    ptrdiff_t rows, columns;
-    se_cells *true_cells, *pred_cells; /* unless NULL, they take the place of bytes, block by block */
-    const uint8_t *true_end, *pred_end, *hidden_end; /* behind the last readable byte; se_dense sets them */
-} se_rows;
-
-/* Scores to be compared with one bound per column; they take the place of `pred`. */
-typedef struct {
-    const void *at, *bounds; /* of float if `narrow`, else of double; NULL where `bound` is that of all columns */
-    double bound;
-    ptrdiff_t stride;
-    int narrow;
-    int finite;     /* set to 0 if a score is not */
-    ptrdiff_t tile; /* how many rows stand close together, with bounds for each of them; se_dense sets it */
-} se_scores;
-
 /* Where a block of rows is counted. */
 typedef struct {
     ptrdiff_t ahead; /* how many rows the one that is fetched is ahead; 0 if none is */

@@ -7,8 +7,10 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from streameval.kernel.decisions.compiled cimport Counts
+from streameval.kernel.decisions.counting cimport se_drop_example
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport se_part_new
+from streameval.kernel.table cimport set_seed
 
 import numpy as np
 
@@ -32,6 +34,8 @@ cdef extern from "tape/buffer.h" nogil:
 # and the columns and values of their scores.
 cdef enum:
     LENGTH, WEIGHT, STAMP, MANY, SLOT, COLUMN, SCORE, PARTS
+
+set_seed()
 
 cdef tuple KINDS = (np.int32, np.float64, np.int64, np.int32, np.int32, np.int32, np.float32)
 cdef double ONE = 1.0
@@ -311,7 +315,7 @@ cdef class Tape:
         for _ in range(max(0, min(examples, self.live()))):
             entries = (<int32_t*>self.held[LENGTH].items)[self.held[LENGTH].first]
             if counts is not None:
-                counts.drop_example(<int32_t*>self.held[SLOT].items + self.held[SLOT].first, entries)
+                se_drop_example(&counts.counted, <int32_t*>self.held[SLOT].items + self.held[SLOT].first, entries)
             self.held[SLOT].first += entries
             if self.written[WEIGHT]:
                 self.weighted -= (<double*>self.held[WEIGHT].items)[self.held[WEIGHT].first] != 1.0

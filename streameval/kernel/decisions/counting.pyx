@@ -1,0 +1,479 @@
+"""Counts to which batches and other counts are added, what prepares and commits that, and what is read of them."""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from streameval.kernel.decisions.cells cimport se_rows, se_scores
+from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
+from streameval.kernel.memory cimport check_memory
+from streameval.kernel.part cimport se_part_new
+from streameval.kernel.table cimport (
+    entries_of, fill, se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise,
+    se_sums_reserve, set_seed,
+)
+
+cimport numpy as cnp
+import numpy as np
+
+from streameval.kernel.types import FULL, REFUSED, Weighed
+
+cdef extern from "decisions/counting.h" nogil:
+    ctypedef struct se_bit_rows:
+        const uint8_t* at
+        const uint8_t* end
+        ptrdiff_t first
+        ptrdiff_t stride
+        int falls
+    ctypedef struct se_pairs:
+        pass
+    ctypedef struct se_weighed:
+        const double* weights
+        int lowest
+        int highest
+        int limbs
+        int64_t* of_column
+        se_sums* keys
+        int64_t* of_key
+    int se_has(int)
+    int se_dense(const se_rows*, se_scores*, int, ptrdiff_t, int64_t*, se_sums*, se_tally*)
+    int se_tally_end(se_tally*, se_sums*, size_t)
+    int se_count_bits(const se_bit_rows*, const se_bit_rows*, ptrdiff_t, ptrdiff_t, int, ptrdiff_t, int64_t*, se_sums*)
+    int SE_FEW
+    int se_count_words(ptrdiff_t, const se_lists*, int, ptrdiff_t, int, int64_t*, se_sums*)
+    void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
+    void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
+    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, const se_pairs*, se_sums*)
+    int se_count_lists(ptrdiff_t, const se_lists*, ptrdiff_t, int64_t*, se_sums*, int64_t*)
+    void se_span(const double*, ptrdiff_t, int*, int*)
+    int se_weigh_dense(const se_rows*, const se_weighed*)
+
+cdef extern from "decisions/counts.h" nogil:
+    int se_counts_init(se_counts*, Py_ssize_t)
+    void se_counts_end(se_counts*)
+    int se_counts_widen(se_counts*, Py_ssize_t)
+    int64_t se_mentions(const se_counts*, Py_ssize_t)
+    void se_add_cells(se_counts*, const int64_t*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
+    void se_add_counts(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
+    int se_includes(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t)
+
+cnp.import_array()
+set_seed()
+
+cdef uint64_t LOW = 4294967295
+cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
+# From so many examples on, lists of few columns are counted as words of bits: fewer take less time label by label.
+cdef Py_ssize_t MANY_LISTS = 2048
+# Below this many cells, letting other threads run costs more than it gives.
+cdef Py_ssize_t RELEASE = 65536
+
+
+def vectors():
+    """How many columns go into a vector, for each kind that this machine has, the one in use first; 8 are words."""
+    return (VECTOR, *(columns for columns in (64, 32, 8) if columns != VECTOR and se_has(columns)))
+
+
+def use_vectors(int columns):
+    """Use another kind from now on. For tests: each kind gives the same bits."""
+    global VECTOR
+    if not se_has(columns):
+        raise ValueError(f"this machine has no vectors of {columns} columns")
+    VECTOR = columns
+
+
+cdef class Counting(Placing):
+    """What of `streameval.kernel.decisions.numpy.Counts` adds many examples, merges and reads."""
+
+    def __cinit__(self, root, Py_ssize_t width):
+        check_memory(se_counts_init(&self.counted, self.width))
+
+    def __dealloc__(self):
+        se_counts_end(&self.counted)
+
+    @property
+    def examples(self):
+        return self.counted.examples
+
+    cpdef reserve(self, Py_ssize_t width):
+        if width > self.width:
+            check_memory(se_counts_widen(&self.counted, max(width, 2 * self.width)))
+            Placing.reserve(self, width)
+
+    # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
+
+    cdef int count_rows(self, se_rows* rows, se_scores* scores, Py_ssize_t fixed, int64_t* cells) except -1:
+        """Count rows into cells, and the rest here; the union of all bytes, or more than 1 if a score is not finite. Of more than
+        FEW_ROWS, some row keys are left waiting."""
+        cdef int seen = 0
+        if not rows.rows or not rows.columns:
+            check_memory(se_sums_reserve(&self.counted.rows, 1))
+            se_sums_add(&self.counted.rows, 0, 0, rows.rows)
+        elif rows.rows * rows.columns >= RELEASE:
+            with nogil:
+                seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows, &self.counted.waiting)
+        else:
+            seen = se_dense(rows, scores, VECTOR, fixed, cells, &self.counted.rows, &self.counted.waiting)
+        check_memory(seen >= 0)
+        if seen <= 1:
+            self.counted.examples += rows.rows
+        return seen
+
+    cdef int count_columns(self, se_rows* rows, se_scores* scores, columns, Py_ssize_t fixed) except -1:
+        """Count dense rows of these columns; the union of all bytes."""
+        cdef const int64_t[::1] place = columns
+        cdef int64_t[::1] cells = np.zeros(5 * rows.columns + 1, np.int64)
+        cdef int seen = self.count_rows(rows, scores, 0, &cells[0])
+        if seen <= 1:
+            check_memory(se_tally_end(&self.counted.waiting, &self.counted.rows, 0))
+            se_add_cells(&self.counted, &cells[0], &place[0] if rows.columns else NULL, rows.columns, fixed, 1)
+        return seen
+
+    def count_dense(self, columns, Py_ssize_t fixed, true, pred, masked):
+        cdef se_rows rows
+        read_rows(&rows, true, pred, masked)
+        return self.count_columns(&rows, NULL, columns, fixed)
+
+    def count_scores(self, columns, Py_ssize_t fixed, true, scores, bounds, masked):
+        cdef se_rows rows
+        cdef se_scores compared
+        read_rows(&rows, true, None, masked)
+        compared.narrow, compared.finite = scores.dtype == np.float32, True
+        compared.at, compared.stride = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0)
+        compared.bounds, compared.bound = cnp.PyArray_DATA(bounds), 0
+        return self.count_columns(&rows, &compared, columns, fixed), bool(compared.finite)
+
+    def count_bits(self, columns, Py_ssize_t fixed, true, pred):
+        cdef const int64_t[::1] place = columns
+        cdef Py_ssize_t width = place.shape[0], rows = true.examples
+        cdef se_bit_rows sides[2]
+        cdef int64_t[::1] cells = np.zeros(5 * width + 1, np.int64)
+        cdef int seen
+        borrow_bits(true, rows, width, &sides[0])
+        borrow_bits(pred, rows, width, &sides[1])
+        if sides[0].falls != sides[1].falls or rows >= MANY or not 0 < width < BIT_COLUMNS:
+            raise IndexError("rows of bits differ in order, or are too many")
+        with nogil:
+            seen = se_count_bits(&sides[0], &sides[1], rows, width, VECTOR, 0, &cells[0], &self.counted.rows)
+        check_memory(seen >= 0)
+        if seen == 1:
+            self.counted.examples += rows
+            se_add_cells(&self.counted, &cells[0], &place[0], width, fixed, 1)
+        return seen
+
+    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, masked, named, everywhere):
+        cdef const int64_t[::1] always = everywhere
+        cdef int64_t[::1] before
+        cdef se_lists sides[4]
+        cdef se_pairs paired
+        cdef Py_ssize_t position, column
+        cdef void* memory
+        cdef int written = -1
+        cdef bint wide = True, repeats = True, pairs
+        pairs = masked is None and named is None and true is not None and pred is not None and examples < MANY
+        if pairs:
+            wide = not (is_narrow(true) and is_narrow(pred))
+            repeats = not (true.distinct and pred.distinct)
+        arrays = borrow_all(sides, true, pred, masked, named, pairs, wide, examples, self.width)
+        before = np.empty(always.shape[0], np.int64) if always.shape[0] else None
+        for position in range(always.shape[0]):
+            before[position] = se_mentions(&self.counted, always[position])
+        memory = se_pairs_init(&paired, NULL, 1, self.width) if pairs else calloc(self.width, sizeof(int64_t))
+        with nogil:
+            if pairs and examples >= MANY_LISTS and self.width <= SE_FEW:
+                written = se_count_words(examples, sides, wide, self.width, VECTOR, self.counted.cell, &self.counted.rows)
+            elif memory != NULL and pairs:
+                written = se_count_pairs(examples, &sides[0], &sides[1], wide, repeats, &paired, &self.counted.rows)
+                se_add_pairs(&paired, 0, self.counted.cell)
+            elif memory != NULL:
+                written = se_count_lists(
+                    examples, sides, self.width, self.counted.cell, &self.counted.rows, <int64_t*>memory
+                )
+        free(memory)
+        check(written)
+        for position in range(always.shape[0]):
+            column = always[position]
+            self.counted.cell[5 * column] += examples - (se_mentions(&self.counted, column) - before[position])
+        for column in range(min(fixed, self.width)):
+            self.counted.cell[5 * column] = 0
+        self.counted.examples += examples
+
+    cdef int add(self, Counting other) except -1:
+        """Add counts of the same columns, that are thrown away."""
+        check_memory(se_tally_end(&other.counted.waiting, &self.counted.rows, other.counted.rows.used))
+        se_add_counts(&self.counted, &other.counted, NULL, other.width, 0, 1)
+        return 0
+
+    # -- preparing, merging and reading --------------------------------------------------------------------------------------
+
+    cdef prepared(
+        self, Counting other, const int64_t* place, Py_ssize_t size, Py_ssize_t fixed, uint64_t outer, uint64_t inner,
+        int sign, bint known,
+    ):
+        """Prepare to count an example whose cells are placed, or to merge other counts."""
+        cdef Change* data
+        cdef size_t promised = 1 if other is None else other.counted.rows.used
+        cdef bint possible = True
+        if sign > 0 and (1 if other is None else other.counted.examples) > COUNT_MAX - self.counted.examples:
+            return FULL
+        data = <Change*>calloc(1, sizeof(Change) + (size if place != NULL else 0) * sizeof(int64_t))
+        if data == NULL or not se_sums_promise(&self.counted.rows, promised):
+            free(data)
+            raise MemoryError
+        data.counts, data.promised, data.by = <PyObject*>self, promised, sign
+        data.outer, data.inner, data.fixed, data.size = outer, inner, fixed, size
+        if place != NULL:
+            data.place = <int64_t*>(data + 1)
+            memcpy(data.place, place, size * sizeof(int64_t))
+        if other is not None:
+            Py_INCREF(other)
+            data.other = <PyObject*>other
+        part = se_part_new(commit_change, data, release, self)
+        if sign < 0 and not known:
+            if other is not None:
+                possible = se_includes(&self.counted, &other.counted, data.place, size, fixed)
+            else:
+                possible = se_take_back(&self.counted, data.place, size, fixed, outer, inner)
+                if possible:
+                    se_add_example(&self.counted, data.place, size, outer, inner, 1)
+        return part if possible else REFUSED
+
+    def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign, bint known=False):
+        slots = cnp.PyArray_FROMANY(slots, cnp.NPY_INT64, 1, 1, cnp.NPY_ARRAY_C_CONTIGUOUS)
+        cdef const int64_t* slot = <const int64_t*>cnp.PyArray_DATA(slots)
+        cdef Py_ssize_t count = cnp.PyArray_DIM(slots, 0), position
+        for position in range(count):
+            if not 0 <= slot[position] < 5 * self.width:
+                raise IndexError(f"slot {slot[position]} is out of range")
+        return self.prepared(None, slot, count, fixed, outer_of(key), inner_of(key), sign, known)
+
+    def prepare_merge(self, Counting other, columns, Py_ssize_t fixed, int sign):
+        cdef Py_ssize_t width = other.width
+        cdef const int64_t[::1] place
+        cdef const int64_t* start = NULL
+        if columns is None:
+            self.reserve(width)
+        else:
+            place = columns
+            width = min(width, place.shape[0])
+            check_columns(place[:width], self.width)
+            start = &place[0] if width else NULL
+        return self.prepared(other.copy(None) if other is self else other, start, width, fixed, 0, 0, sign, False)
+
+    def outcomes(self, columns):
+        cdef const int64_t[::1] place = columns
+        cdef Py_ssize_t position, outcome, count = place.shape[0]
+        out = np.empty((5, count), np.int64)
+        cdef int64_t[:, ::1] view = out
+        check_columns(place, self.width)
+        for position in range(count):
+            for outcome in range(5):
+                view[outcome, position] = self.counted.cell[5 * place[position] + outcome]
+        return out
+
+    def row_keys(self):
+        keys, times = entries_of(&self.counted.rows)
+        return keys, times.reshape(-1)
+
+    def mentioned(self, Py_ssize_t width):
+        out = np.zeros(width, np.bool_)
+        cdef uint8_t[::1] view = out.view(np.uint8)
+        cdef Py_ssize_t column
+        for column in range(min(width, self.width)):
+            view[column] = se_mentions(&self.counted, column) != 0
+        return out
+
+    def times(self, tuple key):
+        return se_sums_count(&self.counted.rows, outer_of(key), inner_of(key))
+
+    def held(self):
+        return self.counted.rows.used
+
+    def compact(self):
+        """Nothing to do: the table drops row keys of which no example is left whenever it grows."""
+
+    def restore(self, int64_t examples, cells, keys, times):
+        cdef const int64_t[:, ::1] cell
+        cdef Py_ssize_t at
+        self.reserve(len(cells))
+        for at in range(0, len(cells), 4096):  # some at a time, since a copy of all would take as much as the table
+            cell = np.ascontiguousarray(cells[at : at + 4096])
+            memcpy(<int64_t*>self.counted.cell + 5 * at, &cell[0, 0], 5 * cell.shape[0] * sizeof(int64_t))
+        fill(&self.counted.rows, keys, times.reshape(-1, 1))
+        self.counted.examples = examples
+
+    def copy(self, root):
+        cdef Counting result = type(self)(root, self.width)
+        check_memory(se_sums_copy(&result.counted.rows, &self.counted.rows))
+        memcpy(result.counted.cell, self.counted.cell, 5 * self.width * sizeof(int64_t))
+        result.counted.examples = self.counted.examples
+        return result
+
+
+cdef uint64_t outer_of(tuple key) except *:
+    return <uint64_t>key[0] | <uint64_t>key[1] << 32
+
+
+cdef uint64_t inner_of(tuple key) except *:
+    return <uint64_t>key[2] | <uint64_t>key[3] << 32
+
+# -- prepared parts -----------------------------------------------------------------------------------------------------
+
+cdef struct Change:
+    PyObject* counts
+    PyObject* other  # that is merged, or NULL for an example
+    int by
+    size_t promised  # row keys
+    uint64_t outer, inner  # of an example
+    Py_ssize_t fixed, size
+    int64_t* place  # the slots of an example, or where columns of the other go; NULL: to the same
+
+
+cdef void commit_change(void* data) noexcept:
+    cdef Change* part = <Change*>data
+    cdef se_counts* counts = &(<Counting>part.counts).counted
+    if part.other != NULL:
+        se_add_counts(counts, &(<Counting>part.other).counted, part.place, part.size, part.fixed, part.by)
+    else:
+        se_add_example(counts, part.place, part.size, part.outer, part.inner, part.by)
+    end_promise(part)
+
+
+cdef void end_promise(Change* change) noexcept:
+    (<Counting>change.counts).counted.rows.promised -= change.promised
+    change.promised = 0
+
+
+cdef void release(void* data) noexcept:
+    end_promise(<Change*>data)
+    Py_XDECREF((<Change*>data).other)
+    free(data)
+
+
+cdef const uint8_t* start_of_bytes(array, ptrdiff_t* stride) except? NULL:
+    cdef const uint8_t[:, :] cells
+    stride[0] = 0
+    if array is None:
+        return NULL
+    cells = array
+    stride[0] = cells.strides[0]
+    return &cells[0, 0] if cells.shape[0] and cells.shape[1] else NULL
+
+
+cdef int read_rows(se_rows* rows, true, pred, masked) except -1:
+    """Point to rows of 0 and 1; without predictions, scores take their place."""
+    rows.rows, rows.columns = true.shape
+    rows.true_cells = rows.pred_cells = NULL
+    rows.true_ = start_of_bytes(true, &rows.true_stride)
+    rows.pred = start_of_bytes(pred, &rows.pred_stride)
+    rows.masked = start_of_bytes(masked, &rows.masked_stride)
+    return 0
+
+
+cdef int borrow_bits(side, Py_ssize_t rows, Py_ssize_t width, se_bit_rows* to) except -1:
+    """Point to rows of bits, which must lie within their bytes."""
+    cdef const uint8_t[::1] data = side.data
+    to.at, to.end = NULL, NULL
+    if data.shape[0]:
+        to.at = &data[0]
+        to.end = to.at + data.shape[0]
+    to.first, to.stride, to.falls = side.first, side.stride, side.falls
+    if side.examples != rows or side.columns != width or to.first < 0 or to.stride < width or to.stride - width > 7:
+        raise IndexError("rows of bits are out of range")
+    if (to.falls or to.stride > width) and (to.first % 8 or to.stride % 8):
+        raise IndexError("rows of bits are not whole bytes")
+    if rows and (8 * data.shape[0] - to.first) // to.stride < rows:
+        raise IndexError("rows of bits are out of range")
+    return 0
+
+
+cdef int check(int written) except -1:
+    """Raise what is wrong where a loop over lists could not go on."""
+    check_memory(written != -1)
+    if written == -2:
+        raise IndexError("a list, a column or a code is out of range")
+    return 0
+
+
+def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true, pred):
+    cdef const int64_t[::1] code = codes
+    cdef se_lists sides[4]
+    cdef se_pairs pairs
+    cdef se_sums rows
+    cdef int64_t* sums
+    cdef uint64_t outer, inner
+    cdef Counting one
+    cdef void* memory = NULL
+    cdef Py_ssize_t group, groups = len(counts)
+    cdef size_t at = 0
+    cdef int written
+    cdef bint wide = not (is_narrow(true) and is_narrow(pred))
+    if code.shape[0] != examples or examples >= MANY:
+        raise IndexError(f"{code.shape[0]} codes are not of {examples} examples")
+    if not examples:
+        return
+    for one in counts:
+        one.reserve(width)
+    arrays = borrow_all(sides, true, pred, None, None, True, wide, examples, width)
+    rows.places = NULL
+    try:
+        memory = se_pairs_init(&pairs, &code[0], groups, width)
+        check_memory(memory != NULL and se_sums_init(&rows, 64, 1))
+        with nogil:
+            written = se_count_pairs(examples, &sides[0], &sides[1], wide, True, &pairs, &rows)
+        check(written)
+        for _ in range(<Py_ssize_t>rows.used):
+            sums = se_sums_next(&rows, &at, &outer, &inner)
+            one = counts[inner >> 32]
+            check_memory(se_sums_reserve(&one.counted.rows, 1))
+            se_sums_add(&one.counted.rows, outer, inner & LOW, sums[0])
+            one.counted.examples += sums[0]
+        for group, one in enumerate(counts):
+            if one.counted.examples:
+                se_add_pairs(&pairs, group, one.counted.cell)
+    finally:
+        free(memory)
+        free(rows.places)
+
+
+# -- exact sums of weights; `streameval.kernel.decisions.rows` says what they mean ---------------------------------------
+
+def unit_sums(slots, tuple key):
+    cdef const int64_t[::1] slot = slots
+    cdef dict sums = {key: 1}
+    cdef Py_ssize_t position
+    for position in range(slot.shape[0]):
+        if slot[position] % 5:
+            sums[slot[position]] = 1
+    return sums
+
+
+def weigh_dense(true, pred, masked, weights):
+    cdef const double[::1] factors = weights
+    cdef Py_ssize_t columns = true.shape[1], distinct = factors.shape[0]
+    cdef se_rows rows
+    cdef se_weighed to
+    cdef se_sums groups
+    cdef int64_t[:, :, ::1] cells
+    cdef int64_t[:, ::1] sums
+    cdef int done
+    read_rows(&rows, true, pred, masked)
+    to.weights = &factors[0] if distinct else NULL
+    se_span(to.weights, distinct, &to.lowest, &to.highest)
+    to.limbs = (to.highest - to.lowest) // 32 + 3
+    # One more than needed, so that nothing is empty.
+    cells = of_column = np.zeros((columns + 1, 4, to.limbs), np.int64)
+    sums = of_key = np.zeros((distinct + 1, to.limbs), np.int64)
+    to.of_column, to.of_key, to.keys = &cells[0, 0, 0], &sums[0, 0], &groups
+    check_memory(se_sums_init(&groups, 64, 1))
+    try:
+        with nogil:
+            done = se_weigh_dense(&rows, &to)
+        check_memory(done)
+        keys, numbers = entries_of(&groups)
+    finally:
+        free(groups.places)
+    in_true, in_pred, both, hidden = of_column[:columns].transpose(1, 0, 2)
+    outcomes = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, hidden], axis=1)
+    return Weighed(-to.lowest, outcomes, keys, of_key[numbers[:, 0] - 1])
