@@ -194,9 +194,10 @@ def best_point(path: Path, terms: Callable[[Integers, Integers], Terms]) -> tupl
     return int(points[at]), value, value if corner is None else max(value, corner[1])
 
 
-def reaches(part: Integers, whole: Integers | int, least: Fraction) -> Flags:
-    """Where a part is at least so large a fraction."""
-    return np.asarray(part * least.denominator >= whole * least.numerator, np.bool_)
+def reaches(part: Integers, whole: Integers | int, least: float) -> Flags:
+    """Where a part is at least so large a fraction, which is rounded first: 9 of 10 reach 0.9, a float above 9/10."""
+    half_way = (Fraction(least) + Fraction(math.nextafter(least, 0.0))) / 2
+    return np.asarray(part * half_way.denominator >= whole * half_way.numerator, np.bool_)
 
 
 def _both(c: Counts) -> Flags:
@@ -215,12 +216,12 @@ def rough_ratios(num: Integers, den: Integers) -> FloatArray:
     return np.asarray(np.where(defined, ratios, 0), np.float64)
 
 
-def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:
+def _by_point(terms: Callable[[Counts, float], Terms]) -> Reading:
     """The greatest value of allowed points, undefined where none is."""
 
     def best(path: Path, **parameters: float) -> Unrounded | None:
         pos, neg = path.tp.astype(object)[-1], path.fp.astype(object)[-1]
-        (least,) = map(Fraction, parameters.values())
+        (least,) = parameters.values()
         point = best_point(path, lambda tp, fp: terms(Counts(tp, fp, pos - tp, pos + neg), least))
         return point and Unrounded(point[1], point[1], point[2], point[1] == point[2])
 

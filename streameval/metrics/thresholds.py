@@ -66,7 +66,7 @@ class PrecisionAt:
 
     def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """Precision tp / (tp + fp)."""
-        return tp, tp + fp, reaches(tp, pos, _fraction("recall", self.recall))
+        return tp, tp + fp, reaches(tp, pos, _checked("recall", self.recall))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class RecallAt:
 
     def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """Recall tp / pos."""
-        return tp, tp * 0 + pos, reaches(tp, tp + fp, _fraction("precision", self.precision))
+        return tp, tp * 0 + pos, reaches(tp, tp + fp, _checked("precision", self.precision))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ class Cost:
         return -cost, tp * 0 + unit, np.ones(len(tp), np.bool_)
 
 
-def _fraction(name: str, value: float) -> Fraction:
+def _checked(name: str, value: float) -> float:
     if not 0 <= value <= 1:
         raise MetricError(f"{name} must be in [0, 1], not {quoted(value)}")
-    return Fraction(value)
+    return value
 
 
 def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:

@@ -55,9 +55,9 @@ def worth(goal: Objective, cells: list[oracle.Cell], bound: float) -> Fraction |
         den = (1 + square) * tp + square * fn + fp
         return (1 + square) * tp / den if den else Fraction(0)
     if isinstance(goal, PrecisionAt):
-        return precision if tp >= Fraction(goal.recall) * (tp + fn) else None
+        return precision if not tp + fn or float(recall) >= goal.recall else None
     if isinstance(goal, RecallAt):
-        return recall if tp >= Fraction(goal.precision) * (tp + fp) else None
+        return recall if not tp + fp or float(precision) >= goal.precision else None
     assert isinstance(goal, Cost)
     return -(Fraction(goal.false_positive) * fp + Fraction(goal.false_negative) * fn)
 
@@ -74,6 +74,26 @@ def holds(choice: Choice, goal: Objective, cells: list[oracle.Cell]) -> None:
     assert choice.value <= float(top) <= choice.bound
     if choice.exact:
         assert choice.value == float(top)
+
+
+@pytest.mark.parametrize(("part", "whole"), [(9, 10), (1, 5), (5, 6)])
+def test_a_fraction_reaches_the_float_nearest_to_it(part: int, whole: int):
+    least = part / whole
+    assert least > Fraction(part, whole)
+    rows = [(1, 0.75)] * part + [(0, 0.75)] * (whole - part)  # whose precision is that fraction
+    first = [(1, 0.75)] * part + [(0, 0.5)] + [(1, 0.25)] * (whole - part)  # whose recall is, and whose precision is 1
+    last = [(0, 0.25)] * part + [(1, 0.5)] + [(0, 0.75)] * (whole - part)  # whose specificity is
+    for examples, metric, goal in (
+        (rows, f"recall_at_precision_micro(precision={least})", RecallAt(least)),
+        (first, f"precision_at_recall_micro(recall={least})", PrecisionAt(least)),
+        (first, f"specificity_at_sensitivity_micro(sensitivity={least})", None),
+        (last, f"sensitivity_at_specificity_micro(specificity={least})", None),
+    ):
+        ev = se.Evaluator([metric])
+        ev.update_many(*([{"a": value} for value in side] for side in zip(*examples, strict=True)))
+        assert ev.get(metric) == 1.0 == (1.0 if goal is None else ev.best_threshold(goal).value)
+        above = metric.replace(str(least), str(math.nextafter(least, 1)))
+        assert ev.get(above) < 1.0
 
 
 @with_each("goal", GOALS)

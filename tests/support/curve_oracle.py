@@ -110,7 +110,7 @@ def best_point(
     for bound in {np.inf, *(score for score, _, _ in cells)}:
         o = outcomes(cells, bound)
         part, whole = o[condition[0]], o[condition[0]] + o[condition[1]]
-        if part >= Fraction(least) * whole and o[goal[0]] + o[goal[1]]:
+        if (not whole or float(Fraction(part) / whole) >= least) and o[goal[0]] + o[goal[1]]:
             result.append(o[goal[0]] / (o[goal[0]] + o[goal[1]]))
     return max(result) if result else None
 

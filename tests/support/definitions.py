@@ -153,7 +153,11 @@ def mixed_streams() -> tuple[Stream, ...]:
     ]
     thirds = [Ranked({"a", "b"}, dict.fromkeys("ab", 1 - at / 32)) for at in (*range(15), 28)]
     thirds += [Ranked(set(), {"a": 0.25, "b": 0.25}, mask, weight) for mask, weight in ((set(), 8.0), ({"a"}, 24.0))]
-    return Stream(examples), *made, Stream([*sure, *close]), Stream(thirds, labels=["a", "b"])
+    # Bins of positives and negatives, some of which weigh so little that no float64 shows in which order they are.
+    near = [0.3 * (1 + unit * 2.0**-16) for unit in (1, 2)]
+    slight = [Ranked({"c", "d"}, {"c": 0.3, "d": 0.5}), Ranked(set(), {"c": 0.1, "d": 0.3}, weight=8.0)]
+    slight += [Ranked({"d"}, {"c": score, "d": score}, weight=2.0**-200) for score in near]
+    return Stream(examples), *made, Stream([*sure, *close]), Stream(thirds, labels=["a", "b"]), Stream(slight)
 
 
 @cache

@@ -26,6 +26,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("curves", "of points with the same value a metric does not say which it is"): (
         "best_point: np.append(0, some + 1) -> np.append(some + 1, 0)",
     ),
+    ("curves", "every fraction reaches 0, and what is below"): ("reaches: 0.0 -> -1.0",),
     ("curves", "a point where both rates are equal is the end of a stretch as well"): ("equal_error_rate: 0 -> 1",),
     ("decisions", "a numerator over 0, or the denominator of 0, of any size"): (
         "_where_zero: 1 -> 2",
