@@ -17,7 +17,7 @@ from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example, ragged
 from streameval.states.base import Added, Content, K, Merge, Part, State, refusal
 from streameval.states.decisions import BLOCK, Decisions
-from streameval.states.options import PairOptions, Part as CountedPart
+from streameval.states.options import Part as CountedPart
 from streameval.states.views import View, cached_property
 from streameval.states.weights import ExactSums, changed, common_scale
 
@@ -77,7 +77,6 @@ class Pairs(State[Key]):
     __slots__ = ("_bits",)
 
     def _empty_table(self) -> Any:
-        self.options = self.options or PairOptions()
         self._bits = sum(_BITS[part] for part in self.parts)
         return backend.pairs.Pairs(self.root, self._bits)
 

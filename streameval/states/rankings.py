@@ -70,7 +70,6 @@ class Rankings(State[Key]):
     __slots__ = ()
 
     def _empty_table(self) -> Any:
-        self.options = self.options or RankingOptions()
         return backend.rankings.RankCounts(self.root, len(self.labels))
 
     def _has_extra(self) -> bool:
@@ -195,8 +194,7 @@ class Rankings(State[Key]):
                 if key[0] == which and value:
                     by_key.setdefault(key[1:-1], [0] * PARTS[which])[key[-1]] = value >> shift
             keys = _array(list(by_key), KEYS[which])
-            sums = np.array(list(by_key.values()), object).reshape(-1, PARTS[which])
-            sums = sums if which >= GAINS else sums.astype(np.int64)
+            sums = np.array(list(by_key.values()), object if which >= GAINS else np.int64).reshape(-1, PARTS[which])
         return Table(keys, sums, tuple if scale is None else partial(self._weights_of, which, keys, scale))
 
     def _weights_of(self, which: int, keys: IntArray, scale: int) -> Iterator[list[int]]:
