@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from streameval.schema.labels import Label
+from streameval.wire.blocks import Blocks
 from streameval.wire.fields import Cached, Sink, Source, varint, zigzag
 from tests.support.each import with_each
 from tests.support.effort import cases
@@ -29,7 +30,18 @@ PIECES: dict[str, tuple[Callable[[Source], Any], Put]] = {
         lambda result, value: result.column(value, least=1),
     ),
     "2 columns of 3": (lambda source: source.columns(3, 2), Sink.columns),
+    "packed column of 2": (lambda source: source.packed(2)[:], lambda result, value: result.append(packed(value))),
+    "wide packed column of 2": (
+        lambda source: source.packed(2, words=2)[:],
+        lambda result, value: result.append(packed(value, words=2)),
+    ),
 }
+
+
+def packed(column: np.ndarray, **form: int) -> Iterator[bytes]:
+    blocks = Blocks(**form)
+    blocks.add(column)
+    return blocks.pieces()
 
 
 @pytest.mark.parametrize("piece", PIECES)
@@ -70,10 +82,20 @@ def test_what_is_read_is_what_would_be_written(piece: str, data: list[int]):
         ("column of 3", b"\x08" + b"\1\0\0\0\0\0\0\0" * 3),
         ("column of 3, a byte at least", b"\0"),
         ("column of 3, a byte at least", b"\2" + b"\0\0" * 3),
+        ("packed column of 2", b"\1\0\0"),
+        ("wide packed column of 2", b"\1\0\2\4"),
     ],
 )
 def test_a_value_in_another_form_is_refused(piece: str, data: bytes):
     with pytest.raises(se.FormatError, match="in a form that is never written"):
+        PIECES[piece][0](Source(data, 0))
+
+
+@pytest.mark.parametrize(
+    ("piece", "data"), [("varint", b"\xff" * 10 + b"\1"), ("packed column of 2", b"\x08" + b"\xff" * 16)]
+)
+def test_an_integer_of_more_than_64_bits_is_refused(piece: str, data: bytes):
+    with pytest.raises(se.FormatError, match="64 bits"):
         PIECES[piece][0](Source(data, 0))
 
 
