@@ -88,7 +88,7 @@ def show(document: Document, how: Format, *, top: int = 20, raw: bool = False) -
     elif how is Format.csv:
         _write_csv(names, _cells_of(_rows(parts), raw=raw), raw)
     else:
-        labels = set(_first(parts[0], top))
+        labels = set(_first(parts[0], top, "f1" if document.names else "support"))
         rows = [row for row in _rows(parts) if row[1] in labels or row[1] not in parts[0].labels]
         sys.stdout.write(_markdown(names, 3, _markdown_rows(rows), _omitted_labels(parts[0], top)))
     for metric, reasons in numbers_of(parts[0])["undefined"].items() if how in (Format.csv, Format.markdown) else ():
@@ -192,17 +192,17 @@ def _slices(axis: Sequence[str], parts: list[Part], names: Sequence[str], *, cho
     return Table("slices", "; ".join(notes), columns)
 
 
-def _first(part: Part, top: int) -> list[Any]:
-    """The labels of a part: of more than ``top`` those with the largest support, or the first."""
+def _first(part: Part, top: int, count: str = "support") -> list[Any]:
+    """The labels of a part: of more than ``top`` those with the largest support, or largest change, or the first."""
     labels = list(part.labels)
-    if len(labels) > top and "support" in part.labels[labels[0]]:
-        labels = [labels[at] for at in largest_first([part.labels[label]["support"].value for label in labels])]
+    if len(labels) > top and count in part.labels[labels[0]]:
+        labels = [labels[at] for at in largest_first([abs(part.labels[label][count].value or 0.0) for label in labels])]
     return labels[:top]
 
 
 def _omitted_labels(part: Part, top: int) -> str:
     omitted = len(part.labels) - top
-    return f"{omitted:,} more labels; --top {len(part.labels)} shows all" if omitted > 0 else ""
+    return f"{omitted:,} more label{'s' * (omitted > 1)}; --top {len(part.labels)} shows all" if omitted > 0 else ""
 
 
 def _labels(part: Part, top: int) -> list[Table]:
@@ -229,7 +229,8 @@ def _changed(part: Part, top: int, names: Sequence[str]) -> list[Table]:
         changed = [(label, number) for label, number in numbers.items() if number.value or number.reason]
         changed.sort(key=lambda pair: -abs(pair[1].value or 0.0))
         if changed and top:
-            note = f"{len(changed) - top:,} more labels differ" if len(changed) > top else ""
+            omitted = len(changed) - top
+            note = f"{omitted:,} more label{'s' * (omitted > 1)} with a change" if omitted > 0 else ""
             title = f"{metric.replace('_per_label', '', 1)} by label"
             labels = [label for label, _ in changed[:top]]
             values = _values([number for _, number in changed[:top]], names)

@@ -156,6 +156,8 @@ def test_comparisons_have_a_row_for_each_label(run):
     assert content["metrics"]["f1_per_label"][1] == {"label": "7", "a": 0.0, "b": 1.0, "change": 1.0}
     assert content["metrics"]["f1_micro"] == {"a": 2 / 3, "b": 1.0, "change": 1 - 2 / 3}
     assert content["labels"][1]["tp"] == {"a": 0, "b": 1, "change": 1}
+    first = run("compare", "metric", "label", "-f", "markdown", "-m", "f1_micro", "--top", "1").out
+    assert re.search(r"\| f1 +\| 0.0000 \| 1.0000 \| .*\n\n1 more label; --top 2 shows all\n$", first)
 
 
 def scored(*scores: dict[str, float], metrics=("roc_auc_micro", "roc_auc_per_label")) -> se.Evaluator:
