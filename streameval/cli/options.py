@@ -72,7 +72,7 @@ def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
     try:
         content = json.loads(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"--threshold {text}: {error}") from None
+        raise UserError(f"--threshold {text}: {getattr(error, 'strerror', error)}") from None
     rows = content.get("thresholds") if isinstance(content, dict) else None
     try:  # keys of JSON are strings, so that integers need records
         pairs = content.items() if rows is None else [(row["label"], row["threshold"]) for row in rows]

@@ -129,6 +129,37 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     refused(run("evaluate", *args, stdin=OK), message)
 
 
+@pytest.mark.parametrize(("line", "message"), [
+    ("show single -m f1", "single holds a single metric, f1_macro; leave --metrics out"),
+    ("compare one two", "these states were saved with different metrics; name some with --metrics"),
+    ("thresholds t.jsonl -a a -s s --beta 0", "--beta must be above 0 and finite, not 0"),
+    ("thresholds t.jsonl -a a -s s --beta inf", "--beta must be above 0 and finite, not inf"),
+    ("thresholds one two", "give one saved state, or files of rows with --actual and --scores"),
+    ("evaluate t.jsonl -a a -s s --beta 2", "--beta is for binary predictions; give --threshold, to make them of sco"),
+    ("evaluate t.jsonl -a a -s s -t no.json", "streameval: --threshold no.json: No such file or directory"),
+    ("evaluate t.jsonl -a a -s s -t t.jsonl", "--threshold must be a number, or a .json file of label: number, not"),
+    ("evaluate t.jsonl -a a -s s -t twice.json", "--threshold twice.json: a label has two thresholds"),
+    ("evaluate t.jsonl -a a -s s -t list.json", "--threshold list.json: it must hold one object label: number, or wh"),
+    ("evaluate t.jsonl -a a -s s --labels [1,", "--labels [1,: Expecting value: line 1 column 4 (char 3); give a lab"),
+    ("evaluate t.jsonl -q -a a -s s --labels [[1]]", "streameval: --labels: a label must be a string or an integer, no"),
+    ("evaluate t.jsonl -a a -s s -o r.json -f csv", "--output r.json is json, but --format is csv; leave one of the"),
+    ("evaluate t.jsonl -a a -s s -o r.html", "must end in .json, .csv, .md or .txt; for a page give --report FILE"),
+    ("evaluate t.jsonl -a a -s s -o r.xyz", "--output r.xyz must end in .json, .csv, .md or .txt"),
+    ("evaluate t.jsonl list.json -q -a a -s s --truth t.jsonl --join a", "rows that belong together must be in one so"),
+    ("watch t.jsonl -a a -s s --every x", "--every must be a time such as 10s, 5m or 1h, not 'x'"),
+    ("watch t.jsonl -a a -s s --every 0", "--every must be a time such as 10s, 5m or 1h, not '0'"),
+    ("watch t.jsonl list.json -a a -s s", "streameval: got unexpected extra argument(s) (list.json); see streamev"),
+])  # fmt: skip
+def test_what_a_command_cannot_do_is_refused_before_it_begins(run, tmp_path, line, message):
+    (tmp_path / "t.jsonl").write_text('{"a": ["x"], "s": {"x": 0.5}}\n')
+    (tmp_path / "list.json").write_text("[1]")
+    label = {"label": "x", "threshold": 0.5}
+    (tmp_path / "twice.json").write_text(json.dumps({"thresholds": [label, label]}))
+    for name, state in (("single", se.F1()), ("one", se.Evaluator(["f1"])), ("two", se.Evaluator(["hamming_loss"]))):
+        state.save(name)
+    refused(run(*line.split()), message)
+
+
 def test_an_empty_stream_is_refused(run):
     refused(run("evaluate", "-", *COLUMNS, stdin=b""), "standard input is empty")
 
