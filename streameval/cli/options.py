@@ -142,9 +142,8 @@ def find_truth(options: dict[str, Any], sources: list[Source], *, scored: bool =
         places = {source.path: columns_of(source) for source in (sources[0], truth)}
         columns = "; ".join(f"columns in {place}: {', '.join(names)}" for place, names in places.items() if names)
         raise UserError(f"give {' and '.join(missing)}{columns and f'; {columns}'}")
-    if not options["actual"]:
-        options["actual"] = likely
-        note(f"true labels: column {likely[0]!r}")
+    options["actual"] = likely
+    note(f"true labels: column {likely[0]!r}")
 
 
 def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), checks: Iterable[Check] = ()) -> Counting:
