@@ -129,7 +129,7 @@ def test_labels_and_runs_whose_names_look_alike_have_a_curve_each():
 
 
 def test_a_picture_that_there_is_not_and_evaluators_without_a_metric_are_refused():
-    with pytest.raises(InputError, match="^plot.. draws .*, not 'lables'; did you mean 'labels'"):
+    with pytest.raises(InputError, match=r"^plot.. draws .*, not 'lables'; did you mean 'labels'"):
         counted(empty()).plot("lables")
     with pytest.raises(InputError, match="no metric that is one number; give metric="):
-        plots.plot_slices({"a": counted(se.Evaluator(["f1_per_label"])), "b": se.Evaluator()})
+        plots.plot_slices({"a": se.Evaluator(["f1_per_label"]), "b": se.Evaluator()})
