@@ -314,6 +314,34 @@ BROKEN = {
 WORDS = [("x", "y"), ("y", "y"), ("z", "x"), ("u", "v"), ("y", "w"), ("x", "x")]
 
 
+class Attributes:
+    """Merges by addition what it counts by maximum; of it there are only attributes to compare."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def update(self, number: int) -> None:
+        self.value = max(self.value, number)
+
+    def merge(self, other: Any) -> None:
+        self.value += other.value
+
+
+class Equal(Attributes):
+    def __eq__(self, other: object) -> bool:
+        return self.value == other.value
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"), [(Attributes, "{'value': 8} and {'value': 5}"), (Equal, "they are not eq")]
+)
+def test_states_without_bytes_or_values_are_compared_too(kind: type, problem: str):
+    with pytest.raises(BrokenLawError, match=f"^split: 3 shards merged and one pass: {problem}"):
+        check_mergeable(kind, [(3,), (5,)])
+
+
 def test_a_sound_state_of_somebody_else_passes():
     check_mergeable(Sound, WORDS, refused=[("good", "bad")])
 

@@ -179,7 +179,6 @@ def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), check
     read["threshold"] = threshold_of(threshold)
     of_all: Any = Job.of(specs, **read | {"by": ()}).fresh()
     window = None if size is None else Rolling(of_all, size=size)
-    job, truth, join = Job.of(specs, **read), options["truth"], options["join"]
-    job = job if truth is None and join is None else with_truth(job, truth, join)
+    job = with_truth(Job.of(specs, **read), options["truth"], options["join"])
     skip = tolerance_of(options["max_bad"] or "1%") if options["skip_bad"] or options["max_bad"] else None
     return Counting(job, window=window, skip=skip)

@@ -61,10 +61,9 @@ def written_to(output: Path | None) -> Iterator[None]:
     if output is None:
         yield
         return
-    color = COLOR.set(Color.never)
+    COLOR.set(Color.never)
     with redirect_stdout(io.StringIO()) as text:
         yield
-    COLOR.reset(color)
     write_output(output, text.getvalue().encode("utf-8", "backslashreplace"))
 
 

@@ -148,13 +148,13 @@ def evaluate_table(
     if actual == "":
         raise InputError("evaluate_table needs actual=, the column of true labels")
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
-    if truth is not None or join is not None:
-        job = with_truth(job, truth, join)
-    return count_rows(job, source, batch_size=batch_size)
+    return count_rows(with_truth(job, truth, join), source, batch_size=batch_size)
 
 
 def with_truth(job: Job, truth: object, join: str | None) -> Job:
-    """The job of rows whose true labels are in another source."""
+    """The job of rows whose true labels are in another source, if one is named."""
+    if truth is None and join is None:
+        return job
     if truth is None or join is None:
         raise InputError("truth and join go together: give both, where the true labels are in a table of their own")
     if job.columns.example is not None:
