@@ -252,12 +252,13 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
     """A table; where it is too wide its columns stand in several below each other, each with the names of the rows."""
     fancy = console.is_terminal and not console.options.ascii_only
     columns, cells = table.columns, [_cells(column) for column in table.columns]
-    widest: dict[str, int] = {"label": _NAMES, "text": _WORDS} if fancy else {}
+    names = [at for at, column in enumerate(columns) if column.kind == "label"]
+    room_of_names = min(_NAMES, console.width // (2 * len(names) or 1))
+    widest: dict[str, int] = {"label": room_of_names, "text": _WORDS} if fancy else {}
     widths = [
         min(max(map(cell_len, strings)) + (3 if fancy else 2), widest.get(column.kind, _PIPED))
         for column, strings in zip(columns, cells, strict=True)
     ]
-    names = [at for at, column in enumerate(columns) if column.kind == "label"]
     blocks: list[list[int]] = [[]]
     left = room = console.width - sum(widths[at] for at in names)
     for at in [at for at in range(len(columns)) if at not in names]:
@@ -276,7 +277,7 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
             kind = columns[at].kind
             drawing.add_column(
                 Text(cells[at][0]), justify="left" if kind in _WORDED else "right", overflow="fold",
-                no_wrap=kind not in _WORDED, max_width=_NAMES if fancy and kind == "label" else None,
+                no_wrap=kind not in _WORDED, max_width=room_of_names if fancy and kind == "label" else None,
                 style={"label": "cyan", "text": "dim"}.get(kind),
             )  # fmt: skip
             rows.append([Text(text) for text in cells[at][1:]])

@@ -231,8 +231,8 @@ def test_every_format_has_the_same_numbers_and_replaces_its_own_files(run, tmp_p
     assert " \n" not in text
 
 
-@pytest.mark.parametrize("width", [30, 60])
-def test_tables_wrap_in_a_narrow_terminal_and_lose_nothing(width):
+@pytest.mark.parametrize(("width", "rows"), [(30, 6), (60, 3)])
+def test_tables_wrap_in_a_narrow_terminal_and_lose_nothing(width, rows):
     names = [f"metric_{at}" for at in range(6)]
     text = "Sentences of several words stand below each other where there is little room for them."
     numbers = Table(
@@ -245,6 +245,7 @@ def test_tables_wrap_in_a_narrow_terminal_and_lose_nothing(width):
         lines = console.file.getvalue().splitlines()
         assert max(map(len, lines)) <= width
         assert not set(needed) - set(" ".join(lines).split())
+        assert sum(" cat " in line for line in lines) == (rows if table is numbers else 0)
 
 
 def test_a_pipe_has_every_word_and_no_blanks_at_the_ends_of_lines(run):
