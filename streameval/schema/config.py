@@ -154,7 +154,7 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
     if len(set(keys_of(names))) < len(names):
-        raise LabelError(f"labels holds {Counter(names).most_common(1)[0][0]!r} twice; name each label once")
+        raise LabelError(f"labels holds {quoted(Counter(names).most_common(1)[0][0])} twice; name each label once")
     return names
 
 
@@ -181,7 +181,7 @@ def _threshold(
         pairs = list(zip(labels, values, strict=True))
     known, declared = {key_of(label) for label, _ in pairs}, frozenset(keys_of(labels or ()))
     if missing := [label for label in labels or () if key_of(label) not in known]:
-        raise InputError(f"threshold has no value for label {missing[0]!r}; give one per label")
+        raise InputError(f"threshold has no value for label {quoted(missing[0])}; give one per label")
     if labels is not None and unknown != "add":  # thresholds of labels that cannot occur decide nothing
         pairs = [(label, value) for label, value in pairs if key_of(label) in declared]
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))

@@ -1042,6 +1042,12 @@ def test_thresholds_that_are_no_numbers_one_per_label_are_refused(kind: str):
     assert "threshold" in str(caught.value) or isinstance(caught.value, se.LabelError)
 
 
+def test_labels_of_more_digits_than_python_writes_are_refused_like_any():
+    for labels, threshold in (([10**5000] * 2, None), ([10**5000], {})):
+        with pytest.raises(se.InputError, match="<int>"):
+            se.Evaluator(labels=labels, threshold=threshold)
+
+
 def test_thresholds_in_order_without_labels_are_refused():
     for threshold in ([0.5, 0.6], np.array([0.5]), (0.5,)):
         with pytest.raises(se.InputError, match=rf"in the same order, such as range\({len(threshold)}\)"):
