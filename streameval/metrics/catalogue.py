@@ -120,6 +120,9 @@ class MetricInfo:
         """The direction in words."""
         return {True: "higher is better", False: "lower is better", None: "describes the data"}[self.bigger_is_better]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return entry_of, (self.name,)  # its formulas are functions within functions, which cannot be pickled
+
 
 _ENTRIES: dict[str, list[MetricInfo]] = {}  # by module, in the order of its lines
 _BY_NAME: dict[str, MetricInfo] = {}  # with their aliases

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import pytest
 
@@ -16,6 +18,7 @@ ULPS = {"log_loss": 64}
 
 def test_every_entry_has_a_definition_and_every_definition_an_entry():
     assert {entry.name for entry in se.catalogue()} == NAMES
+    assert pickle.loads(pickle.dumps(se.catalogue())) == copy.deepcopy(se.catalogue()) == se.catalogue()
 
 
 def test_no_name_is_another_name_with_an_average():
