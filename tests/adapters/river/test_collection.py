@@ -7,6 +7,7 @@ import itertools
 import pickle
 import random
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -71,14 +72,17 @@ def test_adding_metrics_collects_them_as_river_does():
     assert distinct(both) == 1
 
 
-def test_a_collection_counts_as_its_members_would_each_by_itself():
-    together, single = MetricCollection(everything()), everything()
-    examples = stream(60)
+@pytest.mark.parametrize(("make", "states"), [
+    (everything, 4), (lambda: [MicroF1(), SubsetAccuracy()], 1), (lambda: [MicroF1(), MacroF1(labels=[*"abcde"])], 2),
+])  # fmt: skip
+def test_a_collection_counts_as_its_members_would_each_by_itself(make: Callable[[], list[RiverMetric]], states: int):
+    together, single = MetricCollection(make()), make()
+    examples = [(*pair, 1.0 if place < 30 else weight) for place, (*pair, weight) in enumerate(stream(60))]
     for y_true, y_pred, weight in examples:
         together.update(y_true, y_pred, weight)
         for metric in single:
             metric.update(y_true, y_pred, weight)
-    assert distinct(together) == configurations(single) == 4
+    assert distinct(together) == configurations(single) == states
     assert repr(together.get()) == repr([metric.get() for metric in single])  # nan equals itself as text
     for y_true, y_pred, weight in examples[:30]:
         together.revert(y_true, y_pred, weight)
@@ -441,6 +445,15 @@ def test_a_fresh_metric_answers_prints_and_compares():
         assert isinstance(metric.get(), float)
         assert repr(metric)
         assert isinstance(metric > made(), bool)
+
+
+def test_what_is_warned_of_when_a_value_is_read_is_not_when_it_is_printed():
+    for metric in (MicroF1(), MicroF1() + MacroF1()):
+        for _ in range(30):
+            metric.update({"Cat": True}, {"cat": True})
+        assert "MicroF1: 0.00%" in repr(metric)
+        with pytest.warns(se.DataWarning, match="differ in case"):
+            metric.get()
 
 
 def test_a_label_missing_from_the_prediction_is_counted_instead_of_raising_half_way():
