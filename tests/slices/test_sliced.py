@@ -283,6 +283,14 @@ def test_slices_are_independent_values():
     assert [dict(part.where) for part in sliced.slices("region")] == [{"region": "eu"}, {"region": "us"}]
 
 
+def test_weights_and_masks_count_after_many_examples_without():
+    sliced, ev = se.Sliced(se.Evaluator(), by="x"), se.Evaluator()
+    for choices in [{}] * 30 + [{"mask": {"a"}}, {"weight": 3.0}]:
+        sliced.update({"a"}, {"b"}, where={"x": 1}, **choices)
+        ev.update({"a"}, {"b"}, **choices)
+        assert sliced.total() == ev
+
+
 def test_items_are_looked_up_by_value_or_by_names_and_values():
     sliced = example()
     assert sliced[{"device": None}].examples == 1
