@@ -14,7 +14,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.plots.style import COLOURS, INK, MARKS, MUTED, holds, named, quiet, run_of, runs_of, some_of, titled
 from streameval.report.model import MetricValue, Report, arrow, cell_text, of_each_label, worst_first
 from streameval.schema.labels import Label
-from streameval.schema.text import check_number, number_of
+from streameval.schema.text import check_number, columns_of, number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -205,7 +205,7 @@ def _rows(
     pad: float = 10,
 ) -> Axes:
     """Axes with these words, see `titled`, a name on the left of each row, and a note on its right."""
-    size = 5.4 + 0.075 * max(map(len, names), default=0), max(1.9, 0.26 * len(names) + 1.3)
+    size = 5.4 + 0.075 * max(map(columns_of, names), default=0), max(1.9, 0.26 * len(names) + 1.3)
     ax = titled(ax, size, *words, pad=pad)
     quiet(ax, "x")
     ax.set_yticks(range(len(names)), names, fontsize=8.5, color=INK)

@@ -14,7 +14,7 @@ from streameval.kernel.types import FloatArray
 from streameval.metrics.pairs import Matrix, Normalize, Side, Values
 from streameval.plots.style import INK, MUTED, named, run_of, short, some_of, titled
 from streameval.report.label_table import LabelTable
-from streameval.schema.text import check_number
+from streameval.schema.text import check_number, columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -237,7 +237,7 @@ def _name_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
         step = max(1, math.ceil(len(names) / max(1, room // (1.25 * size))))
         places = range((len(names) - 1) % step, len(names), step)  # the last one is named, which may be no label
         axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
-    if max(map(len, columns), default=0) * 6 > width / max(len(columns), 1):
+    if max(map(columns_of, columns), default=0) * 6 > width / max(len(columns), 1):
         many = len(columns) > 12
         ax.tick_params(axis="x", labelrotation=90 if many else 45)
         for text in ax.get_xticklabels():
