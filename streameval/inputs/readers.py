@@ -111,8 +111,9 @@ def _frame(frame: Any, argument: Argument) -> Source:
             raise LabelError(f"{argument.name} has two columns named {quoted(label)}; name each label once")
     if form == "frame":
         kinds, numeric = {str(kind).lower() for kind in frame.dtypes}, argument.scored or argument.compared
-        if (numeric and len(kinds) > 1) or "int128" in kinds:
-            # One type for all columns would round integers and take booleans for scores; numpy has none of 128 bits.
+        if (numeric and len(kinds) > 1) or kinds & {"int128", "category"}:
+            # One type for all columns would round integers and take booleans for scores; numpy has none of 128 bits. Of
+            # categories that differ pandas makes one of booleans or integers, in which a missing value is some other.
             values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
         else:
             values = np.asarray(frame.to_numpy())

@@ -520,6 +520,18 @@ def test_unknown_truths_are_masked_in_every_form(form: str):
             assert ev.to_bytes() == expected
 
 
+@pytest.mark.parametrize("kind", [bool, int, float])
+def test_what_is_missing_among_categories_that_differ_is_missing(kind: type):
+    frame = pd.DataFrame({"a": pd.Categorical([kind(1), None]), "b": pd.Categorical([kind(1), kind(0)])})
+    ev, expected = se.Evaluator(), se.Evaluator()
+    ev.update_many(frame, [{"a"}, {"b"}])
+    expected.update_many([{"a": 1, "b": 1}, {"a": None, "b": 0}], [{"a"}, {"b"}])
+    assert ev == expected
+    for threshold in (None, 0.5):
+        with pytest.raises(se.InputError, match=r"y_pred\[1\] is (nan|NaN)"):
+            se.Evaluator(threshold=threshold).update_many([{"a"}, {"b"}], frame)
+
+
 @pytest.mark.parametrize("form", ["pandas Int64", "pandas boolean", "mappings with NA"])
 def test_a_single_example_with_na_is_masked(form: str):
     true, pred = drawn(11, unknown=True), drawn(12)
