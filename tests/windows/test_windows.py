@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -565,17 +567,25 @@ def test_every_kind_of_date_is_taken_and_the_finest_refused():
     ]  # fmt: skip
     assert len({window(t).to_bytes() for t in same}) == 1
     assert window(*same).latest == datetime(2024, 5, 1)
-    for series in (np.array(same[:1], "M8[s]"), pd.Series(same[:1]), pd.DatetimeIndex(same[:1]), tuple(same[:1])):
-        many = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
-        many.update_many([{"a"}], [{"a"}], times=series)
-        assert many == window(same[0])
+    zoned = datetime(2024, 5, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+    for moment in (same[0], zoned):
+        column = pa.array([moment])
+        for series in (
+            pd.Series([moment]), pd.DatetimeIndex([moment]), (moment,), pl.Series([moment]), column,
+            pa.chunked_array([column]), pd.Series([moment], dtype=pd.ArrowDtype(column.type)),
+            *([np.array([moment], "M8[s]")] if moment is not zoned else []),
+        ):  # fmt: skip
+            many = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
+            many.update_many([{"a"}], [{"a"}], times=series)
+            assert many == window(moment)
+            many.update({"a"}, {"a"}, t=moment)
+    many.update_many([], [], times=np.array([], "M8[s]"))
     refused = pd.Timestamp(1, unit="ns"), np.datetime64(1, "ns"), np.datetime64(10**12, "Y"), np.datetime64("NaT", "s")
     for t in refused:
         with pytest.raises(se.InputError):
             window(t)
         with pytest.raises(se.InputError):
             window().update_many([{"a"}], [{"a"}], times=np.array([t]))
-    zoned = datetime(2024, 5, 1, 2, tzinfo=timezone(timedelta(hours=2)))
     assert window(zoned, datetime(2024, 5, 1, tzinfo=UTC)).latest == zoned
     for first, second in ((same[0], zoned), (zoned, same[0])):
         with pytest.raises(se.InputError, match="time zone"):
