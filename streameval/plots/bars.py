@@ -11,7 +11,7 @@ from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import MetricLike, specs_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
-from streameval.plots.style import COLOURS, INK, MARKS, MUTED, holds, named, quiet, run_of, runs_of, some_of, titled
+from streameval.plots.style import COLOURS, INK, MARKS, MUTED, Words, holds, named, run_of, runs_of, some_of, titled
 from streameval.report.model import MetricValue, Report, arrow, cell_text, of_each_label, worst_first
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, columns_of, number_of
@@ -196,18 +196,12 @@ def plot_compare(
 
 
 def _rows(
-    ax: Axes | None,
-    words: tuple[str, str, str | None, str],
-    names: Sequence[str],
-    notes: Sequence[str] = (),
-    head: str = "",
-    *,
-    pad: float = 10,
+    ax: Axes | None, words: Words, names: Sequence[str], notes: Sequence[str] = (), head: str = "", *, pad: float = 10
 ) -> Axes:
     """Axes with these words, see `titled`, a name on the left of each row, and a note on its right."""
     size = 5.4 + 0.075 * max(map(columns_of, names), default=0), max(1.9, 0.26 * len(names) + 1.3)
-    ax = titled(ax, size, *words, pad=pad)
-    quiet(ax, "x")
+    ax = titled(ax, size, words, pad=pad)
+    style.quiet(ax, "x")
     ax.set_yticks(range(len(names)), names, fontsize=8.5, color=INK)
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -65,13 +65,13 @@ def plot_confusion_matrix(
     labels, cells = source.labels, source.dense(normalize)
     real = len(labels) - (labels[-1:] == (None,))
     chosen = [*np.sort(np.argsort(-np.array(source.sums(1)[:real], np.float64), kind="stable")[:limit]).tolist()]
-    head = title, some_of("Confusion of labels", len(chosen), real, "most frequent")
+    words = "predicted label", "true label", title, some_of("Confusion of labels", len(chosen), real, "most frequent")
     chosen += range(real, len(labels))
     names, cells = [named(labels)[place] for place in chosen], cells[np.ix_(chosen, chosen)]
     unit = _UNITS[normalize] if normalize is not None or source.den == 1 else "weight of examples"
     top = 1.0 if normalize in ("true", "pred") else None
-    fraction, sides = normalize is not None, ("predicted label", "true label")
-    ax = _heat(ax, cells, (names, names), sides, head, unit, numbers, cmap, fraction=fraction, top=top)
+    fraction = normalize is not None
+    ax = _heat(ax, cells, (names, names), words, unit, numbers, cmap, fraction=fraction, top=top)
     if len(names) > 1 and labels[-1] is None:  # "no label" is none: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=4 if len(names) <= _ANNOTATED else 2)
@@ -116,7 +116,7 @@ def plot_cooccurrence(
     symmetric = np.array_equal(values, values.T, equal_nan=True)
     sizes = np.nansum(values, axis=0) + np.nansum(values, axis=1)
     chosen = np.sort(np.argsort(-sizes, kind="stable")[:limit])
-    head = title, some_of("Labels together", len(chosen), len(names), "largest")
+    default = some_of("Labels together", len(chosen), len(names), "largest")
     values, names = values[np.ix_(chosen, chosen)], [names[place] for place in chosen]
     if symmetric:
         values[np.triu_indices(len(values))] = math.nan
@@ -124,7 +124,9 @@ def plot_cooccurrence(
     values = values[rows, columns]
     unit = "examples" if source.den == 1 else "weight of examples"
     sides = ("label", "label") if symmetric else ("predicted label", "true label")
-    return _heat(ax, values, (names[rows], names[columns]), sides, head, unit, numbers, cmap, counted=counted)
+    return _heat(
+        ax, values, (names[rows], names[columns]), (*sides, title, default), unit, numbers, cmap, counted=counted
+    )
 
 
 def plot_multilabel_confusion(
@@ -149,7 +151,7 @@ def plot_multilabel_confusion(
     wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(drawn)))))
     high = max(1, math.ceil(len(drawn) / wide))
     default = some_of("Outcomes of each label", len(drawn), len(counts), "most frequent")
-    ax = titled(ax, (max(1.5 * wide + 0.9, 3.6), 1.62 * high + 0.9), "predicted", "true", title, default)
+    ax = titled(ax, (max(1.5 * wide + 0.9, 3.6), 1.62 * high + 0.9), ("predicted", "true", title, default))
     names = named(table.labels, 18)
     for position, place in enumerate(drawn):
         x, y = position % wide * 2.5, position // wide * 2.9
@@ -184,8 +186,7 @@ def _heat(
     ax: Axes | None,
     cells: FloatArray,
     names: tuple[list[str], list[str]],
-    sides: tuple[str, str],
-    head: tuple[str | None, str],
+    words: style.Words,
     unit: str,
     numbers: bool | None,
     cmap: str | Colormap,
@@ -196,9 +197,9 @@ def _heat(
 ) -> Axes:
     """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
     rows, columns = names
-    longest = 0.07 * max(map(len, (*rows, *columns)), default=0)
+    longest = 0.07 * max(map(columns_of, (*rows, *columns)), default=0)
     width, height = (min(13.0, max(2.4, 0.38 * len(each)) + 0.6 + longest) for each in (columns, rows))
-    ax = titled(ax, (width + 1.3, height), *sides, *head, labelpad=6)
+    ax = titled(ax, (width + 1.3, height), words, labelpad=6)
     values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
     bound = top or float(finite.max(initial=0)) or 1.0

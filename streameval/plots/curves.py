@@ -210,7 +210,7 @@ def _draw(ax: Axes, lines: _Lines, *, steps: Any, where: str) -> Axes:
 
 
 def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str, *, square: bool = True) -> Axes:
-    ax = titled(ax, (5.2, 5.2) if square else (6.4, 4.0), x, y, title, default, pad=14)
+    ax = titled(ax, (5.2, 5.2) if square else (6.4, 4.0), (x, y, title, default), pad=14)
     ax.set_ylim(-0.015, 1.015)
     if square:
         ax.set(aspect="equal", xlim=(-0.015, 1.015))
@@ -230,7 +230,7 @@ def plot_lines(
     metrics = list(dict.fromkeys(metric for metric, _, _ in named_lines))
     evaluators = list(dict.fromkeys(evaluator for _, evaluator, _ in named_lines))
     by_evaluator = len(metrics) == 1
-    ax = titled(ax, (8, 4.5), along_name, metrics[0] if by_evaluator else "value", title, "Along the stream")
+    ax = titled(ax, (8, 4.5), (along_name, metrics[0] if by_evaluator else "value", title, "Along the stream"))
     from matplotlib import dates, ticker
 
     for metric, evaluator, line in sorted(named_lines, key=lambda one: metrics.index(one[0])):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from streameval.schema.text import cut_distinct, quoted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Words: TypeAlias = tuple[str, str, str | None, str]  # names of both axes, the title, and the default one
 INK, MUTED = "#1f2933", "#6b7785"  # text, secondary text
 
 # Okabe & Ito 2008: distinct also without seeing red or green; those with one kind of dashes differ in lightness, so
@@ -109,19 +110,10 @@ def line_style(number: int, *, marked: bool = False) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)], **marks}
 
 
-def titled(
-    ax: Axes | None,
-    size: tuple[float, float],
-    x: str,
-    y: str,
-    title: str | None,
-    default: str,
-    *,
-    pad: float = 10,
-    **text: Any,
-) -> Axes:
+def titled(ax: Axes | None, size: tuple[float, float], words: Words, *, pad: float = 10, **text: Any) -> Axes:
     """Axes, of a new figure of so many inches if None, with what they are, and a title: the default one if None."""
     ax = ax or cast("Axes", imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")[1])
+    x, y, title, default = words
     ax.set_xlabel(x, color=MUTED, fontsize=10, **text)
     ax.set_ylabel(y, color=MUTED, fontsize=10, **text)
     ax.set_title(default if title is None else title, color=INK, fontsize=12, loc="left", pad=pad)
