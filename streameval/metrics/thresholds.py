@@ -160,10 +160,11 @@ def _threshold(path: Path, at: int) -> float:
 
 
 def _best_mean(paths: list[Path], goal: Objective) -> Choice:
-    """The threshold with the greatest mean of shares over labels, among the lower edges of all bins."""
+    """The threshold with the greatest mean of shares over labels, among the lower edges of all bins.
+
+    Such goals are 0 where nothing is predicted, and are allowed there or where everything is.
+    """
     grid = np.unique(np.concatenate([path.bins for path in paths] or [np.zeros(0, np.int64)]))[::-1]
-    if not len(grid):
-        return Choice(math.inf, math.nan, math.nan)
     # How the sum over labels changes from one edge to the next below, and how much more it could be between them.
     change, more = np.zeros(len(grid) + 1), np.zeros(len(grid) + 1)
     possible = np.ones(len(grid) + 1, np.bool_)
@@ -177,7 +178,6 @@ def _best_mean(paths: list[Path], goal: Objective) -> Choice:
         values = rough_ratios(*ratios)
         loose = path.mixed[last - 1] | (np.diff(edges) > 1)
         place = len(grid) - np.searchsorted(grid[::-1], path.bins[last - 1], "left")
-        change[0] += values[0]
         np.add.at(change, place, np.diff(values))
         residual = np.where(loose, -1, path.residuals[last - 1])
         common[place] = np.where((common[place] == -2) | (common[place] == residual), residual, -1)
@@ -187,14 +187,13 @@ def _best_mean(paths: list[Path], goal: Objective) -> Choice:
         possible &= np.repeat(allowed, np.diff(np.concatenate([[0], place, [len(grid) + 1]])))
     more[common >= 0] = 0.0  # no threshold divides equal scores
     sums = np.where(possible, np.cumsum(change), -np.inf)
-    if not possible.any():
-        return Choice(math.inf, math.nan, math.nan)
     at = int(sums.argmax())
     threshold, value = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0]), float(sums[at])
     # Sums of floats in a fixed order: their error is far below the margin that decides whether to call it exact.
-    bound = max(value, float((np.cumsum(change) + more).max()))
+    bound = max(value, float((np.cumsum(change) + more)[possible | (common == -1)].max()))
     slack = CLOSE * max(1.0, abs(value))
-    return Choice(threshold, value / len(paths), (value if bound <= value + slack else bound) / len(paths))
+    size = len(paths) or 1
+    return Choice(threshold, value / size, (value if bound <= value + slack else bound) / size)
 
 
 def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
@@ -210,7 +209,7 @@ def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     excess = (path.tp + path.fp).astype(object) - int(path.tp[-1])
     at = int(np.argmin(np.abs(excess)))
     after = int(np.searchsorted(excess, 0, "left"))
-    mixed = 0 < after < len(excess) and excess[after] > 0 and bool(path.mixed[after - 1])
+    mixed = excess[after] > 0 and bool(path.mixed[after - 1])
     value = as_float(excess[at] * tables.unit)
     return Choice(_threshold(path, at), value, 0.0 if mixed else value)
 
