@@ -248,6 +248,15 @@ def test_tables_wrap_in_a_narrow_terminal_and_lose_nothing(width, rows):
         assert sum(" cat " in line for line in lines) == (rows if table is numbers else 0)
 
 
+@pytest.mark.parametrize(("width", "bars"), [(60, [12, 6, 0, 0]), (24, [0] * 4)])
+def test_a_wide_terminal_has_bars_of_values_from_0_to_1(width, bars):
+    values = Column("f1", "bar", [1.0, 0.5, None, 2.0])
+    table = Table("t", "", [Column("label", "label", [*"abcd"]), Column("fpr", "fraction", [0.25] * 4), values])
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    console.print(drawn([table], "", console))
+    assert [line.count("█") for line in console.file.getvalue().splitlines()[-4:]] == bars
+
+
 def test_a_pipe_has_every_word_and_no_blanks_at_the_ends_of_lines(run):
     out = run("metrics").out
     assert all(line == line.rstrip() for line in out.splitlines())
@@ -372,6 +381,22 @@ def test_comparisons_of_as_many_rows_say_it_once(run):
     ev.update({"a"}, {"b"})
     ev.save("a")
     assert run("compare", "a", "a").out.splitlines()[0] == "1 example, 2 labels, in both"
+
+
+def test_comparisons_list_the_labels_that_changed_most(run):
+    for place, name in enumerate("ab"):
+        ev = se.Evaluator(["f1_micro"])
+        for label, hits in {"same": (1, 1), "little": (3, 2), "much": (3, 0), "up": (1, 3)}.items():
+            for number in range(4):
+                ev.update({label}, {label} if number < hits[place] else set())
+        ev.save(name)
+    for options, labels in ((), ["much", "up", "little"]), (("--top", "2"), ["much", "up"]), (("--top", "0"), []):
+        out = run("compare", "a", "b", *options).out
+        assert [word for word in out.split() if word in ("same", "little", "much", "up")] == labels
+        assert ("1 more label with a change" in out) == (len(labels) == 2)
+    chosen = run("compare", "a", "b", "-m", "recall_per_label").out
+    assert re.search(r"\nrecall by label .*\nmuch +0\.7500 +0\.0000 +-0\.7500\n", chosen)
+    assert "f1 by label" not in chosen
 
 
 def test_numbers_stand_to_the_right_in_markdown(run):

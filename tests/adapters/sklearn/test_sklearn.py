@@ -138,6 +138,7 @@ def test_sample_weights_are_used_and_routed():
     want = f1_score(Y, model.predict(X), average="micro", sample_weight=weights)
     assert scorer("f1_micro")(model, X, Y, sample_weight=weights) == pytest.approx(want, rel=1e-12)
     theirs = make_scorer(f1_score, average="micro")
+    assert scorer("f1_micro").get_metadata_routing().score.requests == {"sample_weight": None}
     with sklearn.config_context(enable_metadata_routing=True):
         for asked in (True, False):
             result = [
