@@ -106,16 +106,16 @@ def watch(
     options |= dict.fromkeys(("truth", "join", "example", "label")) | {"allow_empty": True}
     check_outputs({"--save": save}, [file, *filter(None, [options["threshold"]])], force)
     source = growing(file)
-    find_truth(options, [source])
-    counting, names = counting_of(options), names_of(options["metrics"])
-    result = partial(Result.of, counting.state, counting.window, zero_division=options["zero_division"])
-
-    def document() -> Document:
-        return result().document({"file": file}, names)
-
-    is_live = sys.stdout.isatty() and sys.stderr.isatty()
-    seen = live(result, pause=pause, patience=0.0) if is_live else lines(lambda: write_line(document()), pause)
     with source.growing:
+        find_truth(options, [source])
+        counting, names = counting_of(options), names_of(options["metrics"])
+        result = partial(Result.of, counting.state, counting.window, zero_division=options["zero_division"])
+
+        def document() -> Document:
+            return result().document({"file": file}, names)
+
+        is_live = sys.stdout.isatty() and sys.stderr.isatty()
+        seen = live(result, pause=pause, patience=0.0) if is_live else lines(lambda: write_line(document()), pause)
         _count([source], counting, seen, options)
     if save is not None:
         write_output(save, counting.state.to_bytes())

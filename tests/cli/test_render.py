@@ -248,7 +248,7 @@ def test_tables_wrap_in_a_narrow_terminal_and_lose_nothing(width, rows):
         assert sum(" cat " in line for line in lines) == (rows if table is numbers else 0)
 
 
-@pytest.mark.parametrize(("width", "bars"), [(60, [12, 6, 0, 0]), (24, [0] * 4)])
+@pytest.mark.parametrize(("width", "bars"), [(60, [12, 6, 0, 0]), (30, [0] * 4)])
 def test_a_wide_terminal_has_bars_of_values_from_0_to_1(width, bars):
     values = Column("f1", "bar", [1.0, 0.5, None, 2.0])
     table = Table("t", "", [Column("label", "label", [*"abcd"]), Column("fpr", "fraction", [0.25] * 4), values])

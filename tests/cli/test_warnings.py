@@ -28,8 +28,9 @@ def test_a_warning_is_a_line_and_stands_in_results(run, rows: str, more: list[st
     assert (ran.code, ran.err) == (0, f"warning: {TEXT}\n")
     assert json.loads(ran.out)["warnings"] == [TEXT]
     assert "labels &#x27;Cat&#x27; and &#x27;cat&#x27; differ in case" in Path("r.html").read_text()
-    displayed = run("show", "state")
-    assert (displayed.code, displayed.err) == (0, f"warning: {TEXT}\n")
+    for command in ("show", "merge"):
+        displayed = run(command, "state")
+        assert (displayed.code, displayed.err) == (0, f"warning: {TEXT}\n")
 
 
 def test_strict_makes_warnings_errors(run, rows: str):
