@@ -26,16 +26,14 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     if report.has_decisions:
         columns = [*report.label_values().values()]
         largest = sorted(largest_first(report.support)[:max_labels])
-        strings = cut_distinct([printable(report.labels[at]) for at in largest], _LONGEST)
-        labels = [
-            (name, [c[at] for c in columns], report.support[at]) for name, at in zip(strings, largest, strict=True)
-        ]
+        labels = [(printable(report.labels[at]), [c[at] for c in columns], report.support[at]) for at in largest]
         averages = [(name, values, report.total_support) for name, values in report.averages().items()]
-    rows, names = [*labels, *averages], cut_distinct([item.spec.key for item in single], _LONGEST)
-    left = max(map(columns_of, [*names, *(name for name, _, _ in rows)]), default=8)
+    rows = [*labels, *averages]
+    names = cut_distinct([*(name for name, _, _ in rows), *(item.spec.key for item in single)], _LONGEST)
+    left = max(map(columns_of, names), default=8)
     lines = [
         _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
-        for name, values, support in rows
+        for name, (_, values, support) in zip(names, rows, strict=False)
     ]
     unlabelled = [f"{number_of(report.unlabelled, 'example')} without a true label"] * bool(report.unlabelled)
     omitted = len(report.labels) - len(labels)
@@ -47,7 +45,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         [
             _line(name, left, [cell_text(item.value, digits=digits)])
             + "".join(f"  {note}" for note in (item.direction, bounds_text(item.bounds.get(None), digits)) if note)
-            for name, item in zip(names, single, strict=True)
+            for name, item in zip(names[len(rows) :], single, strict=True)
         ],
         [f"warning: {text}" for text in report.warnings],
     ]
@@ -58,11 +56,11 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
 
 def slices_report(tables: Sequence[Table], digits: int) -> str:
     """A line for each slice, those of an axis together, and one for all, the last row of each table."""
-    names = [column.name for column in tables[0].columns[2:]]
+    heads = [column.name for column in tables[0].columns[1:]]
     every = [name for table in tables for name in (table.name, *table.columns[0].values)]
     short = dict(zip(every, cut_distinct(every, _LONGEST), strict=True))
     left = max(map(columns_of, short.values()))
-    widths = [12, *(max(_WIDTH, len(name) + 2) for name in names)]
+    widths = [12, *(max(_WIDTH, len(head) + 2) for head in heads[1:])]
 
     def lines(table: Table, rows: Iterable[int]) -> Iterator[str]:
         for row in rows:
@@ -72,9 +70,7 @@ def slices_report(tables: Sequence[Table], digits: int) -> str:
 
     total = tables[0].size - 1
     blocks = [
-        "\n".join(
-            [_line(short[table.name], left, ["examples", *names], widths), *lines(table, range(table.size - 1)), ""]
-        )
+        "\n".join([_line(short[table.name], left, heads, widths), *lines(table, range(table.size - 1)), ""])
         for table in tables
     ]
     return "\n".join([*blocks, *lines(tables[0], [total])])
