@@ -40,7 +40,7 @@ def coded(column: object, name: str) -> Coded:
         if proper:
             return Coded(codes, [(typed(value, name),) for value in values])
         return _used(codes, values, name)
-    if form == "series":
+    if form == "series" and values.dtype != object:  # of objects pandas takes 1 and True for one value
         codes, values = values.factorize()
         return _used(np.asarray(codes, np.int64), values.tolist(), name)
     if form in ("array", "frame", "table"):

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.errors import InputError
+from streameval.inputs.values import is_missing
 from streameval.schema.labels import is_unicode
 from streameval.schema.text import quoted, suggestion
 
@@ -49,12 +50,12 @@ def typed(value: object, name: str) -> Typed:
             lone = f"where[{name!r}] is {quoted(value)}, which holds a lone surrogate"
             raise InputError(f"{lone}; decode the bytes correctly")
         return str, str.__str__(value)
-    if value is None or isinstance(value, bool):
-        return type(value), value
+    if isinstance(value, bool):
+        return bool, value
     if isinstance(value, int) and not isinstance(value, Enum):
         return int, int.__add__(value, 0)
-    if isinstance(value, float) and value != value:
-        return type(None), None  # how pandas says that there is none
+    if is_missing(value):
+        return type(None), None
     wrong = f"where[{name!r}] is {quoted(value)}, of type {type(value).__name__}"
     advice = "examples are sliced by strings, integers, booleans and None: convert it, for example with str()"
     raise InputError(f"{wrong}; {advice}")

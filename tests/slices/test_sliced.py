@@ -340,7 +340,8 @@ def test_true_and_one_are_different_slices_that_get_does_not_mix_up():
     ]  # fmt: skip
     assert (sliced[True].examples, sliced[1].examples) == (1, 2)
     assert [*sliced] == [None, False, True, 1, "1"]
-    for values in ([True, 1, 1, "1", None, False], np.array([True, 1, 1, "1", None, False], object)):
+    plain = [True, 1, 1, "1", None, False]
+    for values in (plain, np.array(plain, object), pd.Series(plain, dtype=object), [*plain[:4], pd.NA, False]):
         many = se.Sliced(se.Evaluator(["f1_micro"]), by="flag")
         many.update_many([{"a"}] * 6, [{"a"}] * 6, where={"flag": values})
         assert many == sliced
