@@ -69,9 +69,7 @@ def plot_confusion_matrix(
     chosen += range(real, len(labels))
     names, cells = [named(labels)[place] for place in chosen], cells[np.ix_(chosen, chosen)]
     unit = _UNITS[normalize] if normalize is not None or source.den == 1 else "weight of examples"
-    top = 1.0 if normalize in ("true", "pred") else None
-    fraction = normalize is not None
-    ax = _heat(ax, cells, (names, names), words, unit, numbers, cmap, fraction=fraction, top=top)
+    ax = _heat(ax, cells, (names, names), words, unit, numbers, cmap, normalize=normalize)
     if len(names) > 1 and labels[-1] is None:  # "no label" is none: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=4 if len(names) <= _ANNOTATED else 2)
@@ -123,10 +121,8 @@ def plot_cooccurrence(
     rows, columns = (slice(1, None), slice(None, -1)) if symmetric and len(names) > 1 else (slice(None), slice(None))
     values = values[rows, columns]
     unit = "examples" if source.den == 1 else "weight of examples"
-    sides = ("label", "label") if symmetric else ("predicted label", "true label")
-    return _heat(
-        ax, values, (names[rows], names[columns]), (*sides, title, default), unit, numbers, cmap, counted=counted
-    )
+    words = (*(("label", "label") if symmetric else ("predicted label", "true label")), title, default)
+    return _heat(ax, values, (names[rows], names[columns]), words, unit, numbers, cmap, counted=counted)
 
 
 def plot_multilabel_confusion(
@@ -191,8 +187,7 @@ def _heat(
     numbers: bool | None,
     cmap: str | Colormap,
     *,
-    fraction: bool = False,
-    top: float | None = None,
+    normalize: Normalize = None,
     counted: bool = False,
 ) -> Axes:
     """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
@@ -202,7 +197,8 @@ def _heat(
     ax = titled(ax, (width + 1.3, height), words, labelpad=6)
     values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
-    bound = top or float(finite.max(initial=0)) or 1.0
+    fraction = normalize is not None
+    bound = 1.0 if normalize in ("true", "pred") else float(finite.max(initial=0)) or 1.0
     image: Any = ax.imshow(values, cmap=cmap, aspect="equal", interpolation="none", vmin=0, vmax=bound)
     if max(values.shape) <= 60:
         ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)
