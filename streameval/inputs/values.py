@@ -27,7 +27,7 @@ def checked_weight(weight: object) -> float:
     exact: Any = weight if type(weight) is float else score_value(weight)
     number = exact if type(exact) is float else number_or_none(exact)
     if number is None:
-        raise InputError(f"weight must be a number, not {quoted(weight)}")
+        raise InputError(f"weight must be an integer or a float, not {quoted(weight)}")
     if not 0.0 <= number < math.inf:
         raise InputError(f"weight must be finite and not negative, not {quoted(weight)}")
     if number != exact:
@@ -42,7 +42,7 @@ def checked_weights(weights: object) -> FloatArray:
         array = np.asarray(array_of(weights, "weights"))
         if array.ndim != 1 or array.dtype.kind not in "iufO" or np.ma.is_masked(weights):
             shape = f"weights has shape {array.shape} and type {array.dtype}"
-            advice = "; write weights.ravel()" if array.ndim == 2 and 1 in array.shape else ", none of them masked"
+            advice = "; write np.ravel(weights)" if array.ndim == 2 and 1 in array.shape else ", none of them masked"
             raise InputError(f"{shape}; give a 1-D array of numbers, one per example (not per cell){advice}")
         if array.dtype.kind != "O":
             with np.errstate(over="ignore"):

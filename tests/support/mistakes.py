@@ -133,7 +133,7 @@ MISTAKES = [
     Mistake(
         "Weights of two dimensions",
         "se.score(Y, Y, weights=np.ones((3, 1)))",
-        ("weights has shape (3, 1)", "weights.ravel()"),
+        ("weights has shape (3, 1)", "np.ravel(weights)"),
     ),
     Mistake("`average=` of scikit-learn", 'se.Evaluator(average="macro")', ("average", "f1_macro")),
     Mistake(
