@@ -572,5 +572,34 @@ def test_the_configuration_leaves_out_defaults():
     usual = Page(se.Evaluator(["f1_micro", "ndcg"], threshold=0.5).to_html())
     assert not {"nan", "ties", "inverse_propensities"} & {text for _, text in usual.all("dt")}
     own = Page(se.Evaluator(["f1_micro", "ndcg"], threshold=0.5, nan="missing", ties="last").to_html())
-    words = [text for tag in ("dt", "dd") for _, text in own.all(tag)]
-    assert {"nan", "missing", "ties", "last"} <= {*words}
+    assert {("nan", "missing"), ("ties", "last"), ("threshold", "0.5"), ("keep", "rankings")} <= pairs(own)
+    plain = pairs(Page(se.Evaluator([]).to_html(meta={"model": None})))
+    assert {("metrics", "none"), ("threshold", "none; predictions are binary"), ("keep", "none")} <= plain
+    assert ("labels", "those of the stream") in plain
+    assert not {"model", "unknown"} & {name for name, _ in plain}
+
+
+def pairs(page: Page) -> set[tuple[str, str]]:
+    return {(name, text) for (_, name), (_, text) in zip(page.all("dt"), page.all("dd"), strict=True)}
+
+
+def test_thresholds_of_labels_stand_in_the_table_and_their_range_above():
+    thresholds = {"cat": 0.25, "dog": 0.75}
+    ev = se.Evaluator(["f1_micro"], labels=["cat", "dog"], unknown="ignore", threshold=thresholds)
+    page = Page(fed(ev, [({"cat"}, {"cat": 0.5, "dog": 0.5})]).to_html())
+    labels = dict(zip(page.data["labels"]["names"], page.data["labels"]["values"], strict=True))
+    assert (labels["label"], labels["threshold"]) == ([*thresholds], [*thresholds.values()])
+    expected = {("threshold", "0.25 to 0.75"), ("threshold", "0.25 to 0.75, one per label")}
+    assert expected | {("labels", "2 declared"), ("unknown", "ignore")} <= pairs(page)
+    assert Page(se.to_html({"one": ev, "other": ev})).all("dl", **{"class": "facts"}) == []
+
+
+def test_of_scores_the_labels_have_their_areas_and_best_thresholds():
+    stream = [({"cat"}, {"cat": 0.75, "dog": 0.5}), ({"cat", "dog"}, {"cat": 0.5, "dog": 0.25})]
+    ev = fed(se.Evaluator([], keep=["curves"]), stream)
+    table, best = Page(ev.to_html()).data["labels"], ev.best_thresholds()
+    columns = dict(zip(table["names"], table["values"], strict=True))
+    assert columns["support"] == [2, 1]
+    assert columns["best threshold"] == [best[label].threshold for label in columns["label"]]
+    assert columns["best F1"] == [best[label].value for label in columns["label"]]
+    assert [*columns] == ["label", "support", "ROC AUC", "average precision", "best threshold", "best F1"]
