@@ -242,6 +242,9 @@ def test_the_written_rows_are_the_most_frequent_labels_and_the_data_holds_all():
     ranked = sorted(range(250), key=lambda row: -support[row])[:100]
     assert [row[0] for row in rows] == [ev.labels[place] for place in ranked]
     assert [row[4] for row in rows] == [f"{support[place]:,}" for place in ranked]
+    ((dots, _),) = page.all("path", **{"data-of": "labels"})
+    assert {*map(int, dots["data-rows"].split())} == {row for row in range(250) if support[row]}
+    assert 0 < len(page.all("span", **{"class": "name"})) <= 24
     assert len(page.data["labels"]["values"][0]) == 250
     assert any("150 more rows omitted" in text for _, text in page.all("p"))
 
@@ -592,6 +595,29 @@ def test_thresholds_of_labels_stand_in_the_table_and_their_range_above():
     expected = {("threshold", "0.25 to 0.75"), ("threshold", "0.25 to 0.75, one per label")}
     assert expected | {("labels", "2 declared"), ("unknown", "ignore")} <= pairs(page)
     assert Page(se.to_html({"one": ev, "other": ev})).all("dl", **{"class": "facts"}) == []
+
+
+def test_curves_are_drawn_with_their_areas_and_of_a_single_run_with_labels_behind():
+    ev = few()
+    page, runs = Page(ev.to_html()), Page(se.to_html({"old": ev, "new": ev}))
+    area, precision = (f"{ev.get(f'{name}_micro'):.4f}" for name in ("roc_auc", "average_precision"))
+    best = ev.best_threshold("f1_micro")
+    assert [text for _, text in page.all("figcaption")][1:4] == [
+        f"ROCArea of all labels together {area}. Grey: single labels.",
+        f"Precision and recallAverage precision of all labels together {precision}. Dotted: predicting at random. "
+        "Grey: single labels.",
+        f"ThresholdsBest micro F1: {best.value:.4f} at threshold {best.threshold:.4g} (dotted).",
+    ]
+    drawn = [(line["class"], line["data-name"]) for line, _ in page.all("path") if "data-name" in line]
+    labels = [(f"line faint of{at}", f"{label}, area {ev.get('roc_auc_per_label')[label]:.4f}")
+              for at, label in enumerate(ev.labels)]  # fmt: skip
+    assert drawn[:3] == [*labels, ("line a", "all labels together")]
+    assert [line["class"] for line, _ in page.all("path")].count("guide") == 4
+    assert [text for _, text in runs.all("figcaption")] == ["ROC", "Precision and recall", "Thresholds", "Reliability"]
+    words = {
+        f"{name}: {value}" for name in ("old", "new") for value in (f"area {area}", f"average precision {precision}")
+    }
+    assert words <= {text for _, text in runs.all("li")}
 
 
 def test_of_scores_the_labels_have_their_areas_and_best_thresholds():
