@@ -11,6 +11,7 @@ with ``compiled``, and otherwise a warning that names the cause.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -60,6 +61,11 @@ def _chosen() -> Literal["compiled", "numpy"]:
         slower = "the kernel in numpy is 10 to 50 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
         warnings.warn(f"{problem}; {remedy}; {slower}", RuntimeWarning, stacklevel=3)
         return "numpy"
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():  # which its modules have switched on unless it is forbidden
+        harm = "threads that share an object can lose examples or crash"
+        warnings.warn(
+            f"the kernel requires the GIL, or {harm}; leave out PYTHON_GIL=0 or -X gil=0", RuntimeWarning, stacklevel=3
+        )
     return "compiled"
 
 

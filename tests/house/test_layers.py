@@ -13,7 +13,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import streameval
+from streameval.kernel.backend import BACKEND
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(streameval.__file__).parent
@@ -171,6 +174,14 @@ def test_the_package_works_from_a_zip_file_and_says_that_it_is_slower_there(tmp_
     )
     assert "imported from a zip file, from which no compiled kernel can be loaded; install it with pip" in done.stderr
     assert done.stdout.split() == ["0.6666666666666666", *(entry.name for entry in streameval.catalogue())]
+
+
+@pytest.mark.skipif(BACKEND == "numpy", reason="the compiled kernel relies on the lock")
+def test_an_interpreter_whose_lock_is_forbidden_is_warned_of():
+    program = "import sys; sys._is_gil_enabled = bool; import streameval"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "RuntimeWarning: the kernel requires the GIL" in done.stderr
+    assert "leave out PYTHON_GIL=0" in done.stderr
 
 
 def test_no_module_reads_pickles():
