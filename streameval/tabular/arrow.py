@@ -194,6 +194,7 @@ def _wide(table: Any, labels: dict[str, str], sep: str | None, *, flags: bool) -
 def _numbers(column: Any, name: str, sep: str | None) -> Any:
     if is_string(column.type) and sep is not None:
         column = numbers_of(column, name, flags=False)
+    column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InputError(f"column {name!r} holds {type_text(kind)}; weights are numbers: cast them in the query")

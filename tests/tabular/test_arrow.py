@@ -240,6 +240,8 @@ def test_weights_and_masks_are_columns():
     expected = se.Evaluator(METRICS)
     expected.update_many(TRUE, PRED, weights=table["w"].to_pylist(), mask=table["m"].to_pylist())
     assert made.merged([made.state([table[:2], table[2:]])]) == expected
+    coded = table.set_column(2, "w", table["w"].dictionary_encode())
+    assert made.merged([made.state([coded[:2], coded[2:]])]) == expected
 
 
 SCORES = [{"a": 0.9, "b": 0.2, "c": 0.5}, {"a": 0.1, "b": 0.5, "c": 0.4}, {"a": 0.3, "b": 0.7, "c": 0.8}]
