@@ -620,6 +620,20 @@ def test_curves_are_drawn_with_their_areas_and_of_a_single_run_with_labels_behin
     assert words <= {text for _, text in runs.all("li")}
 
 
+def test_the_matrix_shows_what_became_of_the_labels_most_often_mistaken():
+    ev = se.Evaluator(labels=[f"l{number:02}" for number in range(20)], keep=["pairs"])
+    for number in range(20):
+        ev.update_many([[ev.labels[number]]] * number, [[ev.labels[(number + 1) % 20]]] * number)
+    matrix = ev.to_html().partition('class="matrix"')[2].partition("</table>")[0]
+    shown = [*ev.labels[:1], *ev.labels[5:], "no label"]  # l01 to l04 are mistaken least
+    assert re.findall(r'<th scope="row" title="(.*?)">', matrix) == shown
+    assert re.findall(r'<th scope="col" title="(.*?)"><span>', matrix) == shown
+    written = re.findall(r'title="(l\d\d) → (l\d\d): (\d+)">(\d+)</td>', matrix)
+    expected = [(f"l{number:02}", f"l{(number + 1) % 20:02}", str(number), "100") for number in range(5, 20)]
+    assert written == expected
+    assert "for the 16 labels most often mistaken" in matrix
+
+
 def test_of_scores_the_labels_have_their_areas_and_best_thresholds():
     stream = [({"cat"}, {"cat": 0.75, "dog": 0.5}), ({"cat", "dog"}, {"cat": 0.5, "dog": 0.25})]
     ev = fed(se.Evaluator([], keep=["curves"]), stream)
