@@ -72,8 +72,8 @@ class Result:
         sliced = counts if isinstance(counts, Sliced) else None
         counts = counts if sliced is None else sliced.total()
         specs = counts.metrics if isinstance(counts, Evaluator) else (counts.spec,)
-        less = window is not None and window.examples < counts.examples
-        return cls(state, counts, specs, window.snapshot() if window and less else None, sliced, **rest)
+        last = window.snapshot() if window is not None and window.examples < counts.examples else None
+        return cls(state, counts, specs, last, sliced, **rest)
 
     @cached_property
     def report(self) -> Report:

@@ -82,8 +82,8 @@ def part_of(
 def _number(value: float | None, bounds: Bounds | None, reason: str) -> Number:
     if value is None or reason or math.isnan(value):
         return Number(None, None, reason or "0/0")
-    inexact = bounds is not None and not bounds.exact
-    return Number(value, (bounds.low, bounds.high) if bounds and inexact else None, "infinite" * math.isinf(value))
+    between = None if bounds is None or bounds.exact else (bounds.low, bounds.high)
+    return Number(value, between, "infinite" * math.isinf(value))
 
 
 def differences(first: Sequence[Part], second: Sequence[Part]) -> list[Part]:

@@ -40,7 +40,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     rest = [f"... {number_of(omitted, 'label')} of smaller support omitted"] if omitted else []
     blocks = [
         [report.headline, *unlabelled],
-        [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *rest],
+        [_line("", left, [*PER_LABEL, "support"]), *lines[: len(labels)], *rest] if report.has_decisions else [],
         lines[len(labels) :],
         [
             _line(name, left, [cell_text(item.value, digits=digits)])
@@ -49,8 +49,6 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         ],
         [f"warning: {text}" for text in report.warnings],
     ]
-    if not report.has_decisions:
-        del blocks[1:3]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
