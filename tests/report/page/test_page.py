@@ -625,9 +625,9 @@ def test_the_matrix_shows_what_became_of_the_labels_most_often_mistaken():
     for number in range(20):
         ev.update_many([[ev.labels[number]]] * number, [[ev.labels[(number + 1) % 20]]] * number)
     matrix = ev.to_html().partition('class="matrix"')[2].partition("</table>")[0]
-    shown = [*ev.labels[:1], *ev.labels[5:], "no label"]  # l01 to l04 are mistaken least
-    assert re.findall(r'<th scope="row" title="(.*?)">', matrix) == shown
-    assert re.findall(r'<th scope="col" title="(.*?)"><span>', matrix) == shown
+    visible = [*ev.labels[:1], *ev.labels[5:], "no label"]  # l01 to l04 are mistaken least
+    assert re.findall(r'<th scope="row" title="(.*?)">', matrix) == visible
+    assert re.findall(r'<th scope="col" title="(.*?)"><span>', matrix) == visible
     written = re.findall(r'title="(l\d\d) → (l\d\d): (\d+)">(\d+)</td>', matrix)
     expected = [(f"l{number:02}", f"l{(number + 1) % 20:02}", str(number), "100") for number in range(5, 20)]
     assert written == expected
