@@ -383,6 +383,15 @@ def test_comparisons_of_as_many_rows_say_it_once(run):
     assert run("compare", "a", "a").out.splitlines()[0] == "1 example, 2 labels, in both"
 
 
+def test_a_threshold_that_predicts_nothing_is_saved_and_read(run, tmp_path):
+    (tmp_path / "s.jsonl").write_text('{"a": ["x"], "s": {"x": 0.5, "y": 0.25}}\n')
+    assert run("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save", "best.json").code == 0
+    records = json.loads((tmp_path / "best.json").read_text())["thresholds"]
+    assert [(each["label"], each["threshold"]) for each in records] == [("x", 0.5), ("y", None)]
+    assert run("evaluate", "s.jsonl", "-a", "a", "-s", "s", "-t", "best.json", "--save", "state").code == 0
+    assert se.load("state").per_label().predicted.tolist() == [1, 0]
+
+
 def test_comparisons_list_the_labels_that_changed_most(run):
     for place, name in enumerate("ab"):
         ev = se.Evaluator(["f1_micro"])
