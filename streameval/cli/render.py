@@ -36,7 +36,16 @@ from streameval.report.model import (
 )
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
 from streameval.schema.labels import Label
-from streameval.schema.text import VERSION, csv_cell, json_content, label_text, markdown_cell, printable, visible_json
+from streameval.schema.text import (
+    VERSION,
+    csv_cell,
+    json_content,
+    label_text,
+    markdown_cell,
+    number_of,
+    printable,
+    visible_json,
+)
 from streameval.slices.values import OTHER
 
 _FIRST = ("f1_micro", "f1_macro")  # metrics of slices that come first where nobody chose any
@@ -202,7 +211,7 @@ def _first(part: Part, top: int, count: str = "support") -> list[Any]:
 
 def _omitted_labels(part: Part, top: int) -> str:
     omitted = len(part.labels) - top
-    return f"{omitted:,} more label{'s' * (omitted > 1)}; --top {len(part.labels)} shows all" if omitted > 0 else ""
+    return f"{number_of(omitted, 'more label')}; --top {len(part.labels)} shows all" if omitted > 0 else ""
 
 
 def _labels(part: Part, top: int) -> list[Table]:
@@ -230,7 +239,7 @@ def _changed(part: Part, top: int, names: Sequence[str]) -> list[Table]:
         changed.sort(key=lambda pair: -abs(pair[1].value or 0.0))
         if changed and top:
             omitted = len(changed) - top
-            note = f"{omitted:,} more label{'s' * (omitted > 1)} with a change" if omitted > 0 else ""
+            note = f"{number_of(omitted, 'more label')} with a change" if omitted > 0 else ""
             title = f"{metric.replace('_per_label', '', 1)} by label"
             labels = [label for label, _ in changed[:top]]
             values = _values([number for _, number in changed[:top]], names)

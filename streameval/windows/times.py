@@ -115,9 +115,7 @@ class _Calendar(Clock):
     def keys(self, times: object) -> Moments:
         listed = times if isinstance(times, list | tuple) else _as_array(times)
         if isinstance(listed, np.ndarray) and listed.dtype.kind == "M":
-            kind: Any = getattr(
-                times, "type", getattr(times, "dtype", None)
-            )  # of Arrow, or polars, whose arrays are UTC
+            kind: Any = getattr(times, "type", getattr(times, "dtype", None))  # of Arrow or polars: arrays are UTC
             aware = getattr(kind, "tz", getattr(kind, "time_zone", None)) is not None
             return self._of_array(listed, "times"), aware if len(listed) else None
         pairs = [self.key(t, f"times[{position}]") for position, t in enumerate(listed)]
