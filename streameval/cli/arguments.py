@@ -269,7 +269,8 @@ _SAID = {
     r"Input should be less than or equal to (\S+)": r"must be at most \1",
     r"^\S+ is not in the range x>=(\S+?)\.?$": r"must be at least \1",
     r"^\S+ is not in the range (\S+?)<=x<=(\S+?)\.?$": r"must be at least \1 and at most \2",
-    r"'(.*)' is not a valid (float|integer)\.?": r"must be a number, not '\1'",
+    r"'(.*)' is not a valid float( range)?\.?$": r"must be a number, not '\1'",
+    r"'(.*)' is not a valid integer( range)?\.?$": r"must be an integer, not '\1'",
     r"^'(.*)' is not one of (.*?)\.?$": r"must be one of \2, not '\1'",
 }
 """What the libraries that parse options say, and what we say."""
