@@ -68,10 +68,9 @@ def read_many(
     reader.reset()
     values = [(value, form_of(value)) for value in ((y_true, y_pred) if mask is None else (y_true, y_pred, mask))]
     frames = [columns_of(value, form) for value, form in values if form in FRAMES]
-    frame = next(iter(frames), None)
     check_named_alike(frames)
     check_choice("null", null, NULLS)
-    arguments = [Argument(role, reader, frame, many, null) for role, _ in zip(NAMES, values, strict=False)]
+    arguments = [Argument(role, reader, frames, many, null) for role, _ in zip(NAMES, values, strict=False)]
     start_samples(arguments, (y_true, y_pred))
     if {form for _, form in values[:2]} <= {"frame", "series"}:
         check_row_keys(y_true, y_pred, reader.record)
@@ -101,7 +100,7 @@ def read_many(
                 note_first(arguments, batch)
             yield batch
     for argument in arguments[:2] if reader.samples else ():
-        argument.sample.close(reader.config, argument.width, is_named=argument.frame is not None)
+        argument.sample.close(reader.config, argument.width, is_named=bool(argument.frames))
     reader.note(start)
 
 

@@ -229,17 +229,17 @@ class Reader:
 
 
 class Argument:
-    """Which argument is read, and how; a matrix without column names takes those of the data ``frame`` in another."""
+    """Which argument is read, and how; a matrix without column names takes those of data ``frames`` in others."""
 
     __slots__ = (
-        "compared", "frame", "many", "name", "null", "pairs", "position", "reader", "role", "rows", "sample", "scored",
+        "compared", "frames", "many", "name", "null", "pairs", "position", "reader", "role", "rows", "sample", "scored",
         "turned", "twos", "width",
     )  # fmt: skip
 
     def __init__(
-        self, role: int, reader: Reader, frame: list[object] | None = None, many: bool = True, null: Null = "error"
+        self, role: int, reader: Reader, frames: Sequence[list[object]] = (), many: bool = True, null: Null = "error"
     ) -> None:
-        self.role, self.reader, self.frame, self.name, self.many = role, reader, frame, NAMES[role], many
+        self.role, self.reader, self.frames, self.name, self.many = role, reader, frames, NAMES[role], many
         self.null = null  # what a missing example means
         self.position: int | None = None  # of the example that is read, where one after the other is
         self.compared = role == PRED and reader.reads_scores  # its numbers are compared with a threshold
@@ -260,14 +260,22 @@ class Argument:
         return self.at(self.position)
 
     def columns(self, width: int) -> IntArray:
-        """The columns of a matrix: those of the data frame in another argument, or by position."""
-        if self.frame is None:
+        """The columns of a matrix: those of the data frames in other arguments, or by position."""
+        if not self.frames:
             return self.reader.positions(width, self.name)
-        if width != len(self.frame):
+        reader, frames = self.reader, [frame for frame in self.frames if len(frame) == width]
+        orders = [reader.columns_in(frame, self.name) for frame in frames]
+        if width == len(reader.config.labels or ()):
+            orders.append(reader.positions(width, self.name).tolist())
+        if not orders:
             columns = number_of(width, "column")
-            widths = f"{self.name} has {columns} but the data frame of the other argument has {len(self.frame)}"
+            widths = f"{self.name} has {columns} but the data frame of the other argument has {len(self.frames[0])}"
             raise InputError(f"{widths}; give the same columns")
-        return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
+        if any(order != orders[0] for order in orders):
+            sources = "the data frame and of labels=" if len(frames) < len(orders) else "the data frames"
+            columns = f"{self.name} has no column names, and those of {sources} are in different orders"
+            raise InputError(f"{columns}; give {self.name} as a data frame too")
+        return np.array(orders[0], np.int64)
 
     def names(self, columns: IntArray) -> list[Any]:
         """The labels of columns, without ignored ones."""

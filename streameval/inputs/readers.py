@@ -103,7 +103,7 @@ def _frame(frame: Any, argument: Argument) -> Source:
             raise InputError(f"{argument.name} is a frame of one column of lists; give the column, {column}")
     if float in set(map(type, names)):
         raise LabelError(f"{argument.name} has columns named by floats, {quoted(names)}; write .columns.astype(int)")
-    argument.frame = names
+    argument.frames = [names]
     columns = columns_among(names, (), argument)
     for column, times in Counter(columns.tolist()).items():
         if times > 1 and column != IGNORED:
@@ -325,17 +325,17 @@ def _top_k(best: TopK, argument: Argument) -> Source:
 
 
 def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
-    reader, frame = argument.reader, argument.frame
+    reader, frames = argument.reader, argument.frames
     declared = reader.config.labels
-    if declared is None and frame is None:
+    if declared is None and not frames:
         distinct, inverse = np.unique(indices, return_inverse=True)
         reader.integers = reader.integers or argument.name
         return np.array(reader.columns(distinct.tolist()), np.int64)[inverse.reshape(-1)]
-    count = len(declared if declared is not None else frame or ())
+    count = len(frames[0] if declared is None else declared)
     if len(indices) and int(indices.max()) >= count:
         what = f"{count} labels are declared" if declared is not None else f"the data frame has {count} columns"
         raise InputError(f"TopK.indices holds {indices.max()}, but {what}")
-    return indices if declared is not None else argument.columns(count)[indices]
+    return argument.columns(count)[indices]
 
 
 enter("top_k", TopK)  # known before any other

@@ -7,7 +7,7 @@ import math
 import tracemalloc
 import warnings
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
@@ -379,7 +379,7 @@ def test_forms_with_names_need_no_declared_labels(form: str):
     assert ev.get() == by_loops(true, pred).get()
 
 
-MIXED = [form for form in FORMS if "shuffled" not in form]  # arrays would take the order of such a frame
+MIXED = [form for form in FORMS if "shuffled" not in form]  # arrays beside such a frame are refused
 
 
 @CHECK
@@ -411,6 +411,22 @@ def test_a_matrix_with_a_frame_takes_its_names(form: str):
         ev = se.Evaluator()
         ev.update_many(y_true, y_pred)
         assert ev.to_bytes() == by_loops(true, pred).to_bytes()
+        ev = se.Evaluator(labels=NAMES[::-1])
+        with pytest.raises(se.InputError, match=r"and of labels= are in different orders; give y_.* a data frame too"):
+            ev.update_many(y_true, y_pred)
+        assert ev.to_bytes() == se.Evaluator(labels=NAMES[::-1]).to_bytes()
+
+
+@with_each("labels", [None, NAMES])
+def test_a_mask_without_names_beside_frames_in_different_orders_is_refused(labels: Sequence[str] | None):
+    shuffled = FORMS["pandas, columns shuffled"](drawn(9))
+    ev = se.Evaluator(labels=labels)
+    for y_true, y_pred in ((shuffled, frame(drawn(10))), (frame(drawn(10)), shuffled)):
+        with pytest.raises(se.InputError, match=r"mask has no column names.* are in different orders"):
+            ev.update_many(y_true, y_pred, mask=drawn(11))
+    few = frame(drawn(10))[[NAMES[0], NAMES[1]]]  # no array has as few columns, so that only one order is in question
+    ev.update_many(few, frame(drawn(9)), mask=drawn(11))
+    assert ev.get() == by_loops(few.reindex(columns=NAMES, fill_value=0).to_numpy(), drawn(9), drawn(11)).get()
 
 
 def test_words_with_nameless_columns_mean_the_same_in_update_and_update_many():
