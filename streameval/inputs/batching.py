@@ -19,7 +19,7 @@ from streameval.inputs.values import bound_of, checked_weights
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import MOST_BITS, Batch, Dense, Example, Packed, Ragged, joined
 from streameval.schema.config import NULLS, Null
-from streameval.schema.text import check_choice
+from streameval.schema.text import check_choice, quoted
 
 _SCORES = 2**22
 _EXAMPLES, _SCORED_EXAMPLES = 2**17, 2**16  # weight sums are exact in float64 products below 2**20
@@ -69,6 +69,10 @@ def read_many(
     values = [(value, form_of(value)) for value in ((y_true, y_pred) if mask is None else (y_true, y_pred, mask))]
     frames = [columns_of(value, form) for value, form in values if form in FRAMES]
     check_named_alike(frames)
+    dims: set[Any] = {getattr(value, "dims", None) for value, form in values if form == "named"}
+    if len({*map(frozenset, dims)}) < len(dims):
+        orders = f"arrays of xarray have their dimensions in different orders, {quoted(sorted(dims))}"
+        raise InputError(f"{orders}; transpose them alike")
     check_choice("null", null, NULLS)
     arguments = [Argument(role, reader, frames, many, null) for role, _ in zip(NAMES, values, strict=False)]
     start_samples(arguments, (y_true, y_pred))

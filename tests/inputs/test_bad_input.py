@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+import xarray as xr
 
 import streameval as se
 from streameval.inputs import samples
@@ -340,6 +341,13 @@ def test_frames_whose_columns_are_numbered_go_with_those_of_other_numbers_only(w
     ev = se.Evaluator()
     ev.update_many(numbered, part)  # of which a label was never predicted
     assert (ev.labels, ev.get("hamming_loss")) == ((0, 1), 1.0)
+
+
+def test_arrays_of_xarray_with_their_dimensions_in_different_orders_are_refused():
+    rows = xr.DataArray(np.eye(2, dtype=int), {"label": ["bird", "cat"]}, ("row", "label"))
+    message = "('label', 'row'), ('row', 'label')", "transpose them alike"
+    Bad("", words, lambda ev: ev.update_many(rows, rows.T), message).check()
+    Bad("", words, lambda ev: ev.update_many(rows, rows, mask=rows.T), message).check()
 
 
 def test_nameless_columns_with_words_are_refused():

@@ -186,6 +186,11 @@ MISTAKES = [
         ("are ['a', 'b', 'c', 'd']", "are numbered, [0, 1, 2, 3]; name the columns alike"),
     ),
     Mistake(
+        "Columns of a frame in another order than `labels=`, beside an array",
+        'se.Evaluator(labels=list("abcd")).update_many(pd.DataFrame(Y, columns=list("dcba")), Y)',
+        ("y_pred has no column names", "in different orders; give y_pred as a data frame too"),
+    ),
+    Mistake(
         "One class an example", "se.score([3, 1, 2], [3, 1, 1])", ("y_true[0] must be", "[[label] for label in y_true]")
     ),
 ]
