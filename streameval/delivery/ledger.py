@@ -99,7 +99,7 @@ class Ledger(Mergeable, Generic[StateT]):
         added = SavedSum({name: Shard(version, digest(data))}, data)
         with self._guard:
             template: Any = fresh if self._template is None else self._template
-            check_compatible(template, state, f"shard {name!r} does not match the ledger")
+            check_compatible(template, state, f"shard {quoted(name, 200)} does not match the ledger")
             if not is_news(added, self._sums):
                 return
             total, before = self._total if self._sums else template.copy(), self._sums.get(name)
@@ -192,7 +192,8 @@ class Ledger(Mergeable, Generic[StateT]):
         with self._guard.reading:
             part = self._known(name)
         if count := len(part.shards) - 1:
-            raise InputError(f"shard {shard!r} was compacted with {count} other shards; read it before compact()")
+            compacted = f"shard {quoted(name, 200)} was compacted with {number_of(count, 'other shard')}"
+            raise InputError(f"{compacted}; read it before compact()")
         return cast("StateT", restored(part.state))
 
     @reads
@@ -337,5 +338,5 @@ def _summed(total: Any, parts: Iterable[SavedSum]) -> AnyState:
         try:
             total.merge(restored(part.state))
         except MergeError as error:
-            raise MergeError(f"shard {next(iter(part.shards))!r} does not match the rest: {error}") from None
+            raise MergeError(f"shard {quoted(next(iter(part.shards)), 200)} does not match the rest: {error}") from None
     return total  # type: ignore[no-any-return]  # a state

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from streameval.errors import ConflictError, FormatError, InputError
 from streameval.schema.labels import Label, ascending, normalise
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 from streameval.wire.fields import Source
 
 MOST = 2**63 - 1  # the largest epoch, sequence and position
@@ -94,7 +94,7 @@ def _supersedes(one: SavedSum, other: SavedSum) -> bool:
             return False
         if mine.version == theirs.version and mine.digest != theirs.digest:
             advice = "a shard must give every state a sequence of its own, and a new epoch when it starts again"
-            raise ConflictError(f"shard {shard!r} has two different states with {_at(theirs)}; {advice}")
+            raise ConflictError(f"shard {quoted(shard, 200)} has two different states with {_at(theirs)}; {advice}")
         same = same and mine.version == theirs.version
     if same and len(one.shards) == len(other.shards) and one.state != other.state:
         sums = f"two sums of the same {len(one.shards)} shards"
@@ -106,15 +106,16 @@ def _conflict(added: SavedSum, current: SavedSum) -> ConflictError:
     both = [shard for shard in added.shards if shard in current.shards]
     newer = [shard for shard in both if added.shards[shard].version != current.shards[shard].version]
     shard = (newer or both)[0]
+    name = f"shard {quoted(shard, 200)}"
     single, several = sorted((added, current), key=lambda each: len(each.shards))
     if len(single.shards) == 1:
         return ConflictError(
-            f"shard {shard!r} was compacted with {len(several.shards) - 1} other shards at "
+            f"{name} was compacted with {number_of(len(several.shards) - 1, 'other shard')} at "
             f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; compact shards only "
             "after their last state, and count newer examples as a new shard"
         )
     return ConflictError(
-        f"shard {shard!r} is in two sums, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, which "
+        f"{name} is in two sums, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, which "
         "cannot be separated; merge ledgers before compact(), or compact in only one of them"
     )
 

@@ -382,7 +382,8 @@ def jain_propensities(
     scale = _FIFTY.multiply(_FIFTY.ln(Decimal(int(examples))) - 1, _FIFTY.power(shift + 1, exponent))
     inverse: dict[float, float] = {}
     for count in {float(count) for count in counts.values()}:
-        if not 0 < count + b < math.inf:
-            raise InputError(f"a label that is true {count:g} times has no propensity with b = {b}; choose b above 0")
+        if not (count >= 0 and 0 < count + b < math.inf):
+            none = f"a label that is true {count:g} times has no propensity with b = {b}"
+            raise InputError(f"{none}; give counts of at least 0, and choose b above 0")
         inverse[count] = max(1.0, float(1 + scale * _FIFTY.power(Decimal(count) + shift, -exponent)))
     return {label: inverse[float(count)] for label, count in counts.items()}

@@ -294,6 +294,20 @@ def test_two_sums_of_the_same_shards_that_differ_are_refused():
 # -- conflicts and other errors ---------------------------------------------------------------------------------------
 
 
+def test_a_shard_may_be_an_integer_too_long_for_python_to_write():
+    ledger, shard = se.Ledger(counted(0)), 10**5000
+    for name in (shard, "p"):
+        ledger.put(name, 1, counted(1))
+    with pytest.raises(se.ConflictError, match="two different states"):
+        ledger.put(shard, 1, counted(2))
+    ledger.compact()
+    with pytest.raises(se.ConflictError, match="compacted with 1 other shard[ ;]"):
+        ledger.put(shard, 2, counted(2))
+    with pytest.raises(se.InputError, match="compacted with 1 other shard[ ;]"):
+        ledger.state(shard)
+    assert se.Ledger.from_bytes(ledger.to_bytes()) == ledger
+
+
 def test_the_same_sequence_with_different_bytes_names_the_shard_and_what_to_do():
     ledger = se.Ledger()
     ledger.put("p", 7, counted(2))

@@ -142,8 +142,9 @@ def test_propensities_of_jain_are_correctly_rounded():
     for wrong in ({"a": math.nan}, {"b": -1.0}, {"b": math.inf}):
         with pytest.raises(InputError, match="must be finite"):
             jain_propensities(counts, 10_000, **wrong)
-    with pytest.raises(InputError, match="no propensity"):
-        jain_propensities(counts, 10_000, b=0.0)
+    for labels, b in ((counts, 0.0), ({"a": -1}, 2.6)):
+        with pytest.raises(InputError, match="no propensity"):
+            jain_propensities(labels, 10_000, b=b)
 
 
 # -- nothing to judge, and nothing that can be -------------------------------------------------------------------------
