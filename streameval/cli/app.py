@@ -175,9 +175,7 @@ def show_state(state: Path, shown_by: list[str] | None = None, **options: Any) -
     """
     threshold, zero_division = options["threshold"], options["zero_division"]
     output = Output(options, [state, *filter(None, [threshold])])
-    loaded = load_state(state)
-    loaded._look()
-    saved, names = Result.of(loaded, thresholds=threshold_of(threshold)), names_of(options["metrics"])
+    saved, names = Result.of(load_state(state), thresholds=threshold_of(threshold)), names_of(options["metrics"])
     if names and not isinstance(saved.counts, Evaluator):
         raise UserError(f"{state} holds a single metric, {saved.specs[0].key}; leave --metrics out")
     by = names_of(shown_by)

@@ -124,6 +124,13 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
 
 
 def load_state(path: Path) -> Any:
+    """What a file holds, and warn of it."""
+    state = _state_in(path)
+    state._look()
+    return state
+
+
+def _state_in(path: Path) -> Any:
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
@@ -149,7 +156,7 @@ def load_states(paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
             raise UserError(f"{path} is named twice{other}; name each state once")
         first[name] = path
     for path in paths:
-        yield path, load_state(path)
+        yield path, _state_in(path)
 
 
 def merged(paths: list[Path]) -> Any:

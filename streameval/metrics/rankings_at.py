@@ -20,7 +20,7 @@ from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.keywords import explained
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import number_or_none, quoted
 from streameval.states.rankings import First, Groups, RankingTables
 from streameval.states.views import total
 
@@ -376,14 +376,17 @@ def jain_propensities(
     >>> jain_propensities({"rare": 1, "common": 5000}, 10_000)
     {'rare': 9.210340371976184, 'common': 1.1255229150322565}
     """
-    exponent, shift = Decimal(a), Decimal(b)
-    if not (exponent.is_finite() and shift.is_finite() and shift > -1) or examples < 1:
-        raise InputError(f"a and b must be finite, b above -1, and examples at least 1, not {a}, {b} and {examples}")
+    numbers = [math.nan if (number := number_or_none(value)) is None else number for value in (a, b, examples)]
+    if not all(map(math.isfinite, numbers)) or numbers[1] <= -1 or numbers[2] < 1:
+        values = f"{quoted(a)}, {quoted(b)} and {quoted(examples)}"
+        raise InputError(f"a and b must be finite, b above -1, and examples at least 1, not {values}")
+    exponent, shift, _ = map(Decimal, numbers)
     scale = _FIFTY.multiply(_FIFTY.ln(Decimal(int(examples))) - 1, _FIFTY.power(shift + 1, exponent))
-    inverse: dict[float, float] = {}
-    for count in {float(count) for count in counts.values()}:
-        if not (count >= 0 and 0 < count + b < math.inf):
-            none = f"a label that is true {count:g} times has no propensity with b = {b}"
+    inverse: dict[float | None, float] = {}
+    for label, count in (sizes := {label: number_or_none(count) for label, count in counts.items()}).items():
+        if count is None or not (count >= 0 and 0 < count + numbers[1] < math.inf):
+            none = f"label {quoted(label)}, true {quoted(counts[label])} times, has no propensity with b = {quoted(b)}"
             raise InputError(f"{none}; give counts of at least 0, and choose b above 0")
-        inverse[count] = max(1.0, float(1 + scale * _FIFTY.power(Decimal(count) + shift, -exponent)))
-    return {label: inverse[float(count)] for label, count in counts.items()}
+        if count not in inverse:
+            inverse[count] = max(1.0, float(1 + scale * _FIFTY.power(Decimal(count) + shift, -exponent)))
+    return {label: inverse[count] for label, count in sizes.items()}

@@ -379,8 +379,8 @@ class Sliced(Mergeable, Generic[A]):
                     return group.rest.copy()
                 part = group.slices.get(tuple(map(typed, values, names)))
                 if part is None or not part.examples:
-                    known = [str(value) for value in map(values_of, group.keys())]
-                    raise InputError(f"there is no slice {quoted(where)}{suggestion(str(values[0]), known)}")
+                    known = [value for value in map(values_of, group.keys()) if isinstance(value, str)]
+                    raise InputError(f"there is no slice {quoted(where)}{suggestion(values[0], known)}")
                 return part.copy()
         raise InputError(f"slices are by {[group.axis.names for group in self._slices]}, not by {quoted(tuple(where))}")
 
@@ -425,7 +425,7 @@ class Sliced(Mergeable, Generic[A]):
         total, tables = report_of(self.total()), []
         for group in self._selected(by):
             where, parts = group.axis.where, group.ordered()
-            names = (" x ".join(printable(str(value)) for value in where(key).values()) for key, _ in parts)
+            names = (" x ".join(printable(value) for value in where(key).values()) for key, _ in parts)
             reports = (Report(part._views(), part._specs) for _, part in parts)  # each without how it was read
             rows = [*zip(names, reports, strict=True), ("total", total)]
             tables.append(table_of_reports(group.axis.describe(), rows, strict=True))

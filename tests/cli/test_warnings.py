@@ -28,9 +28,17 @@ def test_a_warning_is_a_line_and_stands_in_results(run, rows: str, more: list[st
     assert (ran.code, ran.err) == (0, f"warning: {TEXT}\n")
     assert json.loads(ran.out)["warnings"] == [TEXT]
     assert "labels &#x27;Cat&#x27; and &#x27;cat&#x27; differ in case" in Path("r.html").read_text()
-    for command in ("show", "merge"):
-        displayed = run(command, "state")
+    for command in ("show state", "merge state", "compare state state", "report state -o page.html"):
+        displayed = run(*command.split())
         assert (displayed.code, displayed.err) == (0, f"warning: {TEXT}\n")
+    assert "labels &#x27;Cat&#x27; and &#x27;cat&#x27; differ in case" in Path("page.html").read_text()
+
+
+def test_thresholds_of_a_saved_state_warn(run):
+    Path("rows.jsonl").write_text('{"y": ["Cat"], "s": {"cat": 0.5}}\n' * 30)
+    words = "-a", "y", "-s", "s", "-m", "roc_auc_macro", "-t", "0.5", "--save", "state", "-q"
+    assert run("evaluate", "rows.jsonl", *words).err == (displayed := run("thresholds", "state")).err
+    assert (displayed.code, displayed.err) == (0, f"warning: {TEXT}\n")
 
 
 def test_strict_makes_warnings_errors(run, rows: str):
@@ -102,11 +110,15 @@ def test_results_hold_every_warning_once_in_words_of_options(run):
 
 def test_reports_show_what_was_warned_of():
     ev = se.Evaluator(["f1_micro"])
-    ev.update_many([{"Cat"}] * 30, [{"cat"}] * 30)
+    ev.update_many([{"Cat"}] * 10, [{"cat"}] * 10)
     assert "warnings" not in ev.to_dict()
+    ev.update_many([{"Cat"}] * 10, [{"cat"}] * 10)
+    for read in (se.Evaluator.to_dict, se.Evaluator.report, se.to_html):
+        with pytest.warns(se.DataWarning):  # each of an object that has not warned
+            read(se.Evaluator.from_bytes(ev.to_bytes()))
     with pytest.warns(se.DataWarning):
-        assert ev.report().endswith(f"\n\nwarning: {ev.warnings[0]}")
-    (text,) = ev.to_dict()["warnings"]
+        (text,) = ev.to_dict()["warnings"]
+    assert ev.report().endswith(f"\n\nwarning: {ev.warnings[0]}")
     assert text.replace("y_true", "the true labels").replace("y_pred", "the predictions") == TEXT
     assert '<section id="warnings"' in ev.to_html()
 

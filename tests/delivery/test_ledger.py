@@ -301,9 +301,9 @@ def test_a_shard_may_be_an_integer_too_long_for_python_to_write():
     with pytest.raises(se.ConflictError, match="two different states"):
         ledger.put(shard, 1, counted(2))
     ledger.compact()
-    with pytest.raises(se.ConflictError, match="compacted with 1 other shard[ ;]"):
+    with pytest.raises(se.ConflictError, match=r"with 1 other shard[ ;]"):
         ledger.put(shard, 2, counted(2))
-    with pytest.raises(se.InputError, match="compacted with 1 other shard[ ;]"):
+    with pytest.raises(se.InputError, match=r"with 1 other shard[ ;]"):
         ledger.state(shard)
     assert se.Ledger.from_bytes(ledger.to_bytes()) == ledger
 

@@ -139,10 +139,10 @@ def test_propensities_of_jain_are_correctly_rounded():
         expected = float(1 + scale * DIGITS.power(count + shift, -exponent))
         assert result[label] == expected == pytest.approx(1 + (math.log(10_000) - 1) * 3.6**0.6 * (count + 2.6) ** -0.6)
     assert set(jain_propensities({"a": 1}, 1).values()) == {1.0}
-    for wrong in ({"a": math.nan}, {"b": -1.0}, {"b": math.inf}):
+    for wrong in ({"a": math.nan}, {"b": -1.0}, {"b": math.inf}, {"a": "1"}):
         with pytest.raises(InputError, match="must be finite"):
             jain_propensities(counts, 10_000, **wrong)
-    for labels, b in ((counts, 0.0), ({"a": -1}, 2.6)):
+    for labels, b in ((counts, 0.0), ({"a": -1}, 2.6), ({"a": "3"}, 2.6), ({"a": 10**5000}, 2.6)):
         with pytest.raises(InputError, match="no propensity"):
             jain_propensities(labels, 10_000, b=b)
 

@@ -296,6 +296,8 @@ def test_items_are_looked_up_by_value_or_by_names_and_values():
     assert sliced[{"device": None}].examples == 1
     assert sliced[{"device": "phone", "region": "eu"}].get() == {"f1_micro": 1.0}
     assert sliced[{"device": OTHER}].examples == 0
+    with pytest.raises(se.InputError, match="there is no slice"):
+        sliced[{"region": 10**5000}]  # which Python does not write
     with pytest.raises(se.InputError, match=r"there is no slice {'region': 'uss'}; did you mean 'us'"):
         sliced[{"region": "uss"}]
     with pytest.raises(se.InputError, match=r"slices are by \('region', 'device'\); write sliced\[{'region': 'eu'}\]"):
