@@ -23,7 +23,7 @@ from streameval.cli.settings import note
 from streameval.errors import InputError, StreamevalError
 from streameval.tabular.columns import Columns
 from streameval.tabular.evaluate import Counting
-from streameval.tabular.rows import Block, EmptyError
+from streameval.tabular.rows import Block, EmptyError, RowError
 from streameval.tabular.sources import files_of, open_source
 
 STDIN = "-"
@@ -130,6 +130,8 @@ def columns_of(source: Source) -> list[str]:
             raise
         return max(headers, key=len)
     rows = [] if block is None else block.rows[:100]
+    if block is not None and isinstance(wrong := rows[0], RowError):
+        raise InputError(block.located(str(wrong), column=wrong.column))
     return [*dict.fromkeys(str(name) for row in rows if isinstance(row, dict) for name in row)]
 
 
@@ -139,6 +141,9 @@ def sources_of(arguments: list[str]) -> list[Source]:
         raise UserError("standard input can be read only once; give - once")
     sources: list[Source] = []
     for path in arguments:
+        if len(arguments) > 1 and path.isidentifier() and not Path(path).exists():
+            advice = "repeat it for more columns (-a cat -a dog), list metrics as f1_micro,f1_macro"
+            raise UserError(f"there is no file {path!r}; an option takes one value: {advice}")
         files = [] if path == STDIN else files_of(path)
         size = sum(file.stat().st_size for file in files) if all(file.is_file() for file in files) else None
         sources.append(Source(path, tuple(files) or (STDIN,), size if files else None))

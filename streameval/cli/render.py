@@ -168,8 +168,11 @@ def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Tab
     columns += [Column(one.scope, "fraction", [one.metrics[key][None].value for key in single]) for one in windows]
     bounds = ["{} to {}".format(*outwards(*number.bounds)) if number.bounds else "" for number in single.values()]
     columns += [Column("guaranteed", "text", bounds)] if any(bounds) else []
-    reasons = [f"{metric}: {number.reason}" for metric, number in single.items() if number.reason]
-    return [Table("metrics", "; ".join(reasons), columns)] if single else []
+    reasons: dict[str, list[str]] = {}
+    for metric, number in single.items():
+        reasons.setdefault(number.reason, []).append(metric)
+    notes = [f"{', '.join(metrics)}: {reason}" for reason, metrics in reasons.items() if reason]
+    return [Table("metrics", "; ".join(notes), columns)] if single else []
 
 
 def _values(numbers: Sequence[Number], names: Sequence[str], name: str = "value") -> list[Column]:

@@ -81,8 +81,8 @@ _PHRASES = {
     r"\b(are|in) y_true and y_pred\b": r"\1 --actual and --predicted",
     "no label of y_true is in y_pred, and none of y_pred in y_true": "no true label is a predicted one",
     r"(columns?) and y_pred has": r"\1 and the predictions have",
-    r"(?<!')\by_true\b(?!')": "the true labels",
-    r"(?<!')\by_pred\b(?!')": "the predictions",
+    r"(?<=\b[io][nf] )y_true\b": "the true labels",
+    r"(?<=\b[io][nf] )y_pred\b": "the predictions",
     r"must be a set, list or tuple of labels, .* 0/1 array, (not .*?)(; for one label an example .*)?$": (
         r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*'"
     ),
@@ -106,9 +106,6 @@ _PHRASES = {
     "construct both with the same configuration": "evaluate both with the same options",
     r"; see streameval\.catalogue\(\)": "; 'streameval metrics' lists all",
     r"^([^']*column(?: matches)? '[^']*') \((\w+)\)": r"\1 (--\2)",
-    r"^(there is no file '\w+')$": (
-        r"\1; an option takes one value: repeat it for more columns (-a cat -a dog), list metrics as f1_micro,f1_macro"
-    ),
     r"^(\w+) (?=names a column twice)": r"--\1 ",
     r"^(actual|truth|example) and (predicted|scores|join|label) (?=both|go)": r"--\1 and --\2 ",
 }

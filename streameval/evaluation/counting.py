@@ -317,8 +317,11 @@ class Accumulator(Details, Mergeable):
     def _differences(self, other: Self) -> list[str]:
         differences = self._config.differences(other._config)
         if self._specs != other._specs:
-            mine, theirs = (", ".join(spec.key for spec in one._specs) or "none" for one in (self, other))
-            differences.append(f"metrics differ ([{mine}] and [{theirs}])")
+            mine, theirs = ([spec.key for spec in one._specs] for one in (self, other))
+            only = [[key for key in keys if key not in rest] for keys, rest in ((mine, theirs), (theirs, mine))]
+            both = zip(("first", "second"), only, strict=True)
+            lists = "; ".join(f"only the {name} has {', '.join(keys)}" for name, keys in both if keys)
+            differences.append(f"metrics differ ({lists or 'in their order'})")
         return differences
 
     @changes

@@ -103,11 +103,11 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         return open_files(paths, columns, size)
     if isinstance(source, io.TextIOBase):
         raise InputError("source is a file that is open as text; give its path, or open it in binary mode, with 'rb'")
+    path, name = getattr(source, "name", None), STDIN
     if isinstance(source, io.BytesIO):
-        source = io.BufferedReader(source)
+        source, name = io.BufferedReader(source), "source"
     if hasattr(source, "peek") and hasattr(source, "read1"):  # a stream of bytes, such as standard input
-        path = getattr(source, "name", None)
-        name = path if isinstance(path, str) and path != "<stdin>" else STDIN
+        name = path if isinstance(path, str) and path != "<stdin>" else name
         return Source(_stream(source, name, columns, size, {}))
     if hasattr(source, "get_fragments"):  # a dataset of Arrow
         schema = pa.schema([source.schema.field(name) for name in columns.check_names(source.schema.names)])

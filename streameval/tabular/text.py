@@ -171,13 +171,17 @@ def _read_array(stream: Any, name: str) -> Iterator[_Rows]:
     except json.JSONDecodeError as error:
         raise InputError(f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: the byte {data[error.start]:02x} is not UTF-8; convert the file") from None
+        raise InputError(f"{name}: {_not_utf8(error)}") from None
     except ValueError as error:
         raise InputError(f"{name}:{line(-1)}: {error}") from None
     if text[start + 1 :].strip() or start == len(text):
         last = 1 + text.count("\n", 0, at)
         raise InputError(f"{name}:{last}: this array has no end, or something follows it; write one object per line")
     yield rows, line, len(data)
+
+
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    return f"the byte {error.object[error.start]:02x} is not UTF-8; convert the file"
 
 
 def _object(value: Any) -> Any:
@@ -252,8 +256,7 @@ class _Json:
             self.orjson.loads(line)
             return _object(STRICT.decode(text.strip()))
         except UnicodeDecodeError as wrong:
-            column = len(line[: wrong.start].decode()) + 1
-            return RowError(f"the byte {line[wrong.start]:02x} is not UTF-8; convert the file", column)
+            return RowError(_not_utf8(wrong), len(line[: wrong.start].decode()) + 1)
         except self.orjson.JSONDecodeError as error:
             word = _CONSTANT.match(line.decode(), max(0, error.colno - 2))
             why = f"{word[1]} is not valid JSON; write null" if word else f"not JSON: {error.msg}"
@@ -303,22 +306,26 @@ class _Csv:
 
     def read_header(self, data: bytes, name: str, keys: Mapping[str, str]) -> None:
         """Find the columns in the first row; with another delimiter, or without spaces, if they are found so."""
-        wrong: str | None = None
+        wrong = dict[int, str]()  # by how many columns there are
         for delimiter in dict.fromkeys((self.delimiter, *",;\t|")):
             before, cells = next(self.records(data, delimiter), (0, []))
             if isinstance(cells, csv.Error):
-                wrong = wrong or f"{name}:{1 + before}: not CSV: {cells}"
+                wrong.setdefault(1, f"{name}:{1 + before}: not CSV: {cells}")
                 continue
             for names in (cells, [*map(str.strip, cells)]):
                 try:
                     read = self.columns.check_names([*names, *keys])
                 except InputError as error:
-                    wrong = wrong or f"{name}:{1 + before}: {error}"
+                    wrong.setdefault(len(cells), f"{name}:{1 + before}: {error}")
                 else:
                     self.delimiter, self.header, self.width = delimiter, cells, len(names)
                     self.places = {name: names.index(name) for name in read if name not in keys}
                     return
-        raise InputError(str(wrong))
+        try:
+            data.partition(b"\n")[0].decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name}:1: {_not_utf8(error)}") from None
+        raise InputError(wrong[max(wrong)])
 
     def table(self, data: bytes, *, header: bool) -> Any:
         """All rows, read by Arrow; None if one of them needs a closer look."""

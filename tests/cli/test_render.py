@@ -328,6 +328,9 @@ def test_empty_states_say_so_with_status_0(run):
         assert content["undefined"] == {"f1_micro": "no examples"}
         ran = run(*command, "--fail-if", "f1_micro < 0.5")
         assert (ran.code, "f1_micro is undefined (no examples)" in ran.err) == (2, True)
+    (full := se.Evaluator(["f1_micro", "f1_macro"])).update({"x"}, {"x"})
+    full.save("full")
+    assert "\n  f1_micro, f1_macro: a: no examples\n" in run("compare", "one", "full", "-m", "f1_micro,f1_macro").out
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.37, 0.0, 2.0])

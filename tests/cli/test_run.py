@@ -90,6 +90,13 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["-", "-", *COLUMNS], "give - once"),
     (["t.jsonl"], "give --actual COLUMN and --predicted COLUMN or --scores COLUMN; columns in t.jsonl: a, p"),
     (["t.jsonl", "-p", "p"], "give --actual COLUMN; columns in t.jsonl: a, p"),
+    (["y.csv"], "give --predicted COLUMN or --scores COLUMN; columns in y.csv: y_true, y_pred\n"),
+    (["y.csv", "-a", "y"], "give --predicted COLUMN or --scores COLUMN; columns in y.csv: y_true, y_pred\n"),
+    (["semi.csv", "-a", "y"], "; columns in semi.csv: id, y_true, p\n"),
+    (["semi.csv", "-a", "y", "-p", "p"], "semi.csv:1: there is no column 'y' (--actual); the columns are ['id', 'y_t"),
+    (["latin.csv", "-a", "y", "-p", "p"], "latin.csv:1: the byte f6 is not UTF-8; convert the file\n"),
+    (["nan.jsonl", "-p", "p"], "nan.jsonl:1:6: NaN is not valid JSON; write null\n"),
+    (["absent"], "there is no file 'absent'\n"),
     (["-", "-a", "a"], "give --predicted COLUMN or --scores COLUMN; columns in -: a, p"),
     (["t.jsonl", "-a", "b", "-p", "p"], "there is no column 'b' (--actual); the columns are ['a', 'p']"),
     (["t.jsonl", "-a", "a,p", "-p", "p"], "there is no column 'a,p' (--actual); repeat --actual for each column"),
@@ -124,6 +131,10 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
 ])  # fmt: skip
 def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     (tmp_path / "t.jsonl").write_bytes(OK)
+    (tmp_path / "y.csv").write_text("y_true,y_pred\na,a\n")
+    (tmp_path / "semi.csv").write_text("id;y_true;p\n1;a;a\n")
+    (tmp_path / "latin.csv").write_bytes(b"y_true,gr\xf6\na,a\n")
+    (tmp_path / "nan.jsonl").write_text('{"y":NaN}\n')
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").mkdir()
     refused(run("evaluate", *args, stdin=OK), message)

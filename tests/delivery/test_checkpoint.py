@@ -210,7 +210,11 @@ def test_a_model_saved_as_the_page_says_goes_on_after_a_crash(
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (lambda: se.Evaluator(["f1_macro", "mcc_macro"]), "metrics differ"),
+        (
+            lambda: se.Evaluator(["f1_macro", "mcc_macro"]),
+            r"metrics differ \(only the first has f1_macro; only the second has f1_micro\)",
+        ),
+        (lambda: se.Evaluator(["mcc_macro", "f1_micro"]), r"metrics differ \(in their order\)"),
         (lambda: se.Evaluator(["f1_micro", "mcc_macro"], threshold=0.5), "thresholds differ"),
         (se.F1, "F1 and Evaluator differ"),
         (lambda: se.Rolling(se.F1(), size=3), "differ"),

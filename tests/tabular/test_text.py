@@ -321,6 +321,8 @@ def test_a_file_that_was_compressed_twice_is_read(tmp_path: Path):
     (tmp_path / "a.csv").write_bytes(text)
     (tmp_path / "a.csv.gz.gz").write_bytes(gzip.compress(gzip.compress(text)))
     assert evaluated(tmp_path / "a.csv.gz.gz") == evaluated(tmp_path / "a.csv") == evaluated(io.BytesIO(text))
+    with pytest.raises(se.InputError, match=r"^source:2: 1 cell where"):
+        evaluated(io.BytesIO(b"tags,guess\ncat\n"))
 
 
 def test_what_is_open_as_text_or_is_one_column_is_refused(tmp_path: Path):
