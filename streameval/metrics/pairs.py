@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from streameval.errors import MetricError
+from streameval.errors import MetricError, above
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import Ratios, Value, each, mean, ratio_of
@@ -52,6 +52,8 @@ class Matrix:
     column: IntArray
     num: Integers
     den: int
+
+    __repr__ = above("report.text", "matrix_text")
 
     def sums(self, axis: Literal[0, 1]) -> list[int]:
         """The sum of each column (axis 0) or row (axis 1), in units of ``1 / den``."""

@@ -11,6 +11,7 @@ from streameval.errors import InputError
 from streameval.plots.bars import plot_compare, plot_labels, plot_metric, plot_slices
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
 from streameval.plots.curves import plot_calibration_curve, plot_precision_recall_curve, plot_roc_curve, plot_thresholds
+from streameval.schema.keywords import explained
 from streameval.schema.text import quoted, suggestion
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "plot_metric", "plot_multilabel_confusion", "plot_precision_recall_curve", "plot_roc_curve", "plot_slices",
     "plot_thresholds",
 ]  # fmt: skip
+
+globals().update({name: explained(globals()[name]) for name in __all__})
 
 
 def draw(source: object, kind: str, **options: Any) -> Any:

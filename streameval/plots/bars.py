@@ -131,7 +131,7 @@ def plot_slices(
     values = [read[name] for name in drawn]
     sizes = [number_of(runs[name].examples, "example") for name in drawn]
     default = some_of(f"{spec.key} of each slice", len(drawn), len(names), "worst")
-    ax = _rows(ax, (spec.key + arrow(spec), "slice", title, default), named(drawn), sizes, pad=22)
+    ax = _rows(ax, (spec.key + arrow(spec), "slice", title, default), named(drawn), sizes, lines=1)
     if hasattr(source, "total"):
         base = _number(source.total(), spec)
         ax.hlines(range(len(drawn)), base, values, color=_FAINT, linewidth=3, zorder=2)
@@ -183,24 +183,27 @@ def plot_compare(
     drawn = sorted(rows, key=lambda row: -abs(last[row] - first[row]))[:limit]
     changes = [cell_text(last[row] - first[row], "change") for row in drawn]
     default = some_of(f"{of} side by side", len(drawn), len(rows), "that change most")
-    ax = _rows(ax, ("value", "", title, default), named(drawn), changes, "change", pad=28)
+    names = named(read)
+    wide = max(1, int(6 / (0.6 + 0.075 * max(map(columns_of, names)))))  # inches, of the figure and of an entry
+    lines = -(-len(names) // wide)
+    ax = _rows(ax, ("value", "", title, default), named(drawn), changes, "change", lines)
     ends = [[part[row] for part in read.values()] for row in drawn]
     ax.hlines(range(len(drawn)), [min(one) for one in ends], [max(one) for one in ends], color=_FAINT, linewidth=3)
-    for number, (part, name) in enumerate(zip(read.values(), named(read), strict=True)):
+    for number, (part, name) in enumerate(zip(read.values(), names, strict=True)):
         ax.plot(
             [part[row] for row in drawn], range(len(drawn)), MARKS[number], color=COLOURS[number],
             markersize=9 - number * 4 / len(read), markeredgecolor="white", markeredgewidth=0.8, label=name,
         )  # fmt: skip
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=9, labelcolor=INK)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=wide, frameon=False, fontsize=9, labelcolor=INK)
     return ax
 
 
 def _rows(
-    ax: Axes | None, words: Words, names: Sequence[str], notes: Sequence[str] = (), head: str = "", *, pad: float = 10
+    ax: Axes | None, words: Words, names: Sequence[str], notes: Sequence[str] = (), head: str = "", lines: int = 0
 ) -> Axes:
     """Axes with these words, see `titled`, a name on the left of each row, and a note on its right."""
-    size = 5.4 + 0.075 * max(map(columns_of, names), default=0), max(1.9, 0.26 * len(names) + 1.3)
-    ax = titled(ax, size, words, pad=pad)
+    size = 5.4 + 0.075 * max(map(columns_of, names), default=0), max(1.9, 0.26 * (len(names) + lines) + 1.3)
+    ax = titled(ax, size, words, pad=10 + 18 * lines)
     style.quiet(ax, "x")
     ax.set_yticks(range(len(names)), names, fontsize=8.5, color=INK)
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
+from streameval.metrics.pairs import Matrix
 from streameval.report.model import PER_LABEL, Report, Table, bounds_text, cell_text, count_text, largest_first
 from streameval.schema.text import columns_of, cut_distinct, number_of, printable
 
@@ -72,6 +73,22 @@ def slices_report(tables: Sequence[Table], digits: int) -> str:
         for table in tables
     ]
     return "\n".join([*blocks, *lines(tables[0], [total])])
+
+
+def matrix_text(matrix: Matrix) -> str:
+    """The rows and columns of those labels whose sums are largest."""
+    totals = [sum(both) for both in zip(matrix.sums(0), matrix.sums(1), strict=True)]
+    places = sorted(largest_first(totals)[:_WIDTH])
+    cells = dict(zip(zip(matrix.row.tolist(), matrix.column.tolist(), strict=True), matrix.values(), strict=True))
+    labels = ["no label" if (label := matrix.labels[at]) is None else printable(label) for at in places]
+    names = cut_distinct(labels, _WIDTH - 1)
+    lines = [_line("", _WIDTH, names)]
+    lines += [
+        _line(name, _WIDTH, (count_text(cells.get((row, column), 0)) for column in places))
+        for name, row in zip(names, places, strict=True)
+    ]
+    some = f", the {len(places)} labels with the largest sums" if len(places) < len(totals) else ""
+    return "\n".join([f"{len(totals)} x {len(totals)} matrix{some}", *lines])
 
 
 def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: int, digits: int) -> str:

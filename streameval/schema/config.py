@@ -146,7 +146,11 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
         raise LabelError(f"labels must be a list of labels, not the string {quoted(labels)}; write labels=[{labels!r}]")
     if isinstance(labels, AbstractSet | Mapping):
         unordered = f"labels must be in order, not a {type(labels).__name__}"
-        raise LabelError(f"{unordered}; give a list, for example sorted(...)")
+        advice = "sorted(...)"
+        if isinstance(labels, Mapping):
+            positions = {*map(type, labels.values())} == {int}
+            advice = "sorted(labels, key=labels.get)" if positions else "[labels[key] for key in sorted(labels)]"
+        raise LabelError(f"{unordered}; give a list, for example {advice}")
     try:
         names = tuple(normalise(label) for label in labels)
     except LabelError as error:

@@ -277,3 +277,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def _display(self) -> tuple[str, Sequence[Table]]:
         head, tables = self._current()._display()
         return f"{self._described()}); {head}", tables
+
+
+Window.update.__qualname__ = "update"  # in Python's own errors of arguments, as of an Accumulator

@@ -81,7 +81,8 @@ class Blocks(Window[A]):
         try:
             return clock.value(index * period, aware), clock.value((index + 1) * period, aware)
         except OverflowError:
-            raise InputError(f"the period {index} is too near the last time that can be stored") from None
+            name, length = next(iter(self._parameters().items()))
+            raise InputError(f"t and {name}={length!r} are too near the last time that can be stored") from None
 
     def _position(self, state: WindowState[A]) -> int:
         """How many examples there were, where blocks are of so many."""

@@ -120,7 +120,13 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
     largest = sorted(before, key=lambda label: -abs(after[label] - before[label]))[:3]
     assert names(ax) == [str(label) for label in largest]
     assert ax.lines[1].get_xdata().tolist() == [after[label] for label in largest]
-    assert plots.plot_compare(sliced(), "f1_micro").lines[0].get_label() == r"region = \$x"
+    ax = plots.plot_compare(sliced(), "f1_micro")
+    assert ax.lines[0].get_label() == r"region = \$x"
+    assert len(ax.lines) > 4
+    ax.figure.canvas.draw()
+    legend, figure = ax.get_legend().get_window_extent(), ax.figure.bbox
+    assert figure.x0 <= legend.x0 < legend.x1 <= figure.x1
+    assert legend.y1 <= ax._left_title.get_window_extent().y0
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,20 @@ def test_numbers_stand_below_each_other_where_letters_are_wide_or_have_marks():
         assert sum(name in text for name in names) >= 3
 
 
+def test_matrices_of_labels_are_read_as_rows_and_columns():
+    ev = se.Evaluator(["f1_micro"], keep=["pairs"])
+    assert repr(ev.cooccurrence()).startswith("0 x 0 matrix")
+    ev.update_many([{"a", "b"}, {"c"}, {"b"}], [{"a", "c"}, {"c"}, set()])
+    assert [line.split() for line in repr(ev.confusion_matrix()).split("\n")] == [
+        ["4", "x", "4", "matrix"], ["a", "b", "c", "no", "label"],
+        ["a", "1", "0", "0", "0"], ["b", "0", "0", "1", "1"], ["c", "0", "0", "1", "0"], ["no", "label", *"0000"],
+    ]  # fmt: skip
+    ev.update_many([{f"a long name {n}" for n in range(20)}], [set()])
+    text = repr(ev.cooccurrence())
+    assert text.startswith("23 x 23 matrix, the 11 labels with the largest sums\n")
+    assert len({len(line) for line in text.split("\n")[1:]}) == 1
+
+
 @pytest.mark.parametrize(("truths", "line"), [
     ([["a"], ["b"]], ""), ([["a"], []], "1 example without a true label"),
     ([["a"], {"a": None}, []], "2 examples without a true label"),

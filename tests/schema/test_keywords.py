@@ -69,6 +69,9 @@ def pending() -> se.Pending:
         (lambda: se.Checkpoint(se.F1(), every=3), "Checkpoint has no argument every=; Checkpointer takes every=..."),
         (lambda: se.Fading(se.F1(), 3, max_slices=3), "has no argument max_slices=; Sliced takes max_slices=..."),
         (lambda: se.Rolling(se.F1(), labels=["a"]), "Rolling has no argument labels=; Evaluator takes labels=..."),
+        (lambda: se.Evaluator().plot("labels", titel="x"), "plot_labels has no argument titel=; did you mean 'title'?"),
+        (lambda: se.Evaluator(labels={"a": 1, "b": 0}), "a dict; give a list, for example sorted(labels, key=labels.g"),
+        (lambda: se.Evaluator(labels={1: "a", 0: "b"}), "give a list, for example [labels[key] for key in sorted(labe"),
         (lambda: se.F1().update({"a"}, {"a"}, t=1), "update has no argument t=; update of TimeRolling takes t=..."),
         (lambda: se.F1().update({"a"}, {"a"}, where=1), "no argument where=; update of Sliced takes where=..."),
         (lambda: se.evaluate_table("x", actual="a", where="b"), "evaluate_table has no argument where=; write by="),
@@ -184,6 +187,12 @@ def test_columns_are_not_named_as_arrays_are(names: tuple[str, str]):
 def test_a_call_without_arguments_says_so():
     with pytest.raises(se.InputError, match=r"^reset takes no arguments without a name, not 1; write reset\(\)$"):
         se.Evaluator().reset(1)
+
+
+@pytest.mark.parametrize("holder", [se.F1(), se.Evaluator(), se.Rolling(se.F1(), size=3)])
+def test_an_update_without_predictions_names_no_class_of_ours(holder):
+    with pytest.raises(TypeError, match=r"^update\(\) missing 1 required positional argument: 'y_pred'$"):
+        holder.update({"a"})
 
 
 def test_a_type_error_of_a_class_of_the_user_is_its_own():
