@@ -13,9 +13,9 @@ from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import PRED, Argument
 from streameval.inputs.forms import FRAMES, columns_of, form_of, unnamed
 from streameval.inputs.pieces import bit_rows, booleans
-from streameval.inputs.values import array_of, python_value, score_value
+from streameval.inputs.values import array_of, score_value
 from streameval.kernel.types import EITHER, Places
-from streameval.schema.text import quoted
+from streameval.schema.text import python_value, quoted
 
 _TURNED = [[1, 0], ["1", "0"]]  # labels come in ascending order, so that these are probably indicators
 _LABELS, _VALUES = {int, str}, {bool, int, float, type(None)}

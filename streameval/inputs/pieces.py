@@ -11,10 +11,10 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.columns import IGNORED, Argument
-from streameval.inputs.values import array_of, binarize, checked_scores, places_of, python_value
+from streameval.inputs.values import array_of, binarize, checked_scores, places_of
 from streameval.kernel.types import BitRows, Flags, FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import NO_COLUMNS, offsets_of
-from streameval.schema.text import check_choice, check_number, number_of
+from streameval.schema.text import check_choice, check_number, number_of, python_value
 
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 CELLS = 2**24

@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.inputs.columns import MASK, PRED, TRUE, Argument
 from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
-from streameval.schema.text import number_or_none, quoted
+from streameval.schema.text import number_or_none, python_value, quoted
 
 _NUMBERS = (int, float, np.floating)
 _EXPECTED = {
@@ -60,18 +60,8 @@ def checked_weights(weights: object) -> FloatArray:
     return checked
 
 
-def python_value(value: Any) -> Any:
-    """The number or string of Python that a value of numpy, or an array or tensor without dimensions, stands for."""
-    if isinstance(value, np.generic):
-        plain = isinstance(value, np.number | np.bool_ | np.str_) and not isinstance(value, np.timedelta64)
-        return value.item() if plain else value  # numpy counts a duration among its integers
-    if type(value) is dict and value and value.keys() <= {False, True}:  # probabilities of River
-        return value.get(True, 0.0)
-    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
-
-
 def score_value(value: Any) -> Any:
-    """The same, and of a decimal the integer that it is, or the nearest float64, as of its digits in a file of text."""
+    """As `python_value`, and of a decimal the integer that it is, or the nearest float64, as of its digits in text."""
     value = python_value(value)
     if type(value).__name__ != "Decimal" or value.is_snan():  # importing its class takes time
         return value

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
-import numpy as np
-
 from streameval.errors import InputError, LabelError
 from streameval.schema.labels import Label, in_order, key_of, keys_of, normalise
-from streameval.schema.text import check_choice, check_number, number_of, number_or_none, quoted
+from streameval.schema.text import check_choice, check_number, number_of, number_or_none, python_value, quoted
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
@@ -162,17 +160,23 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     return names
 
 
+def by_label(values: Any) -> Any:
+    """A Series of pandas as a mapping, unless it is numbered 0, 1, 2 ...; anything else as it is."""
+    return dict(values) if hasattr(values, "iloc") and [*values.index] != [*range(len(values))] else values
+
+
 def _threshold(
     threshold: float | Mapping[Label, float] | Iterable[float], labels: tuple[Label, ...] | None, unknown: Unknown
 ) -> Threshold:
-    if isinstance(threshold, Mapping):
+    shape = tuple(getattr(threshold, "shape", (1,)))
+    if isinstance(threshold := by_label(threshold), Mapping):
         pairs = [(normalise(label), _number(value)) for label, value in threshold.items()]
     elif isinstance(threshold, AbstractSet):
         raise InputError(f"threshold must be a number, a mapping, or numbers in order, not the set {quoted(threshold)}")
-    elif not isinstance(threshold, Iterable) or isinstance(threshold, str | bytes) or not getattr(threshold, "ndim", 1):
+    elif not isinstance(threshold, Iterable) or isinstance(threshold, str | bytes) or not shape:
         return _number(threshold)
-    elif isinstance(threshold, np.ndarray) and threshold.ndim > 1:
-        raise InputError(f"threshold has shape {threshold.shape}; give a number, or a 1-D array of one per label")
+    elif len(shape) > 1:
+        raise InputError(f"threshold has shape {shape}; give a number, or a 1-D array of one per label")
     else:
         values = [_number(value) for value in threshold]
         if labels is None:
@@ -192,9 +196,7 @@ def _threshold(
 
 
 def _number(value: object) -> float:
-    value = getattr(value, "threshold", value)  # of a `Choice`, as `best_thresholds` returns
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
+    value = python_value(getattr(value, "threshold", value))  # of a `Choice`, as `best_thresholds` returns
     number = number_or_none(value)
     if number is None:
         raise InputError(f"threshold must be a number or one number per label, not {quoted(value)}")

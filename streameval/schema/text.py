@@ -18,6 +18,18 @@ _JOINS = re.compile("(?<=[^\0-\x7f\u200c\u200d])[\u200c\u200d](?=[^\0-\x7f\u200c
 _ALIKE = re.compile(r"-?(\d+|0x[0-9a-f]+)|True|False|None|OTHER|")  # strings that look like another kind of value
 
 
+def python_value(value: Any) -> Any:
+    """The number or string of Python that a value of numpy, or an array or tensor without dimensions, stands for."""
+    if isinstance(value, np.generic):
+        plain = isinstance(value, np.number | np.bool_ | np.str_) and not isinstance(value, np.timedelta64)
+        return value.item() if plain else value  # numpy counts a duration among its integers
+    if type(value) is dict and value and value.keys() <= {False, True}:  # probabilities of River
+        return value.get(True, 0.0)
+    if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
+        return value
+    return None if np.ma.is_masked(value) else value.item()
+
+
 def number_or_none(value: object) -> float | None:
     """A real number as a float64, infinite where too large; None for anything else, booleans and strings among it."""
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):

@@ -522,6 +522,11 @@ UNKNOWN_TRUTHS: dict[str, Callable[[Bits], object]] = {
     "arrow int": lambda bits: arrow_nulls(bits, pa.int64()),
     "arrow float": lambda bits: arrow_nulls(bits, pa.float32()),
     "arrow structs": lambda bits: arrow_nulls(bits, pa.int8()).to_struct_array(),
+    "masked array": np.ma.masked_invalid,
+    "lists of masked values": lambda bits: list(map(list, np.ma.masked_invalid(bits))),
+    "mappings of masked values": lambda bits: [
+        dict(zip(NAMES, row, strict=True)) for row in np.ma.masked_invalid(bits)
+    ],
 }
 
 
@@ -556,17 +561,6 @@ def test_a_single_example_with_na_is_masked(form: str):
     for row in range(len(true)):
         ev.update(batch.iloc[row] if isinstance(batch, pd.DataFrame) else batch[row], pred[row])
     assert ev.to_bytes() == by_loops(true, pred, labels=NAMES).to_bytes()
-
-
-def test_masked_numpy_arrays_are_not_read_as_if_nothing_were_masked():
-    true = np.ma.array([[1, 0], [1, 1]], mask=[[True, False], [False, False]])
-    ev, reference = se.Evaluator(), se.Evaluator()
-    try:
-        ev.update_many(true, np.ones((2, 2)))
-    except se.InputError:
-        return
-    reference.update_many([{0: None, 1: 0}, {0: 1, 1: 1}], np.ones((2, 2)))
-    assert ev.to_bytes() == reference.to_bytes()
 
 
 @with_each(
@@ -1149,6 +1143,40 @@ def test_thresholds_for_many_labels_are_the_same_from_arrays_mappings_and_bytes(
     ev = se.Evaluator([], labels=labels, threshold=limits)
     assert ev == se.Evaluator([], labels=labels, threshold=dict(zip(labels, limits.tolist(), strict=True)))
     assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
+
+
+class Scalar:
+    """A tensor without dimensions."""
+
+    ndim = 0
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def item(self) -> float:
+        return self.value
+
+
+@with_each(
+    "threshold",
+    [
+        pd.Series({"c": 0.3, "b": 0.2, "a": 0.1}),
+        pd.Series([0.2, 0.1, 0.3]),
+        pd.Series([0.2, 0.1, 0.3], index=["b", "a", "c"]),
+        [Scalar(0.2), Scalar(0.1), Scalar(0.3)],
+        {"a": Scalar(0.1), "b": Scalar(0.2), "c": Scalar(0.3)},
+    ],
+)
+def test_thresholds_of_libraries_are_those_of_their_labels(threshold: object):
+    ev, expected = (
+        se.Evaluator(labels=["b", "a", "c"], threshold=bound, keep=["curves"])
+        for bound in (threshold, {"a": 0.1, "b": 0.2, "c": 0.3})
+    )
+    assert ev == expected
+    ev.update_many(np.eye(3), np.eye(3) / 4)
+    assert ev.decisions_at(threshold).thresholds.tolist() == [0.2, 0.1, 0.3]
+    assert se.Evaluator(threshold=Scalar(0.1)) == se.Evaluator(threshold=0.1)
+    assert set(ev.decisions_at(Scalar(0.1)).thresholds.tolist()) == {0.1}
 
 
 def test_a_threshold_is_retained_exactly_or_refused():
