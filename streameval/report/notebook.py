@@ -25,7 +25,7 @@ _STYLE = """<style>
 .streameval p{flex-basis:100%;margin:0}
 .streameval table{margin:0}
 .streameval caption{text-align:left;padding:0 .6em;white-space:nowrap}
-.streameval table :is(th,td){text-align:right;font-variant-numeric:tabular-nums}
+.streameval table :is(th,td){padding:.15em .6em;text-align:right;font-variant-numeric:tabular-nums}
 .streameval table :is(.label,.text){text-align:left}
 .streameval tbody th{font-weight:normal}
 .streameval td.bar{min-width:7em;background:linear-gradient(90deg,#437fc159 calc(100%*var(--v)),transparent 0)}

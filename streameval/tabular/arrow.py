@@ -24,7 +24,7 @@ try:
     import pyarrow as pa
     import pyarrow.compute as pc
 except ImportError:
-    raise DependencyError("tables are read through pyarrow, which is not installed; pip install pyarrow") from None
+    raise DependencyError("reading tables needs pyarrow, which is not installed; pip install pyarrow") from None
 
 ArrowError = pa.ArrowException
 _NO_LITERAL = (ValueError, SyntaxError, MemoryError, RecursionError)
