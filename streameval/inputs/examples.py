@@ -62,8 +62,17 @@ def _of_mapping(mapping: Any, argument: Argument) -> Cells:
 
 
 def _refuse_shape(example: Any, argument: Argument) -> Cells:
-    shape = f"{argument.place} has {len(example.shape)} dimensions, shape {example.shape}"
-    raise InputError(f"{shape}; update takes one example: for many, use update_many")
+    if not example.shape:
+        return _refuse(example, argument)
+    shape = f"{argument.place} has {len(example.shape)} dimensions, shape {tuple(example.shape)}"
+    many = f"an example is one row; {one_array(argument.name)}"
+    raise InputError(f"{shape}; {many if argument.many else 'update takes one example: for many, use update_many'}")
+
+
+def one_array(name: str) -> str:
+    """What to do with several arrays, where one is read."""
+    latter = "of predictions and label_ids give the latter as y_true"
+    return f"give one array, such as np.concatenate({name}) of batches; {latter}"
 
 
 def _refuse(example: object, argument: Argument) -> Cells:

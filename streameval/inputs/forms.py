@@ -25,7 +25,7 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
     ("mapping", Mapping, ()),
     ("set", AbstractSet, ()),
     ("lazy", object, ("collect", "collect_schema")),  # a lazy frame of polars
-    ("table", object, ("column_names", "num_rows")),  # a table or record batch of Arrow
+    ("table", object, ("column_names", "column")),  # a table or record batch of Arrow
     ("frame", object, ("columns", "shape", "to_numpy")),  # a data frame of pandas or polars
     ("arrow", object, ("type", "to_pylist")),  # an array or chunked array of Arrow
     ("polars", object, ("to_arrow", "to_list")),  # a Series of polars

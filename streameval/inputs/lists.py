@@ -65,7 +65,9 @@ def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
     if form == "scalar":
         return of_arrow(example.as_py(), example.type, name)
     if form in ("array", "buffer"):
-        return array_of(example, name)
+        array = array_of(example, name)
+        fields = array.dtype.names if array.ndim == 0 else None
+        return array if fields is None else dict(zip(fields, array.tolist(), strict=True))
     if form == "series":
         return mapping_of(example.items(), name)
     if form in FRAMES and example.shape[0] == 1:

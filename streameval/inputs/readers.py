@@ -13,7 +13,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow
 from streameval.inputs.columns import IGNORED, Argument
-from streameval.inputs.examples import columns_among, examples_of, string_lists
+from streameval.inputs.examples import columns_among, examples_of, one_array, string_lists
 from streameval.inputs.forms import Form, columns_of, enter, form_of, unnamed
 from streameval.inputs.lists import of_arrow
 from streameval.inputs.pieces import Columns, Piece, Source, bit_rows, booleans, filtered, matrix_piece, unignored
@@ -54,9 +54,11 @@ def _refuse_lazy(_: object, argument: Argument) -> Source:
 def _array(value: object, argument: Argument) -> Source:
     array = array_of(value, argument.name)
     if array.ndim == 2:
+        if array.dtype.kind == "O" and array.size and isinstance(array.flat[0], str | bytes):
+            array = array.astype(type(array.flat[0]))  # which is refused
         return _matrix(array, argument.columns(array.shape[1]), argument)
-    if array.ndim == 1 and (argument.scored or array.dtype.kind == "O") and array.dtype.names is None:
-        return examples_of(array.tolist(), argument)
+    if array.ndim == 1 and (array.dtype.kind == "O" or array.dtype.names is not None):
+        return examples_of(list(array), argument)
     raise _no_matrix(array, argument.name)
 
 
@@ -66,17 +68,15 @@ def _named(value: object, argument: Argument) -> Source:
 
 
 def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
-    kind, advice = str(array.dtype), f"for one example use update, for one label {name}[:, None]"
-    if array.dtype.names is not None:
-        kind, advice = "record", f"give pd.DataFrame({name})"
-    elif array.ndim == 1:
+    advice = f"for one example use update, for one label {name}[:, None]"
+    if array.ndim == 1:
         advice += f", for one class an example [[c] for c in {name}]" * (name != "mask")
     elif array.ndim == 3:
         advice = f"give {name}.reshape(-1, {array.shape[1] if array.shape[2] == 1 else array.shape[2]})"
         if name == "y_pred" and array.shape[2] == 2:  # as models predict for each label
             pairs = f"for pairs of no and yes give {name}[..., 1]"
             advice = f"{advice}; {pairs}" if array.shape[1] == 1 else pairs
-    shape = f"{name} has shape {array.shape} and type {kind}"
+    shape = f"{name} has shape {array.shape} and type {array.dtype}"
     return InputError(f"{shape}; a batch is a 2-D array, examples x labels: {advice}")
 
 
@@ -110,8 +110,9 @@ def _frame(frame: Any, argument: Argument) -> Source:
             label = names[int(np.flatnonzero(columns == column)[1])]
             raise LabelError(f"{argument.name} has two columns named {quoted(label)}; name each label once")
     if form == "frame":
-        kinds, numeric = {str(kind).lower() for kind in frame.dtypes}, argument.scored or argument.compared
-        if (numeric and len(kinds) > 1) or kinds & {"int128", "category"}:
+        types = frame.dtypes if hasattr(frame, "dtypes") else frame.schema.values()  # narwhals has the latter alone
+        kinds, numeric = {str(kind).lower() for kind in types}, argument.scored or argument.compared
+        if (numeric and len(kinds) > 1) or any(kind.startswith(("int128", "categor")) for kind in kinds):
             # One type for all columns would round integers and take booleans for scores; numpy has none of 128 bits. Of
             # categories that differ pandas makes one of booleans or integers, in which a missing value is some other.
             values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
@@ -225,13 +226,15 @@ def _batches(reader: Any, argument: Argument) -> Source:
 
 
 def _list(examples: Any, argument: Argument) -> Source:
-    first = examples[0] if examples else None
-    if isinstance(first, np.ndarray) and first.ndim == 2 and len(first) != 1:
-        name, advice = argument.name, "give one array; of predictions and label_ids give the latter as y_true"
+    first: Any = examples[0] if examples else None
+    if getattr(first, "ndim", 0) == 2 and first.shape[0] != 1:
+        name, advice = argument.name, one_array(argument.name)
         ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}
         if way := ways.get(first.shape[1]):
             advice = f"if these are of predict_proba of scikit-learn, one for each label, give {way}"
-        raise InputError(f"{name} is a list of {len(examples)} arrays of shape {first.shape}; {advice}")
+        raise InputError(
+            f"{name} is a list of {number_of(len(examples), 'array')} of shape {tuple(first.shape)}; {advice}"
+        )
     return _strings(examples, argument)
 
 

@@ -163,7 +163,7 @@ FORMS = [
     *sides("a bool", words, True, "True"),
     *sides("an object", words, object(), "object"),
     *sides("a range", words, range(4321), "4321"),
-    *sides("a 0-d array", numbers, np.array(1), "0 dimensions"),
+    *sides("a 0-d array", numbers, np.array(1), "must be a set, list", "array(1)"),
     *sides("a 2-D array", numbers, np.ones((3, 2)), "(3, 2)", "update_many"),
     *sides("a 3-D array", numbers, np.ones((2, 1, 4)), "(2, 1, 4)"),
     *sides("sparse rows", numbers, sp.csr_array([[1, 0, 1]] * 2), "(2, 3)", "update_many"),
@@ -192,7 +192,16 @@ FORMS = [
     *sides("what lists itself", words, Listed(), "must be a matrix", ".to_list()", many=True),
     *sides("a list of strings", words, ["cat", "dog"], "'cat'", many=True),
     *sides("a list of numbers", words, [1, 0], "int", "1", many=True),
-    *sides("a list of 2-D arrays", numbers, [np.ones((2, 3))] * 2, "(2, 3)", many=True),
+    *sides("a list of 2-D arrays", numbers, [np.ones((2, 3))] * 2, "(2, 3)", "np.concatenate(", many=True),
+    *sides(
+        "2-D arrays one by one",
+        numbers,
+        dict.fromkeys("xy", np.ones((2, 3))).values(),
+        "(2, 3)",
+        "np.concatenate(",
+        many=True,
+    ),
+    *sides("an array of objects", words, np.array([["a", "b"]], object), "<U1", ".tolist()", many=True),
     *sides("a list of columns", numbers, [np.ones((2, 1))] * 2, "np.concatenate(", ", axis=1)", many=True),
     *sides("a series of numbers", words, pd.Series([1, 0]), "1", many=True),
     *sides("a series of strings", words, pd.Series(["cat", "dog"]), "'cat'", many=True),
@@ -202,7 +211,7 @@ FORMS = [
     *sides("an array of dates", numbers, np.zeros((2, 3), "M8[s]"), "datetime64", many=True),
     *sides("an array of strings", numbers, np.array([["1", "0"]]), "<U1", ".tolist()", "astype(int)", many=True),
     *sides("the best labels", numbers, se.TopK([[1], [0]]), "a TopK, which is for metrics of rankings", many=True),
-    *sides("an array of records", numbers, np.zeros(2, [("a", int)]), "(2,)", many=True),
+    *sides("an array of records", words, np.ones(2, [("a", int), ("b", "S1")]), "b'1' for label 'b'", many=True),
 ]
 
 
@@ -1119,7 +1128,7 @@ DIFFERENT: dict[str, tuple[Callable[[], object], Callable[[], object], tuple[str
     ),
     "order of metrics": (
         lambda: se.Evaluator(["f1_macro", "hamming_loss"]), lambda: se.Evaluator(["hamming_loss", "f1_macro"]),
-        ("metrics", "f1_macro, hamming_loss"),
+        ("metrics", "in their order"),
     ),
     "no metrics": (lambda: se.Evaluator([]), lambda: se.Evaluator(["f1_micro"]), ("metrics", "none", "f1_micro")),
     "average": (

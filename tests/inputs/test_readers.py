@@ -225,6 +225,36 @@ class LikePolars:
         return self._rows
 
 
+class LikeNarwhals:
+    """A data frame with what those of narwhals have."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+        self.columns, self.shape, self.schema = frame.columns, frame.shape, frame.schema
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def __getitem__(self, name: str) -> pl.Series:
+        return self._frame[name]
+
+    def to_numpy(self) -> np.ndarray:
+        return self._frame.to_numpy()
+
+
+class LikeDataset:
+    """A dataset of rows with what those of Hugging Face have."""
+
+    def __init__(self, rows: list[dict[str, object]]) -> None:
+        self._rows, self.num_rows, self.column_names = rows, len(rows), list(NAMES)
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+
 def mappings(bits: Bits, kind: type = bool) -> list[dict[str, object]]:
     return [{name: kind(value) for name, value in zip(NAMES, row, strict=True)} for row in bits]
 
@@ -253,6 +283,10 @@ FRAMES: dict[str, Callable[[Bits], object]] = {
     "polars of mixed types": lambda bits: pl.DataFrame(bits.astype(np.uint8), schema=list(NAMES), orient="row").cast(
         {"bird": pl.Boolean, "cat": pl.Float32, "dog": pl.Int64}
     ),
+    "what is like a narwhals frame": lambda bits: LikeNarwhals(
+        pl.DataFrame(bits.astype(np.int8), schema=list(NAMES), orient="row")
+    ),
+    "what is like a dataset": lambda bits: LikeDataset(mappings(bits, int)),
     "arrow table": arrow_table,
     "arrow table of bool": lambda bits: arrow_table(bits, pa.bool_()),
     "arrow table of bool, chunked": lambda bits: pa.concat_tables(
@@ -630,6 +664,7 @@ SINGLE: dict[str, object] = {
     "reversed row": np.array([1, 0, 1])[::-1],
     "pandas": pd.Series({"a": 1, "b": 0, "c": 1}),
     "pandas boolean": pd.Series({"a": True, "c": True}, dtype="boolean"),
+    "record": np.array((1, 0, True), [("a", int), ("b", float), ("c", bool)])[()],
     "polars": pl.Series([True, False, True]),
     "arrow": pa.array([True, False, True]),
 }

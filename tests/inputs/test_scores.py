@@ -293,7 +293,7 @@ def test_a_sparse_row_has_the_scores_that_it_has_in_its_matrix(kind: Any, option
     read.update_many(true, iter(scores))
     assert whole == one == rows == read
     for wrong in ([scores[:2], scores[:1]], [scores[:1], scores[:1, :3]], [[0.5] * 4, scores[:1]]):
-        with pytest.raises(se.InputError, match=r"2 dimensions|y_pred\[[01]\] is a sparse row, but not all are of"):
+        with pytest.raises(se.InputError, match=r"2 arrays of shape|y_pred\[[01]\] is a sparse row, but not all"):
             rows.update_many(true[:2], wrong)
     with pytest.raises(se.InputError, match=r"sparse row, .* would wait with a score of 0; give {label: score}"):
         se.Pending(rows).predict(1, scores[:1])

@@ -347,18 +347,11 @@ LABEL_FORMS = [
         "array of objects that numpy made of lists of strings",
         lambda rows: np.array([LABELS for _ in rows], object),
         many=True,
-        refused="list",
+        refused=r"tolist\(\)",
         instead="the list itself",
         repair=lists,
     ),
-    Form(
-        "structured array",
-        lambda rows: frame(rows).to_records(index=False),
-        many=True,
-        refused="DataFrame",
-        instead="`pd.DataFrame(records)`",
-        repair=frame,
-    ),
+    Form("structured array", lambda rows: frame(rows).to_records(index=False), many=True),
 ]
 
 INDICATOR_FORMS = [
