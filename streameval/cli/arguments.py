@@ -272,12 +272,14 @@ _SAID = {
     r"'(.*)' is not a valid float( range)?\.?$": r"must be a number, not '\1'",
     r"'(.*)' is not a valid integer( range)?\.?$": r"must be an integer, not '\1'",
     r"^'(.*)' is not one of (.*?)\.?$": r"must be one of \2, not '\1'",
+    r"^Option '(\S+)' requires an argument": r"\1 requires a value",
+    r"^Option '(\S+)' does not take a value": r"\1 takes no value",
 }
 """What the libraries that parse options say, and what we say."""
 
 
 def usage_error(error: Any) -> str:
-    text = str(error.format_message() if hasattr(error, "format_message") else error).rstrip(".")
+    text = _translated(str(error.format_message() if hasattr(error, "format_message") else error).rstrip("."))
     command, path = (None, "streameval") if error.ctx is None else (error.ctx.command, error.ctx.command_path)
     if (unknown := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
         options = [name for each in command.params for name in each.opts] if command else []
@@ -288,11 +290,14 @@ def usage_error(error: Any) -> str:
         option = f"{max(param.opts, key=len)} " if param.param_type_name == "option" else ""
         if not (option and error.message):
             return f"{option}{param.metavar} is missing; see {path} --help"
-        said = error.message
-        for theirs, ours in _SAID.items():
-            said = re.sub(theirs, ours, said)
-        return f"{option}{said}"
+        return option + _translated(error.message)
     if command and (name := re.match("No such command '(.*?)'", text)):
         hint = suggestion(name[1], command.commands) or "; see streameval --help"
         return f"there is no command {name[1]!r}{hint}"
     return f"{text[:1].lower()}{text[1:]}; see {path} --help"
+
+
+def _translated(said: str) -> str:
+    for theirs, ours in _SAID.items():
+        said = re.sub(theirs, ours, said)
+    return said

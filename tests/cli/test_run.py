@@ -126,6 +126,8 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--report", "."], ". is a folder"),
     (["t.jsonl", *COLUMNS, "--save", "pipe"], "pipe is no ordinary file"),
     (["t.jsonl", *COLUMNS, "--colour"], "--colour"),
+    (["t.jsonl", *COLUMNS, "--top"], "streameval: --top requires a value; see streameval "),
+    (["t.jsonl", *COLUMNS, "--quiet=1"], "streameval: --quiet takes no value; see streameval "),
     (["t.jsonl", *COLUMNS, "-m", "f1_micro", "f1_macro"], "no file 'f1_macro'; an option takes one value: "),
     (["t.jsonl", "-a", "a", "cat", "-p", "p"], "no file 'cat'; an option takes one value: repeat it for more"),
 ])  # fmt: skip
