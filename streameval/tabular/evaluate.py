@@ -144,7 +144,9 @@ def evaluate_table(
     """
     check_options("evaluate_table has", options, "batch_size", "truth", "join")
     if arrays:
-        raise InputError("evaluate_table reads one table; for arrays write streameval.score(y_true, y_pred, metrics)")
+        named = isinstance(arrays[0], str)
+        advice = "write actual=... and predicted=..." if named else "for arrays write streameval.score(y_true, y_pred)"
+        raise InputError(f"evaluate_table reads one table; {advice}")
     if actual == "":
         raise InputError("evaluate_table needs actual=, the column of true labels")
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)

@@ -165,6 +165,8 @@ def test_every_name_of_the_page_can_be_used_and_is_documented_with_its_members(n
 def test_calls_that_mean_another_function_or_order_say_so():
     with pytest.raises(se.InputError, match=r"for arrays write streameval\.score"):
         se.evaluate_table([[1, 0]], [[1, 1]])
+    with pytest.raises(se.InputError, match=r"reads one table; write actual=\.\.\. and predicted=\.\.\.$"):
+        se.evaluate_table("rows.csv", "truth", "guess")
     with pytest.raises(se.InputError, match="needs actual="):
         se.evaluate_table([{"a": ["x"]}])
 
