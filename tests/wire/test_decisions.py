@@ -296,6 +296,14 @@ def test_the_helper_writes_what_the_package_writes():
     )
 
 
+@with_each("weights", [(0.5, 0.5), (0.5, 1.5)])
+def test_weights_of_labels_that_are_finer_than_those_of_rows_are_read_back(weights: tuple[float, float]):
+    ev = se.Evaluator([])
+    for label, weight in zip("ab", weights, strict=True):
+        ev.update({label}, set(), weight=weight)
+    assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
+
+
 CONTRADICTIONS = {
     "more examples than keys tell": content(2, [b"a"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)]),
     "fewer examples than keys tell": content(0, [b"a"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)]),
@@ -331,10 +339,10 @@ CONTRADICTIONS = {
         1, [b"a"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)], (1074 + 65 + 53 + 1, [[0, 0, 1, 0]], [1])
     ),
     "a label heavier than all examples": content(
-        2, [b"a"], [[0, 0, 0, 2, 0]], [(1, 1, 1, 0, 2)], (0, [[0, 0, 5, 0]], [4])
+        1, [b"a", b"b"], [[0, 0, 0, 1, 0]] * 2, [(2, 2, 2, 0, 1)], (0, [[0, 0, 3, 0], [0, 0, 1, 0]], [2])
     ),
     "weight where nothing was counted": content(
-        1, [b"a"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)], (0, [[1, 0, 3, 0]], [3])
+        1, [b"a", b"b"], [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0]], [(1, 1, 0, 0, 1)], (0, [[1, 1, 0, 0]] * 2, [2])
     ),
     "weights that disagree": content(1, [b"a"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)], (0, [[0, 0, 2, 0]], [3])),
     "a weight no float64 sum can be": content(
