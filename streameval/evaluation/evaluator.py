@@ -217,6 +217,7 @@ class Evaluator(Accumulator):
 def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     """The specs of a list of metrics, each once."""
     if isinstance(metrics, str):
+        parse_spec(metrics)  # which refuses several names in one string
         raise MetricError(f"metrics must be a list, not the string {quoted(metrics)}; write [{quoted(metrics)}]")
     if getattr(type(metrics), "__iter__", None) is None:
         raise MetricError(f"metrics must be a list of names, specs or metric objects, not {quoted(metrics)}")

@@ -125,9 +125,11 @@ def _row(values: list[Any], kinds: set[type], argument: Argument, position: int)
         raise InputError(f"{name} is {quoted(values)}, which mixes booleans and integers; give one or the other")
     (first, *more) = values
     if not more and (first in (0, 1) or first != first) and len(argument.reader.config.labels or ()) != 1:
-        either = f"which may be a row of one label, or hold a label that became a {type(first).__name__}"
-        advice = "convert labels with int(), or declare the one label with labels=[...]"
-        raise LabelError(f"{name} is {values}, {either}; {advice}")
+        kind, advice = f"label that became a {type(first).__name__}", "convert labels with int()"
+        if first != first:
+            kind, advice = "missing label", "leave it out"
+        either = f"{name} is {values}, which may be a row of one label, or hold a {kind}"
+        raise LabelError(f"{either}; {advice}, or declare the one label with labels=[...]")
     if len(values) == 2:
         argument.twos.add(position)
     return np.array(values, None if kinds <= {bool} or kinds <= {float} else object)

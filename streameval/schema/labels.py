@@ -38,11 +38,11 @@ def normalise(label: object) -> Label:
         return str.__str__(label)
     if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
-    if isinstance(label, float | np.floating):
+    if isinstance(label, float | np.floating) and label == label:
         advice = "if these are binary predictions or scores by position, give a numpy array"
         raise LabelError(f"a label must be a str or an int, not the float {quoted(label)}; {advice}")
-    if label is None:
-        raise LabelError("a label must be a str or an int, not None; leave it out")
+    if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
+        raise LabelError(f"a label must be a str or an int, not {quoted(label)}; leave it out")
     raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); convert it")
 
 

@@ -155,7 +155,7 @@ class Listed:
 FORMS = [
     *sides("a bare string", words, "cat", "'cat'"),
     *sides("an empty string", words, "", "''"),
-    *sides("bytes", words, b"cat", "b'cat'"),
+    *sides("bytes", words, b"cat", "write {b'cat'.decode()}"),
     *sides("a bytearray", words, bytearray(b"cat"), "bytearray"),
     *sides("a numpy string", words, np.str_("cat"), "cat"),
     *sides("a number", words, 3, "3"),
@@ -677,6 +677,9 @@ NULLS = {
     ),
     "polars null list": lambda: pl.Series([["cat"], None]),
     "polars null label": lambda: pl.Series([["cat", None], []]),
+    "NaN as a label": lambda: pd.Series([["cat", NAN], []]),
+    "NaN as the only label": lambda: pd.Series([[NAN], []]),
+    "NA as a label": lambda: pd.Series([[3, pd.NA], []]),
     "all null": lambda: pa.array([None, None]),
 }
 
@@ -690,7 +693,7 @@ def test_nulls_in_columns_of_lists_are_refused(kind: str):
         (lambda ev: ev.update_many([set()] * 2, [set()] * 2, mask=inputs), "mask"),
     ):
         if "label" in kind or kind in ("null code", "null entry"):
-            Bad("", words, call, (f"{argument}[", "not None; leave it out"), se.LabelError).check()
+            Bad("", words, call, (f"{argument}[", "; leave it out"), se.LabelError).check()
         else:
             Bad("", words, call, (argument, "null"), se.InputError).check()
 
@@ -900,6 +903,8 @@ def test_reverting_in_the_presence_of_examples_without_weight_is_exact():
 METRICS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "unknown name": (lambda: se.Evaluator(["f1_mirco"]), ("'f1_mirco'", "did you mean 'f1_micro'")),
     "unknown name far from all": (lambda: se.Evaluator(["qqqqqqqq"]), ("'qqqqqqqq'", "catalogue")),
+    "part of a name": (lambda: se.Evaluator(["brier"]), ("did you mean 'brier_score",)),
+    "more than a name": (lambda: se.Evaluator(["ndcg_at(k=5)"]), ("did you mean 'ndcg'",)),
     "empty name": (lambda: se.Evaluator([""]), ("''",)),
     "average of another metric": (lambda: se.Evaluator(["subset_accuracy_macro"]), ("subset_accuracy", "macro")),
     "bare string": (lambda: se.Evaluator("f1_macro"), ("metrics", "'f1_macro'", "['f1_macro']")),
@@ -1130,7 +1135,7 @@ DIFFERENT: dict[str, tuple[Callable[[], object], Callable[[], object], tuple[str
         lambda: se.Evaluator(["f1_macro", "hamming_loss"]), lambda: se.Evaluator(["hamming_loss", "f1_macro"]),
         ("metrics", "in their order"),
     ),
-    "no metrics": (lambda: se.Evaluator([]), lambda: se.Evaluator(["f1_micro"]), ("metrics", "none", "f1_micro")),
+    "no metrics": (lambda: se.Evaluator([]), lambda: se.Evaluator(["f1_micro"]), ("metrics", "has f1_micro")),
     "average": (
         lambda: se.F1(average="micro"), lambda: se.F1(average="macro"), ("metrics", "f1_micro", "f1_macro")
     ),

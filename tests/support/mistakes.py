@@ -169,7 +169,7 @@ MISTAKES = [
     Mistake("A metric that is not there", 'se.Evaluator(["f1_marco"])', ("there is no metric 'f1_marco'", "f1_macro")),
     Mistake("`mAP`", 'se.Evaluator(["mAP"])', ("average_precision_macro", "map_at")),
     Mistake("`accuracy`", 'se.Evaluator(["accuracy"])', ("subset_accuracy", "accuracy_macro")),
-    Mistake("Metrics in one string", 'se.Evaluator(["f1_micro,f1_macro"])', ("write ['f1_micro', 'f1_macro']",)),
+    Mistake("Metrics in one string", 'se.Evaluator("f1_micro,f1_macro")', ("write ['f1_micro', 'f1_macro']",)),
     Mistake(
         "A metric of scores, and lists of labels",
         'se.score(names, names, "roc_auc_macro")',
