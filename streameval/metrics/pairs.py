@@ -16,7 +16,7 @@ from streameval.kernel.pairs import pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import Ratios, Value, each, mean, ratio_of
 from streameval.metrics.catalogue import Formula, Reading, metric
-from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
+from streameval.metrics.spec import Average, MetricSpec, Parameter, as_float, number_text
 from streameval.schema.labels import Label
 from streameval.schema.text import check_choice
 from streameval.states.pairs import PairTables
@@ -63,7 +63,7 @@ class Matrix:
         return sums
 
     def values(self, normalize: Normalize = None) -> FloatArray:
-        """The entries as floats, each rounded once, optionally normalised.
+        """The entries as floats, each rounded once, optionally normalised; infinite where no float is as large.
 
         "true" divides by row, so that a row says what became of a true label; "pred" by column; "all" by the sum.
         """
@@ -74,8 +74,11 @@ class Matrix:
             wholes = [sums[place] for place in places.tolist()]
         else:
             wholes = [self.den if normalize is None else sum(entries)] * len(entries)
-        # Entries of no weight stay 0.
-        return np.array([value / (whole or 1) for value, whole in zip(entries, wholes, strict=True)], np.float64)
+        pairs = [(value, whole or 1) for value, whole in zip(entries, wholes, strict=True)]  # no weight stays 0
+        try:
+            return np.array([value / whole for value, whole in pairs], np.float64)
+        except OverflowError:
+            return np.array([as_float(Fraction(value, whole)) for value, whole in pairs], np.float64)
 
     def dense(self, normalize: Normalize = None) -> FloatArray:
         """The whole matrix, shape (labels, labels); see `values`. Rows that sum to 0 stay 0."""

@@ -12,8 +12,9 @@ import streameval.plots.style as style
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
 from streameval.metrics.pairs import Matrix, Normalize, Side, Values
-from streameval.plots.style import INK, MUTED, named, run_of, short, some_of, titled
+from streameval.plots.style import INK, MOST, MUTED, named, run_of, short, some_of, titled
 from streameval.report.label_table import LabelTable
+from streameval.report.model import largest_first
 from streameval.schema.text import check_number, columns_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def plot_confusion_matrix(
         raise InputError("values belongs to confusion_matrix; do not pass it with a matrix")
     labels, cells = source.labels, source.dense(normalize)
     real = len(labels) - (labels[-1:] == (None,))
-    chosen = [*np.sort(np.argsort(-np.array(source.sums(1)[:real], np.float64), kind="stable")[:limit]).tolist()]
+    chosen = sorted(largest_first(source.sums(1)[:real])[:limit])
     words = "predicted label", "true label", title, some_of("Confusion of labels", len(chosen), real, "most frequent")
     chosen += range(real, len(labels))
     names, cells = [named(labels)[place] for place in chosen], cells[np.ix_(chosen, chosen)]
@@ -152,7 +153,7 @@ def plot_multilabel_confusion(
     for position, place in enumerate(drawn):
         x, y = position % wide * 2.5, position // wide * 2.9
         _panel(ax, x, y, counts[place])
-        tp, fp, fn = counts[place, 1, 1], counts[place, 0, 1], counts[place, 1, 0]
+        (_, fp), (fn, tp) = np.minimum(counts[place], MOST)
         f1 = f"F1 {2 * tp / (2 * tp + fp + fn):.2f}" if tp + fp + fn else ""
         ax.text(x + 1, y - 0.38, names[place], ha="center", va="bottom", fontsize=8, color=INK)
         ax.text(x + 1, y - 0.1, f1, ha="center", va="bottom", fontsize=8, color=MUTED)
@@ -167,8 +168,9 @@ def plot_multilabel_confusion(
 
 
 def _panel(ax: Axes, x: float, y: float, table: FloatArray) -> None:
-    totals = table.sum(axis=1, keepdims=True)
-    fractions = np.divide(table, totals, out=np.zeros((2, 2)), where=totals > 0)
+    finite = np.minimum(table, MOST)
+    totals = finite.sum(axis=1, keepdims=True)
+    fractions = np.divide(finite, totals, out=np.zeros((2, 2)), where=totals > 0)
     signed = fractions * [[1, -1], [-1, 1]]
     grid = x + np.arange(3), y + np.arange(3)
     mesh: Any = ax.pcolormesh(*grid, signed, cmap="RdBu", vmin=-1, vmax=1, edgecolors="white")

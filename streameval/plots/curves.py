@@ -14,7 +14,7 @@ from streameval.errors import InputError
 from streameval.metrics.calibration import CalibrationCurve
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import Line as CurveLine, PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
-from streameval.plots.style import COLOURS, DASHES, INK, MUTED, line_style, named, quiet, run_of, titled
+from streameval.plots.style import COLOURS, DASHES, INK, MOST, MUTED, line_style, named, quiet, run_of, titled
 from streameval.report.parts import Line, column_of
 from streameval.schema.labels import Label
 
@@ -100,7 +100,7 @@ def plot_calibration_curve(
         return style.no_values(ax)
     ax.plot([0, 1], [0, 1], **_GUIDE)
     ax.plot(curve.mean_score, curve.frequency, **line_style(0), marker="o", markersize=4.5, linewidth=1.6)
-    strip, sizes = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax), curve.weight
+    strip, sizes = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax), np.minimum(curve.weight, MOST)
     ax.tick_params(labelbottom=False)
     strip.bar(curve.low, sizes, curve.high - curve.low, align="edge", color=COLOURS[0], alpha=0.75, edgecolor="white")
     strip.set_xlabel("mean score", color=MUTED, fontsize=10)

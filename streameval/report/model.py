@@ -233,7 +233,7 @@ def largest_first(values: Sequence[float | None], support: Sequence[float] = (),
     Of equal ones the most frequent or first comes first, what is undefined last.
     """
     sign = 1 if rising else -1
-    keys = [(True, 0.0) if value is None or math.isnan(value) else (False, sign * value) for value in values]
+    keys = [(True, 0.0) if value is None or value != value else (False, sign * value) for value in values]
     return sorted(range(len(values)), key=lambda at: (*keys[at], -support[at] if support else 0))
 
 

@@ -26,9 +26,9 @@ def empty(labels: object = None) -> se.Evaluator:
     )
 
 
-def counted(holder: object, columns: int = 3) -> object:
+def counted(holder: object, columns: int = 3, weight: float = 1.0) -> object:
     for true, scores in zip(TRUE[:, :columns], SCORES[:, :columns], strict=True):
-        holder.update(true, scores)
+        holder.update(true, scores, weight=weight)
     return holder
 
 
@@ -37,6 +37,7 @@ SOURCES: dict[str, Callable[[], tuple]] = {
     "declared": lambda: (empty(["a"]),),
     "no states": lambda: (se.Evaluator(),),
     "one label": lambda: (counted(empty(), 1),),
+    "weights that add up to more than a float64": lambda: (counted(empty(), weight=1.7e308),),
     "metric": lambda: (se.F1(),),
     "window": lambda: (se.Rolling(empty(), 9),),
     "trace": lambda: (se.Trace(empty(), every=5),),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.pairs import Matrix, confusion_matrix
-from streameval.metrics.spec import as_float
 from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.markup import Section, as_count, escaped, label_strings, table_section
 from streameval.schema.text import cut_distinct
@@ -29,20 +26,12 @@ def pair_section(report: Report) -> Section | None:
         return None
     matrix = confusion_matrix(view, values="shares")
     names = label_strings(matrix.labels)
-    values, parts = _sums(matrix), matrix.values("true")
+    values, parts = matrix.values(), matrix.values("true")
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
     drawn, few = _drawn(matrix, values, wrong)
     table = _table(matrix, names, values, parts, wrong, max(6, len(drawn) + 3))
     above = f'{_MEANING}<div class="side-by-side pairs">{_heat(matrix, names, values, parts, drawn, few)}<div>'
     return table_section("Confusion", table, above, "</div></div>", name="confusion")
-
-
-def _sums(matrix: Matrix) -> FloatArray:
-    """The entries as floats, infinite where no float is as large."""
-    try:
-        return matrix.values()
-    except OverflowError:
-        return np.array([as_float(Fraction(value, matrix.den)) for value in matrix.num.tolist()], np.float64)
 
 
 def _table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -128,14 +129,15 @@ def _reliability(runs: Sequence[_Run]) -> str:
         chart.line(name, bins.mean_score, bins.frequency, tone, points=True)
     if len(runs) > 1:
         return chart.html()
-    bins, top = curves[0], float(curves[0].weight.max())
+    bins, weight = curves[0], np.minimum(curves[0].weight, sys.float_info.max)
+    top = float(weight.max())
     chart.note = (
         "Dotted: perfect calibration. Below it the model is overconfident. Bars: scores per bucket, "
         f"{number_text(top, 'count')} at most (logarithmic)."
     )
     height = Axis("", 0.0, math.log10(top + 1) or 1.0, ())
     strip = Chart("", "Scores per bucket.", unit_axis("mean score"), height, "strip")
-    strip.bars(bins.low, bins.high, np.log10(bins.weight + 1))
+    strip.bars(bins.low, bins.high, np.log10(weight + 1))
     return chart.html(strip.plot())
 
 

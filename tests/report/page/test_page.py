@@ -470,6 +470,13 @@ def test_one_of_something_is_in_the_singular():
     assert any(text == "Errors: 1. Half of them fall on 1 label." for _, text in page.all("p"))
 
 
+def test_weights_may_add_up_to_more_than_a_float64():
+    ev = se.Evaluator(["f1_micro", "roc_auc_macro"], threshold=0.5, keep=["pairs", "rankings"])
+    ev.update_many([["a"], ["b"]] * 9, [{"a": 0.9, "b": 0.6}] * 18, weights=[1.7e308] * 18)
+    assert "scores per bucket, ∞ at most" not in (html := ev.to_html())
+    assert "∞" in html
+
+
 # -- escaping ---------------------------------------------------------------------------------------------------------
 
 
