@@ -61,7 +61,8 @@ def sized(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
 def check_start(start: bytes, size: int) -> None:
     """Raise `FormatError` unless bytes, so many in all, start as ours do."""
     if not start.startswith(MAGIC):
-        raise FormatError(f"these {size} bytes are not a streameval state; they start with {start[:6]!r}")
+        why = f"these {size} bytes are not a streameval state; they start with {start[:6]!r}"
+        raise FormatError(why if size else "this is empty, and not a streameval state")
 
 
 def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, Source]:

@@ -198,7 +198,9 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     se.Evaluator(threshold=0.5).save("half")
     se.Evaluator().save("plain")
     se.F1().save("single")
-    refused(run("show", "text"), "text is not a saved state\n")
+    (tmp_path / "empty").touch()
+    for name in ("text", "empty"):
+        refused(run("show", name), f"{name} is not a saved state\n")
     refused(
         run("thresholds", "text"), "text is not a saved state", "for rows name their columns with --actual and --scores"
     )
@@ -282,7 +284,8 @@ def test_columns_may_be_named_as_arrays_are(run):
     ({"y": ["a"], "s": [[0.5, 0.1], [0.3, 0.2]]}, "-s s", "not the float 0.5; scores by position are one list a row"),
     ({"y": [True], "p": [True]}, "", "became a bool; write labels as strings or integers, or declare the one"),
     ({"y": [True, False], "p": [True, False, True]}, "", "column 'y' has 2 columns and the predictions have 3; give"),
-    ({"y": ["a"], "p": ["a"], "w": 1.5}, "--by w", "is 1.5, of type float; examples are sliced by strings, inte"),
+    ({"y": ["a"], "p": ["a"], "w": 1.5}, "--by w", "by strings, integers, booleans and null: write it as a string"),
+    ({"y": ["a"], "s": ["a"]}, "-s s", "column 's' must hold an object label: number, or a list of (label, number)"),
     ({"y": ["a"], "p": ["a"]}, "--labels a --labels a", "streameval: --labels holds 'a' twice; name each label once"),
     ({"y": ["a"], "s": {"a": 1}}, "-s s -t t.json", "streameval: --threshold must be a number or one number per label"),
     ({"y": ["a"], "p": ["a"]}, "-m multilabel_confusion_matrix", "results have the counts of each label"),

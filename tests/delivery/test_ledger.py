@@ -399,6 +399,7 @@ def test_windows_over_time_are_summed():
         (("a", 1, se.F1), r"write F1\(\)"),
         (("a", 1, se.Ledger()), "takes an Evaluator"),
         (("a", 1, b"bytes"), "are not a streameval state"),
+        (("a", 1, b""), "^this is empty, and not a streameval state"),
         (("a", 1, counted(1).to_bytes()[:-1]), "damaged or incomplete"),
         (("a", 1, se.Ledger().to_bytes()), "hold a Ledger, not an Evaluator"),
     ],
