@@ -90,6 +90,8 @@ def short(value: float, *, fraction: bool = False) -> str:
         return ""
     if fraction:
         return f"{100 * value:.0f}%" if value >= 0.005 else "<1%"
+    if abs(value) >= 9999.5e9:
+        return f"{value:.0e}".replace("+", "")
     for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if abs(value) >= least:
             digits = 0 if abs(value / unit) >= 99.95 else 1

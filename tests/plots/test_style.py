@@ -22,7 +22,7 @@ DEFAULT_COLOURS = inspect.signature(plots.plot_confusion_matrix).parameters["cma
     [
         (0.0, ""), (math.nan, ""), (-math.inf, ""), (3.0, "3"), (9999.0, "9999"), (10000.0, "10k"), (12345.0, "12.3k"),
         (999960.0, "1000k"), (1234567.0, "1.2M"), (2e9, "2G"), (0.123, "0.12"), (1.26, "1.3"), (99.6, "100"),
-        (-2.5, "-2.5"),
+        (-2.5, "-2.5"), (9.999e12, "9999G"), (1e100, "1e100"),
     ],
 )  # fmt: skip
 def test_numbers_are_short(value: float, text: str):
