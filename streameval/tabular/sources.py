@@ -175,22 +175,25 @@ def _polars(frame: Any, columns: Columns, size: int) -> Source:
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
     """The rows of files; where the types of columns differ among files, each is read with its own."""
     schemas, blocks = list[tuple[Any, str]](), list[Iterator[Block]]()
-    for path, place in [(each, match) for each in paths for match in matches_of(each)]:
-        # Folders that a pattern or a folder stands for may say columns, such as region=eu.
-        base = Path(_MAGIC.split(os.fspath(path), maxsplit=1)[0] + "?").parent if Path(path) != place else place
-        hive: Any = {"partitioning": "hive", "partition_base_dir": str(base)} if base != place or place.is_dir() else {}
+    for place in [match for each in paths for match in matches_of(each)]:
         by_format: dict[str, list[str]] = {}
         for file in _within(place):
             by_format.setdefault(_format(file), []).append(str(file))
         for text in by_format.pop("stream", ()):
-            folders = Path(text).relative_to(base).parts[:-1] if hive else ()
-            keys = dict(folder.split("=", 1) for folder in folders if "=" in folder)
+            keys = dict(folder.split("=", 1) for folder in Path(text).parts[:-1] if "=" in folder)
             blocks.append(_opened(text, columns, size, keys))
         for name, files in by_format.items():
             import pyarrow.dataset as ds  # imported late, since it imports pandas
+            from pyarrow.fs import LocalFileSystem
 
             with _intact(files[0]):
-                dataset = ds.dataset(files, format=name, **hive)
+                options = ds.FileSystemFactoryOptions()
+                options.partitioning_factory = ds.HivePartitioning.discover()  # folders may say columns: region=eu
+                kind = ds.ParquetFileFormat() if name == "parquet" else ds.IpcFileFormat()
+                factory = ds.FileSystemDatasetFactory(LocalFileSystem(), files, kind, options)
+                own, said = factory.inspect_schemas()
+                more = pa.schema([field for field in said if field.name not in own.names])
+                dataset = ds.dataset(files, format=kind, partitioning=ds.HivePartitioning(more))
             schemas.append((dataset.schema, files[0]))
             blocks += [_scanned(*scan, columns, size) for scan in _scans(dataset, columns)]
     if not schemas:
@@ -270,7 +273,7 @@ def _parquet_batches(fragment: Any, schema: Any, columns: Columns, size: int) ->
     from pyarrow.dataset import get_partition_keys
 
     known, own = get_partition_keys(fragment.partition_expression), fragment.physical_schema
-    names = [name for name in schema.names if name in own.names and name not in known]
+    names = [name for name in schema.names if name in own.names]
     same = [name for name in names if own.field(name).type == schema.field(name).type]
     lists = [name for name, role in columns.roles if role in ("actual", "predicted", "mask")]
     parts = pq.ParquetFile(fragment.open()).schema

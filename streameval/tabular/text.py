@@ -62,7 +62,7 @@ _CONSTANT = re.compile(r"[^-]?(NaN|-?Infinity)")
 def read_text(
     stream: Any, name: str, columns: Columns, keys: Mapping[str, str], suffix: str | None = None
 ) -> Iterator[Block]:
-    """The rows of a file, whose columns ``keys`` are the same in all of them; by default the name tells its format."""
+    """The rows of a file, with columns ``keys`` where it has none so named; by default its name tells the format."""
     suffix = PurePath(name).suffix.lower() if suffix is None else suffix
     start = stream.peek(16)
     if start.startswith(b"\x1f\x8b"):
@@ -106,9 +106,10 @@ def sized(stream: Any, blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _with_keys(rows: Any, keys: Mapping[str, str]) -> Any:
     if isinstance(rows, list):
-        return [row if isinstance(row, RowError) else {**row, **keys} for row in rows] if keys else rows
+        return [row if isinstance(row, RowError) else {**keys, **row} for row in rows] if keys else rows
     for key, value in keys.items():
-        rows = rows.append_column(key, pa.repeat(pa.scalar(value), len(rows)))
+        if key not in rows.column_names:
+            rows = rows.append_column(key, pa.repeat(pa.scalar(value), len(rows)))
     return rows
 
 
@@ -314,12 +315,12 @@ class _Csv:
                 continue
             for names in (cells, [*map(str.strip, cells)]):
                 try:
-                    read = self.columns.check_names([*names, *keys])
+                    read = self.columns.check_names([*names, *(key for key in keys if key not in names)])
                 except InputError as error:
                     wrong.setdefault(len(cells), f"{name}:{1 + before}: {error}")
                 else:
                     self.delimiter, self.header, self.width = delimiter, cells, len(names)
-                    self.places = {name: names.index(name) for name in read if name not in keys}
+                    self.places = {name: names.index(name) for name in read if name in names}
                     return
         try:
             data.partition(b"\n")[0].decode()

@@ -154,13 +154,16 @@ def test_every_source_can_be_sliced(kind: str, tmp_path: Path):
 
 def test_folders_may_name_the_slices(tmp_path: Path):
     value = table()
+    root = tmp_path / "predicted=0.5"  # what a file has counts
     for region in ("eu", "us"):
         rows = value.filter(pa.compute.equal(value["region"], region)).drop_columns("region")
-        (tmp_path / f"region={region}").mkdir()
-        written(rows, tmp_path / f"region={region}" / "part.parquet")
-    (tmp_path / "_SUCCESS").touch()
-    for source in (tmp_path, ds.dataset(tmp_path, partitioning="hive")):
+        rows = rows.append_column("year", pa.repeat(pa.scalar(2026), len(rows)))  # as polars writes partitions
+        (root / f"region={region}" / "year=2026").mkdir(parents=True)
+        written(rows, root / f"region={region}" / "year=2026" / "part.parquet")
+    (root / "_SUCCESS").touch()
+    for source in (root, [*root.glob("region=*/*/*")]):
         assert evaluated(source, by="region") == evaluated(value, by="region")
+        assert [part.where for part in evaluated(source, by="year").slices()] == [{"year": 2026}]
 
 
 @pytest.mark.parametrize(

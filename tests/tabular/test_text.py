@@ -76,11 +76,12 @@ def test_files_of_text_are_read_by_their_names_and_beginnings(name: str, tmp_pat
 
 
 def test_folders_say_columns_of_text_too(tmp_path: Path):
+    root = tmp_path / "guess=x"  # what a file has counts
     for region in ("eu", "us"):
         rows = [{name: value for name, value in row.items() if name != "region"} for row in ROWS]
-        written(tmp_path, f"region={region}/a.csv", cells(rows))
-        written(tmp_path, f"region={region}/b.jsonl", lines(rows))
-    for source in (tmp_path, os.fspath(tmp_path / "*" / "*"), os.fspath(tmp_path / "region=*")):
+        written(tmp_path, f"guess=x/region={region}/a.csv", cells(rows))
+        written(tmp_path, f"guess=x/region={region}/b.jsonl", lines(rows))
+    for source in (root, os.fspath(root / "*" / "*"), os.fspath(root / "region=*"), [*root.glob("*/*")]):
         result = evaluated(source, by="region")
         assert result["eu"] == result["us"] == expected(ROWS * 2)
 
