@@ -168,11 +168,10 @@ def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Tab
     columns += [Column(one.scope, "fraction", [one.metrics[key][None].value for key in single]) for one in windows]
     bounds = ["{} to {}".format(*outwards(*number.bounds)) if number.bounds else "" for number in single.values()]
     columns += [Column("guaranteed", "text", bounds)] if any(bounds) else []
-    reasons: dict[str, list[str]] = {}
-    for metric, number in single.items():
-        reasons.setdefault(number.reason, []).append(metric)
-    notes = [f"{', '.join(metrics)}: {reason}" for reason, metrics in reasons.items() if reason]
-    return [Table("metrics", "; ".join(notes), columns)] if single else []
+    reasons = dict.fromkeys(number.reason for number in single.values() if number.reason)
+    of = [", ".join(metric for metric, number in single.items() if number.reason == each) for each in reasons]
+    notes = "; ".join(f"{metrics}: {reason}" for metrics, reason in zip(of, reasons, strict=True))
+    return [Table("metrics", notes, columns)] if single else []
 
 
 def _values(numbers: Sequence[Number], names: Sequence[str], name: str = "value") -> list[Column]:

@@ -381,7 +381,8 @@ def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
         raise
     except ValueError:
         like = f"cat:0.9{sep}dog:0.2" if labelled else f"0.9{sep}0.2"
-        raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(cell)}") from None
+        advice = "if each row is of one label, give example= and label="
+        raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(cell)}; {advice}") from None
     return mapping_of(pairs, f"column {name!r}")
 
 

@@ -285,6 +285,7 @@ def test_columns_may_be_named_as_arrays_are(run):
     ({"y": [True], "p": [True]}, "", "became a bool; write labels as strings or integers, or declare the one"),
     ({"y": [True, False], "p": [True, False, True]}, "", "column 'y' has 2 columns and the predictions have 3; give"),
     ({"y": ["a"], "p": ["a"], "w": 1.5}, "--by w", "by strings, integers, booleans and null: write it as a string"),
+    ({"y": "a", "s": "0.5"}, "-s s --sep ,", "not '0.5'; if each row is of one label, give --example and --label\n"),
     ({"y": ["a"], "s": ["a"]}, "-s s", "column 's' must hold an object label: number, or a list of (label, number)"),
     ({"y": ["a"], "p": ["a"]}, "--labels a --labels a", "streameval: --labels holds 'a' twice; name each label once"),
     ({"y": ["a"], "s": {"a": 1}}, "-s s -t t.json", "streameval: --threshold must be a number or one number per label"),

@@ -325,7 +325,7 @@ def test_cells_of_scores_are_read_from_strings_of_any_type():
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("a:1_0", "must hold scores like"),
+        ("a:1_0", r"must hold scores like .*; if each row is of one label, give example= and label=$"),
         ("a:\u0663", "must hold scores like"),
         ("a:1|a:2", "two values for label 'a'"),
     ],
