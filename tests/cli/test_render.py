@@ -333,6 +333,7 @@ def test_empty_states_say_so_with_status_0(run):
     assert "\n  f1_micro, f1_macro: a: no examples\n" in run("compare", "one", "full", "-m", "f1_micro,f1_macro").out
 
 
+@pytest.mark.filterwarnings("ignore:scores from .* none of 300 examples:streameval.DataWarning")
 @pytest.mark.parametrize("threshold", [0.5, 0.37, 0.0, 2.0])
 def test_show_makes_predictions_of_saved_scores(run, threshold):
     rng = np.random.default_rng(7)
