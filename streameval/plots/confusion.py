@@ -145,7 +145,7 @@ def plot_multilabel_confusion(
     table = source if isinstance(source, LabelTable) else cast("LabelTable", run_of(source, y_pred).per_label())
     counts = table.stacked().astype(np.float64)
     drawn = np.sort(np.argsort(-counts[:, 1].sum(axis=1), kind="stable")[:limit]).tolist()
-    wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(drawn)))))
+    wide = max(1, min(6, len(drawn), math.ceil(math.sqrt(1.5 * len(drawn)))))
     high = max(1, math.ceil(len(drawn) / wide))
     default = some_of("Outcomes of each label", len(drawn), len(counts), "most frequent")
     ax = titled(ax, (max(1.5 * wide + 0.9, 3.6), 1.62 * high + 0.9), ("predicted", "true", title, default))

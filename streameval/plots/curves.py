@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WITHIN = 4  # entries of a legend that stands among the lines; a larger one would cover some
-_AREAS = {"roc_curve": ("roc_auc", "area"), "precision_recall_curve": ("average_precision", "average precision")}
+_AREAS = {"roc_curve": ("roc_auc", "area"), "precision_recall_curve": ("average_precision", "AP")}
 _GUIDE: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 3)), "zorder": 1}
 
 
@@ -162,7 +162,7 @@ def _read(run: Any, method: str, label: Label | None) -> Any:
 
 
 def _of(what: str, label: Label | None) -> str:
-    return f"{what} of {'all labels pooled' if label is None else named([label])[0]}"
+    return f"{what} of {'all labels pooled' if label is None else named([label], 26)[0]}"
 
 
 _Lines: TypeAlias = list[tuple[str, CurveLine]]  # with their names

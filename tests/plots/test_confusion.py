@@ -122,6 +122,8 @@ def test_panels_hold_the_counts_of_each_label_and_its_f1():
     assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == ("Both", "predicted", "true")
     panels = [drawn(plot_multilabel_confusion(*arguments)) for arguments in ((ev.per_label(),), ([["cat"]], [["dog"]]))]
     assert [len(panel.collections) for panel in panels] == [2, 2]
+    single = drawn(plot_multilabel_confusion(counted([["cat"]], [["cat"]])))
+    assert [text.get_text() for text in single.get_xticklabels()] == ["0", "1"]
 
 
 def test_panels_of_many_labels_are_those_of_the_most_frequent():

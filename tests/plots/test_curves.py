@@ -37,6 +37,14 @@ def points(*columns: object) -> list:
     return np.stack([np.asarray(column) for column in columns], axis=1).tolist()
 
 
+@pytest.mark.parametrize("kind", ["calibration_curve", "thresholds"])
+def test_the_title_of_a_long_label_fits(kind: str):
+    labels = [f"category/a sub category of many/label {n}" for n in range(3)]
+    ax = drawn(scored(labels).plot(kind, label=labels[2]))
+    assert ax.get_title(loc="left").endswith("label 2")
+    assert ax._left_title.get_window_extent().x1 <= ax.figure.bbox.x1
+
+
 def test_roc_curves_are_named_and_their_bands_filled():
     open_ = RocCurve(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.array([True]))
     ax = drawn(plots.plot_roc_curve({"micro": open_, 7: scored().roc_curve(1)}))
@@ -83,7 +91,7 @@ def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
     assert chosen.lines[-2].get_xydata().tolist() == points(ev.roc_curve(2).fpr, ev.roc_curve(2).tpr)
     ax = plots.plot_precision_recall_curve(*SOURCES[kind](), labels=[2])
     area = ev.get("average_precision_per_label")[2]
-    assert ax.get_legend().get_texts()[0].get_text().endswith(f", average precision {area:.3f}")
+    assert ax.get_legend().get_texts()[0].get_text().endswith(f", AP {area:.3f}")
     ax = plots.plot_precision_recall_curve(*SOURCES[kind]())
     some = steps.recall[:-1] > 0
     assert ax.lines[-1].get_xydata().tolist()[:-1] == points(steps.recall[:-1][some], steps.precision[:-1][some])
