@@ -23,9 +23,9 @@ from streameval.metrics.bounds import Choice, Choices
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.curves import CLOSE, Terms, best_point, path_of, reaches, rough_ratios
 from streameval.metrics.spec import as_float
-from streameval.schema.config import by_label
+from streameval.schema.config import threshold_of
 from streameval.schema.labels import Label
-from streameval.schema.text import check_choice, check_number, number_or_none, python_value, quoted
+from streameval.schema.text import check_choice, check_number, number_of, quoted
 from streameval.states.curves import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
@@ -266,24 +266,12 @@ def _scores(scores: ArrayLike) -> FloatArray:
 
 def _bounds(thresholds: Thresholds, labels: Sequence[Label] | None, width: int) -> FloatArray:
     """One threshold per column."""
-    thresholds = by_label(thresholds)
-    if isinstance(thresholds, Mapping):
-        if labels is None or len(labels) != width:
-            raise InputError(f"thresholds by label need labels, one for each of the {width} columns")
-        missing = [label for label in labels if label not in thresholds]
-        if missing:
-            raise InputError(f"thresholds have no label {quoted(missing[0])}")
-        chosen = (thresholds[label] for label in labels)
-        values: list[object] = [value.threshold if isinstance(value, Choice) else value for value in chosen]
-    elif (number := number_or_none(python_value(thresholds))) is not None:
-        values = [number] * width
-    else:
-        values = list(thresholds) if isinstance(thresholds, Iterable) else [thresholds]
-    numbers = [number_or_none(python_value(value)) for value in values]
-    if len(numbers) != width or any(number is None or math.isnan(number) for number in numbers):
-        several = f"one for each of the {width} labels"
-        raise InputError(f"thresholds must be a number, or {several}, not {quoted(thresholds)}")
-    return np.array(numbers, np.float64)
+    names = tuple(range(width) if labels is None else labels)
+    if len(names) != width:
+        raise InputError(f"labels must name each of the {width} columns, not {number_of(len(names), 'label')}")
+    bound = threshold_of(thresholds, names)
+    limits = dict(bound) if isinstance(bound, tuple) else dict.fromkeys(names, bound)
+    return np.array([limits[name] for name in names], np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -93,7 +93,7 @@ class Config:
         names = None if labels is None else _label_tuple(labels)
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
-        bound = None if threshold is None else _threshold(threshold, names, unknown)
+        bound = None if threshold is None else threshold_of(threshold, names, unknown)
         if label_limit is not None:
             check_number("label_limit", label_limit, 1, 2**62)
         check_choice("nan", nan, get_args(Nan))
@@ -160,16 +160,12 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     return names
 
 
-def by_label(values: Any) -> Any:
-    """A Series of pandas as a mapping, unless it is numbered 0, 1, 2 ...; anything else as it is."""
-    return dict(values) if hasattr(values, "iloc") and [*values.index] != [*range(len(values))] else values
-
-
-def _threshold(
-    threshold: float | Mapping[Label, float] | Iterable[float], labels: tuple[Label, ...] | None, unknown: Unknown
-) -> Threshold:
+def threshold_of(threshold: Any, labels: tuple[Label, ...] | None, unknown: Unknown = "error") -> Threshold:
+    """What a user wrote as one threshold, or as those of labels: in their order, as a mapping or a Series."""
     shape = tuple(getattr(threshold, "shape", (1,)))
-    if isinstance(threshold := by_label(threshold), Mapping):
+    if hasattr(threshold, "iloc") and [*threshold.index] != [*range(len(threshold))]:
+        threshold = dict(threshold)  # a Series whose index names labels
+    if isinstance(threshold, Mapping):
         pairs = [(normalise(label), _number(value)) for label, value in threshold.items()]
     elif isinstance(threshold, AbstractSet):
         raise InputError(f"threshold must be a number, a mapping, or numbers in order, not the set {quoted(threshold)}")

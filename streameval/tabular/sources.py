@@ -33,7 +33,6 @@ _UNCODED = 2**12  # rows of a batch where strings are not read as codes, so that
 STDIN = "standard input"
 _STREAM = b"\xff\xff\xff\xff"
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc", _STREAM: "stream"}
-_MAGIC = re.compile(r"[*?\[]")
 _NAMES = (".parquet", ".pq", ".arrow", ".feather")  # of files that are no text
 
 
