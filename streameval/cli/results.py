@@ -239,7 +239,7 @@ class Check:
         if not chosen:
             known = ", ".join(part.scope for part in parts[1:10])
             there = f"there are {known}" if known else "there are none; --by COLUMN of evaluate makes them"
-            raise UserError(f"--fail-if '{self.text}': [{self.scope}] is no slice; {there}")
+            raise UserError(f"--fail-if '{self.text}': [{self.scope}] is not a slice; {there}")
         numbers: list[tuple[str, Number]] = []
         for part in chosen:
             for label, number in part.metrics[self.metric.key].items():

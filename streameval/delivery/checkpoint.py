@@ -335,7 +335,7 @@ explain_methods(Checkpointer)
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held | Checkpoint[Any]:
     """Load an object that `save` wrote, whatever its class.
 
-    `FormatError`, which names the file, if it holds anything else, is damaged, no ordinary file, or larger than
+    `FormatError`, which names the file, if it holds anything else, is damaged, not a regular file, or larger than
     ``max_bytes``; `OSError` if it is not there, or cannot be read.
     """
     if max_bytes is not None:

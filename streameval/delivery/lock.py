@@ -36,7 +36,7 @@ class PathLock:
                     raise InputError(f"{path} is held by {self._holder(file)}")
             if not (stat.S_ISREG(status.st_mode) and re.fullmatch(rb"(\d+( .*\n?)?)?", file.read(_LONGEST))):
                 with file:
-                    raise InputError(f"{self._path} is no lock file of a Checkpointer; rename it, or give another path")
+                    raise InputError(f"{self._path} is not a lock file of ours; rename it, or give another path")
             if held is None or is_same(self._path, status):
                 break
             file.close()  # who held it has removed it meanwhile

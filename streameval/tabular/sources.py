@@ -133,7 +133,7 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         try:
             source = pa.RecordBatchReader.from_stream(source)
         except pa.ArrowInvalid as error:  # such as one column, or a type that Arrow does not have
-            raise InputError(f"source is no table of Arrow: {error}; select or cast its columns") from None
+            raise InputError(f"source is not an Arrow table: {error}; select or cast its columns") from None
     if isinstance(source, pa.RecordBatchReader):
         return Source(_blocks(_cut(source, size)), source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):

@@ -111,7 +111,7 @@ def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None
     except FileNotFoundError:
         return target, None
     if not stat.S_ISREG(old.st_mode):
-        kind = "a folder" if stat.S_ISDIR(old.st_mode) else "no ordinary file"
+        kind = "a folder" if stat.S_ISDIR(old.st_mode) else "not a regular file"
         raise FileExistsError(errno.EEXIST, f"is {kind}, and is not replaced", str(target))
     return target, old
 
@@ -207,13 +207,13 @@ def hold(file: int) -> bool | None:
 def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> bytes:
     """The bytes of a file that this package wrote.
 
-    `FormatError` if it is no ordinary file, begins differently or has more bytes; then no more than its start is read.
+    `FormatError` if it is not a regular file, begins differently or has more bytes; then only its start is read.
     """
     flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with naming_file(path), io.FileIO(Path(path), opener=lambda name, _: os.open(name, flags)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
-            raise FormatError("this is no ordinary file; load() reads files that save() wrote")
+            raise FormatError("this is not a regular file; load() reads files that save() wrote")
         if max_bytes is not None and status.st_size > max_bytes:
             raise FormatError(f"the file has {status.st_size:,} bytes, more than max_bytes={max_bytes:,}")
         check_start(file.read(16), status.st_size)

@@ -61,9 +61,9 @@ def test_what_is_no_check_is_refused_before_a_row_is_read(run, check, message):
 
 def test_checks_of_rows_that_are_not_there_and_of_what_is_undefined_are_status_2(run):
     ran = run(*COMMAND, "--fail-if", "f1_micro[by=mars] < 1", stdin=ROWS)
-    assert (ran.code, "[by=mars] is no slice; there are by=eu, by=us" in ran.err) == (2, True)
+    assert (ran.code, "[by=mars] is not a slice; there are by=eu, by=us" in ran.err) == (2, True)
     ran = run(*COMMAND[:-2], "--fail-if", "f1_micro[x] < 1", stdin=ROWS)
-    assert (ran.code, "[x] is no slice; there are none; --by COLUMN of evaluate makes them" in ran.err) == (2, True)
+    assert (ran.code, "[x] is not a slice; there are none; --by COLUMN of evaluate makes them" in ran.err) == (2, True)
     ran = run(*COMMAND, "--fail-if", "recall_per_label(zero_division=nan)[by] < 0", stdin=ROWS)
     assert (ran.code, "was not checked for by=us, label y: 0/0" in ran.err) == (0, True)
     ev = se.Evaluator(["roc_auc_macro"])

@@ -363,7 +363,7 @@ def test_a_file_that_only_has_the_name_of_a_lock_file_stays(content: str | None,
     elif hasattr(os, "mkfifo"):
         os.mkfifo(path)
     for _ in range(2):
-        with pytest.raises(se.InputError, match="lock is no lock file of a Checkpointer; rename it, or give another"):
+        with pytest.raises(se.InputError, match="lock is not a lock file of ours; rename it, or give"):
             held(tmp_path / "poetry")
     assert content is None or path.read_text() == content
     assert path.exists()
@@ -736,7 +736,7 @@ def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, mo
     counted().save(tmp_path / "state")
     size = (tmp_path / "state").stat().st_size
     for name, why in {
-        "pipe": "this is no ordinary file", "/dev/zero": "this is no ordinary file",
+        "pipe": "this is not a regular file", "/dev/zero": "this is not a regular file",
         "huge": "these 1099511627776 bytes are not a streameval state",
     }.items():  # fmt: skip
         if Path("/", tmp_path, name).exists():

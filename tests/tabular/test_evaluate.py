@@ -267,7 +267,7 @@ def test_what_is_no_table_is_refused(source: object):
             evaluated([source])
     wide = pl.DataFrame({"actual": [[3]]}, schema={"actual": pl.List(pl.Int128)})
     for other in (pl.Series([["a"]]), wide, wide.with_columns(predicted="actual").lazy()):
-        with pytest.raises(se.InputError, match=r"source is no table of Arrow: .*cast its columns"):
+        with pytest.raises(se.InputError, match=r"source is not an Arrow table: .*cast its columns"):
             evaluated(other)
 
 

@@ -329,9 +329,9 @@ def test_a_file_that_was_compressed_twice_is_read(tmp_path: Path):
 def test_what_is_open_as_text_or_is_one_column_is_refused(tmp_path: Path):
     with pytest.raises(se.InputError, match="binary mode"):
         evaluated(io.StringIO("tags,guess"))
-    with pytest.raises(se.InputError, match="source is no table of Arrow"):
+    with pytest.raises(se.InputError, match="source is not an Arrow table"):
         evaluated(pa.chunked_array([LISTS]))
-    with pytest.raises(se.InputError, match=r"source is no table of Arrow|a row must be a mapping"):  # before pandas 3
+    with pytest.raises(se.InputError, match=r"source is not an Arrow table|a row must be a mapping"):  # before pandas 3
         evaluated(pd.Series(LISTS))
 
 

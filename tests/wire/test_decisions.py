@@ -678,7 +678,7 @@ def test_images_survive_copies_and_pickles():
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only there are pipes with names")
 def test_what_is_no_file_is_not_replaced_by_a_saved_state(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileExistsError, match="no ordinary file"):
+    with pytest.raises(FileExistsError, match="not a regular file"):
         se.Evaluator().save(tmp_path / "pipe")
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
     assert (tmp_path / "pipe").is_fifo()

@@ -182,8 +182,8 @@ def test_links_lead_to_what_is_replaced(tmp_path: Path):
     [
         ("loop", errno.ELOOP, "symbolic links"),
         ("folder", errno.EEXIST, "is a folder"),
-        ("pipe", errno.EEXIST, "no ordinary file"),
-        ("/dev/null", errno.EEXIST, "no ordinary file"),
+        ("pipe", errno.EEXIST, "not a regular file"),
+        ("/dev/null", errno.EEXIST, "not a regular file"),
         ("absent/state", errno.ENOENT, "there is no folder .*absent; create it first"),
         ("file/state", errno.ENOTDIR, "Not a directory"),
         ("n" * 256, errno.ENAMETOOLONG, "too long"),
