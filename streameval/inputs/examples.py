@@ -85,10 +85,12 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
     if scored and not is_missing(example):
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
         return InputError(f"{place} must be {forms}, not {quoted(example)}")
+    if isinstance(example, str) and example[:1] in ("[", "(", "{"):
+        return InputError(f"{place} is the string {quoted(example)}; give ast.literal_eval(string), if it holds labels")
     if isinstance(example, str | bytes):
         decoded = ".decode()" * isinstance(example, bytes)
         advice = f"{{{quoted(example)}{decoded}}}" if position is None else f"[[label{decoded}] for label in {name}]"
-        separator = next((mark for mark in ",;| " if isinstance(example, str) and mark in example), None)
+        separator = next((mark for mark in (", ", "; ", *",;| ") if isinstance(example, str) and mark in example), None)
         more = "" if separator is None else f", for several split it with .split({separator!r})"
         return InputError(f"{place} is the string {quoted(example)}; for one label write {advice}{more}")
     if is_missing(example):

@@ -20,6 +20,7 @@ _EXPECTED = {
     PRED: "binary predictions are 0 or 1; for scores give threshold=0.5",
     MASK: "a mask is 0 or 1",
 }
+_POSITIVES: dict[Any, Any] = {"0": "1", "0.0": "1.0", "false": "true", "False": "True", "FALSE": "TRUE", b"0": b"1"}
 
 
 def checked_weight(weight: object) -> float:
@@ -122,11 +123,11 @@ def _missing(argument: Argument) -> str:
 
 def _advice_about(value: Any, argument: Argument) -> str:
     role = argument.role
-    if isinstance(value, str):
+    if isinstance(value, str | bytes):
         if argument.compared or argument.scored:
             return ": convert strings, with float(value) or .astype(float)"
-        if value.lower() in ("0", "1", "0.0", "1.0", "true", "false"):
-            return ": convert strings, with value == '1' or .astype(int)"
+        if (positive := _POSITIVES.get(value, value)) in _POSITIVES.values():
+            return f": convert strings, with value == {positive!r}{' or .astype(int)' * positive.isdigit()}"
         return ": for labels give lists, and leave out columns that are no labels"
     number = number_or_none(value)
     if number == -1:

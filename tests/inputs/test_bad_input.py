@@ -245,6 +245,21 @@ def test_pairs_of_no_and_yes_are_advised_where_they_may_be_meant(side: str, shap
     assert (f"{side}.reshape(-1, " in str(error.value)) == (not are_pairs or shape[1] == 1)
 
 
+@with_each("pair", [("0", "1"), ("0.0", "1.0"), ("false", "true"), ("False", "True"), ("FALSE", "TRUE"), (b"0", b"1")])
+def test_strings_of_two_values_are_converted_as_advised(pair: tuple[Any, Any]):
+    for first in pair:
+        with pytest.raises(se.InputError, match="convert") as error:
+            se.Evaluator().update_many([{"a": first}], [{"a"}])
+        advised = re.search(r"with (value == \S+)", str(error.value))[1]
+        assert [eval(advised, {"value": value}) for value in pair] == [False, True]  # noqa: S307  # our own advice
+
+
+@with_each("string", ["['cat', 'dog']", '["cat", "dog"]', "('cat', 'dog')", "{'cat', 'dog'}"])
+def test_strings_that_hold_lists_are_not_to_be_split(string: str):
+    for call in (lambda ev: ev.update(string, {"cat"}), lambda ev: ev.update_many(pd.Series([string]), [{"cat"}])):
+        Bad("", words, call, ("y_true", "ast.literal_eval")).check()
+
+
 # -- lengths and shapes -----------------------------------------------------------------------------------------------
 
 LENGTHS: dict[str, Callable[[int], object]] = {

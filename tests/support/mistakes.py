@@ -103,6 +103,7 @@ MISTAKES = [
         ("y_true[0] is the string 'cat'", "[[label] for label in y_true]"),
     ),
     Mistake("Names joined by commas", 'se.Evaluator().update("cat,dog", {"cat"})', ("'cat,dog'", ".split(',')")),
+    Mistake("Lists that became strings", """se.score(["['cat', 'dog']"], ["cat"])""", ("ast.literal_eval(string)",)),
     Mistake("Names joined by spaces", 'se.score(["cat dog"], ["cat"])', ("'cat dog'", ".split(' ')")),
     Mistake("Probabilities without a threshold", "se.score(Y, S)", ("y_pred[0] is 0.94", "threshold=0.5")),
     Mistake("A threshold that is a string", 'se.Evaluator(threshold="0.5")', ("threshold must be a number", "'0.5'")),
