@@ -25,6 +25,7 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
     ("mapping", Mapping, ()),
     ("set", AbstractSet, ()),
     ("lazy", object, ("collect", "collect_schema")),  # a lazy frame of polars
+    ("lazy", object, ("compute", "columns")),  # a data frame of Dask
     ("table", object, ("column_names", "column")),  # a table or record batch of Arrow
     ("frame", object, ("columns", "shape", "to_numpy")),  # a data frame of pandas or polars
     ("arrow", object, ("type", "to_pylist")),  # an array or chunked array of Arrow

@@ -44,8 +44,9 @@ def _refuse_one(value: object, argument: Argument) -> Source:
     raise InputError(f"{one}; for one example use update, {many}")
 
 
-def _refuse_lazy(_: object, argument: Argument) -> Source:
-    raise InputError(f"{argument.name} is a lazy data frame; give {argument.name}.collect()")
+def _refuse_lazy(frame: object, argument: Argument) -> Source:
+    way = "compute" if hasattr(frame, "compute") else "collect"
+    raise InputError(f"{argument.name} is a lazy data frame; give {argument.name}.{way}()")
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------

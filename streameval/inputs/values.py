@@ -311,7 +311,9 @@ def no_scores(value: object) -> InputError:
 
 def conversion(value: object, name: str) -> str:
     """What to write where an object of another library is not read, but converts itself."""
-    ways = [f"; write {name}.{method}()" for method in ("to_list", "df", "todense") if hasattr(value, method)]
+    ways = [
+        f"; write {name}.{method}()" for method in ("to_list", "df", "todense", "toPandas") if hasattr(value, method)
+    ]
     return ways[0] if ways else ""
 
 

@@ -150,6 +150,22 @@ class Listed:
     def to_list(self) -> None: ...
 
 
+class Distributed:
+    """As data frames of Spark are."""
+
+    columns = ("a",)
+
+    def toPandas(self) -> None: ...  # noqa: N802  # their name
+
+
+class Lazy:
+    """As data frames of Dask are."""
+
+    columns, iloc = ("a",), ()
+
+    def compute(self) -> None: ...
+
+
 # -- the form of an argument ------------------------------------------------------------------------------------------
 
 FORMS = [
@@ -189,6 +205,8 @@ FORMS = [
     *sides("a 3-D array", numbers, np.ones((2, 1, 4)), "(2, 1, 4)", many=True),
     *sides("a 1-D sparse array", numbers, sp.coo_array(np.array([1, 0])), "(2,)", many=True),
     *sides("what is no array unless it is asked", numbers, Unwilling(), "ask me; write", ".todense()", many=True),
+    *sides("what is distributed", words, Distributed(), "must be a matrix", ".toPandas()", many=True),
+    *sides("what is lazy", words, Lazy(), "a lazy data frame", ".compute()", many=True),
     *sides("what lists itself", words, Listed(), "must be a matrix", ".to_list()", many=True),
     *sides("a list of strings", words, ["cat", "dog"], "'cat'", many=True),
     *sides("a list of numbers", words, [1, 0], "int", "1", many=True),
