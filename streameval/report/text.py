@@ -14,7 +14,7 @@ _Row = tuple[str, list[float], float]  # a label or an average, its values, its 
 
 
 def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = repeat(_WIDTH)) -> str:
-    aligned = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False))
+    aligned = (f"{cell:>{width + len(cell) - columns_of(cell)}}" for cell, width in zip(cells, widths, strict=False))
     return f"{name:<{left + len(name) - columns_of(name)}}{''.join(aligned)}"
 
 
@@ -79,14 +79,12 @@ def matrix_text(matrix: Matrix) -> str:
     """The rows and columns of those labels whose sums are largest."""
     totals = [sum(both) for both in zip(matrix.sums(0), matrix.sums(1), strict=True)]
     places = sorted(largest_first(totals)[:_WIDTH])
-    cells = dict(zip(zip(matrix.row.tolist(), matrix.column.tolist(), strict=True), matrix.values(), strict=True))
+    sums = dict(zip(zip(matrix.row.tolist(), matrix.column.tolist(), strict=True), matrix.values(), strict=True))
     labels = ["no label" if (label := matrix.labels[at]) is None else printable(label) for at in places]
     names = cut_distinct(labels, _WIDTH - 1)
-    lines = [_line("", _WIDTH, names)]
-    lines += [
-        _line(name, _WIDTH, (count_text(cells.get((row, column), 0)) for column in places))
-        for name, row in zip(names, places, strict=True)
-    ]
+    cells = [names, *([count_text(sums.get((row, column), 0)) for column in places] for row in places)]
+    width = 1 + max([_WIDTH - 1, *(len(cell) for row in cells for cell in row)])
+    lines = [_line(name, _WIDTH, row, repeat(width)) for name, row in zip(["", *names], cells, strict=True)]
     some = f", the {len(places)} labels with the largest sums" if len(places) < len(totals) else ""
     return "\n".join([f"{len(totals)} x {len(totals)} matrix{some}", *lines])
 

@@ -81,10 +81,10 @@ def test_matrices_of_labels_are_read_as_rows_and_columns():
         ["4", "x", "4", "matrix"], ["a", "b", "c", "no", "label"],
         ["a", "1", "0", "0", "0"], ["b", "0", "0", "1", "1"], ["c", "0", "0", "1", "0"], ["no", "label", *"0000"],
     ]  # fmt: skip
-    ev.update_many([{f"a long name {n}" for n in range(20)}], [set()])
+    ev.update_many([{f"a long name {n}" for n in range(20)}, {"漢字"}], [set(), {"漢字"}], weights=[1, 123_456_789_012])
     text = repr(ev.cooccurrence())
-    assert text.startswith("23 x 23 matrix, the 11 labels with the largest sums\n")
-    assert len({len(line) for line in text.split("\n")[1:]}) == 1
+    assert text.startswith("24 x 24 matrix, the 11 labels with the largest sums\n")
+    assert len({cell_len(line) for line in text.split("\n")[1:]}) == 1
 
 
 @pytest.mark.parametrize(("truths", "line"), [
