@@ -32,11 +32,11 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
         (batch,) = read_many([y_true], [y_pred], None if mask is None else [mask], weights, reader, many=False)
         return Example.of(batch, reader.labels.fixed)
     values = (y_true, y_pred) if mask is None else (y_true, y_pred, mask)
+    reader.reset()
     arguments = [Argument(role, reader, many=False) for role, _ in zip(NAMES, values, strict=False)]
     examples = [without_rows([value], argument, 0)[0] for argument, value in zip(arguments, values, strict=True)]
     check_pairs(arguments, 1)
     cells: dict[int, int] = {}
-    reader.reset()
     for argument, example in zip(arguments, examples, strict=True):
         for column, bits in cells_in(example, argument):
             cells[column] = cells.get(column, 0) | bits

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import PRED, Argument
-from streameval.inputs.forms import FRAMES, columns_of, form_of, unnamed
+from streameval.inputs.forms import FRAMES, are_numbered, columns_of, form_of, unnamed
 from streameval.inputs.pieces import bit_rows, booleans
 from streameval.inputs.values import array_of, score_value
 from streameval.kernel.types import EITHER, Places
@@ -32,6 +32,9 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     """
     kinds = set(map(type, examples))
     if not kinds <= _COMMON:
+        for part in examples:
+            if (form := form_of(part)) in (*FRAMES, "series") and are_numbered(columns_of(part, form)):
+                argument.reader.integers = argument.name
         named = ((part, argument.at(position)) for position, part in enumerate(examples, start))
         examples = [part if type(part) in _COMMON else unwrapped(part, name, argument.scored) for part, name in named]
         kinds = set(map(type, examples))

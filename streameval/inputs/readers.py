@@ -14,7 +14,7 @@ from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, one_array, string_lists
-from streameval.inputs.forms import Form, columns_of, enter, form_of, unnamed
+from streameval.inputs.forms import Form, are_numbered, columns_of, enter, form_of, unnamed
 from streameval.inputs.lists import of_arrow
 from streameval.inputs.pieces import Columns, Piece, Source, bit_rows, booleans, filtered, matrix_piece, unignored
 from streameval.inputs.sparse import sparse_source
@@ -104,6 +104,8 @@ def _frame(frame: Any, argument: Argument) -> Source:
             raise InputError(f"{argument.name} is a frame of one column of lists; give the column, {column}")
     if float in set(map(type, names)):
         raise LabelError(f"{argument.name} has columns named by floats, {quoted(names)}; write .columns.astype(int)")
+    if are_numbered(names):
+        argument.reader.integers = argument.name
     argument.frames = [names]
     columns = columns_among(names, (), argument)
     for column, times in Counter(columns.tolist()).items():

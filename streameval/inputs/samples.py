@@ -111,7 +111,7 @@ def _form(value: Any, many: bool) -> str:
         kind = getattr(value, "dtype", None) or (type_text(value.type) if hasattr(value, "type") else None)
     elif form == "list" and many and value:
         kind = type(value[0]).__name__
-    columns = f", {shape[1]} columns" if type(shape) is tuple and len(shape) == 2 else ""
+    columns = f", {number_of(shape[1], 'column')}" if type(shape) is tuple and len(shape) == 2 else ""
     name = "column" if form == "arrow" else type(value).__name__
     return f"{name}{'' if kind is None else f' of {kind}'}{columns}"
 
