@@ -194,8 +194,8 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
         for column, pair in zip(owners, weights, strict=True):
             for weight, residuals, squares in pair:
                 heavy[column] += weight
-                exceeds |= not (residuals <= weight * _LOWER and squares <= residuals * _LOWER)
-                exceeds |= weight * squares < residuals * residuals
+                exceeds |= squares > residuals * _LOWER
+                exceeds |= weight * squares < residuals * residuals  # so that residuals <= weight * _LOWER
     for side in content.sides.T:
         mentions += side.astype(np.uint64)  # of two numbers below 2**63
         require(mentions <= content.examples)

@@ -22,12 +22,14 @@ from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import catalogue, entry_of, parse_spec
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
+from streameval.states.curves import CurveContent
 from streameval.states.options import PairOptions
 from streameval.states.pairs import Pairs
 from streameval.states.state_set import StateSet
 from streameval.wire.blocks import Blocks, joined
 from streameval.wire.fields import Sink, Source
 from streameval.wire.pairs import put_pairs, take_pairs
+from tests.support.each import with_each
 from tests.support.effort import cases, spread
 from tests.support.kinds import KEEP, NAMES, SCORED, TRIALS
 from tests.support.states import only_pairs, same
@@ -371,6 +373,112 @@ def test_contents_of_other_examples_than_the_decisions_are_refused(name: str):
     contents = {**one.contents, name: more.contents[name]}
     with pytest.raises(se.FormatError):
         se.Evaluator.from_bytes(b"".join(encode(dataclasses.replace(one, contents=contents))))
+
+
+@pytest.mark.parametrize("keep", NAMES)
+@pytest.mark.parametrize(
+    "weights", [{"a": 0.5, "b": 0.5}, {"a": 0.5, "b": 1.5}, dict.fromkeys(("ab", "ac", "db", "dc"), 0.5)], ids=str
+)
+def test_weights_that_are_finer_than_those_of_all_examples_are_read_back(keep: str, weights: dict[str, float]):
+    ev = se.Evaluator([], keep=[keep], threshold=0.5)
+    for true, weight in weights.items():
+        ev.update({*true}, dict.fromkeys("abcd", 0.25), weight=weight)
+    assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
+
+
+def finer(content: Any) -> Any:
+    """The same weights in units that are half as large."""
+    twice = dataclasses.replace(content, scale=content.scale + 1, weight=2 * content.weight)
+    if isinstance(content, CurveContent):
+        side_weights = [[2 * weight for weight in sides] for sides in content.side_weights]
+        blocks = [
+            block._replace(weigh=lambda block=block: (2 * np.array(block.weigh(), object)).tolist())
+            for block in content.blocks()
+        ]
+        return dataclasses.replace(twice, side_weights=side_weights, blocks=lambda: blocks)
+    double = [(*block[:2], [2 * weight for weight in block[2]]) for block in content.sets()]
+    pairs = {
+        kind: [(*block[:2], [2 * weight for weight in block[2]]) for block in blocks()]
+        for kind, blocks in content.pairs.items()
+    }
+    return dataclasses.replace(
+        twice, sets=lambda: double, pairs={kind: lambda kind=kind: pairs[kind] for kind in pairs}
+    )
+
+
+def of_bins(change: Callable[[list, list, list], None]) -> Callable[[Any], Any]:
+    """A change of the counts, sums and weights of bins."""
+
+    def changed(content: Any) -> Any:
+        (block,) = content.blocks()
+        counts, sums, weights = block.counts.copy(), block.sums.copy(), copy.deepcopy(block.weigh())
+        change(counts, sums, weights)
+        blocks = [block._replace(counts=counts, sums=sums, weigh=lambda: weights)]
+        return dataclasses.replace(content, blocks=lambda: blocks)
+
+    return changed
+
+
+def without_scores(counts: Any, sums: Any, weights: Any) -> None:
+    counts[1], sums[1], weights[1] = 0, 0, [[0, 0, 0], [0, 0, 0]]
+
+
+def squares_too_large(counts: Any, sums: Any, weights: Any) -> None:
+    weights[0][1][2] = weights[0][1][1] * 2**42
+
+
+def squares_too_small(counts: Any, sums: Any, weights: Any) -> None:
+    weights[0][1][2] = weights[0][1][1] ** 2 // weights[0][1][0] - 1
+
+
+def of_sets(*sets: tuple[tuple[int, ...], int, int]) -> Callable[[Any], Any]:
+    """Other label sets, with their times and weights."""
+    blocks = [tuple(map(list, zip(*sets, strict=True)))]
+    return lambda content: dataclasses.replace(content, sets=lambda: blocks)
+
+
+def of_pairs(kind: int, times: int, weight: int) -> Callable[[Any], Any]:
+    """So many times and so much weight more of each pair of a kind."""
+
+    def changed(content: Any) -> Any:
+        more = [(keys, n + times, [w + weight for w in weights]) for keys, n, weights in content.pairs[kind]()]
+        return dataclasses.replace(content, pairs={**content.pairs, kind: lambda: more})
+
+    return changed
+
+
+# Bins of "a" and "b": two and one; sets of labels: {a} once, weight 1, {a, b} once, weight 3, {b} once, weight 4.
+IMPOSSIBLE: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "bins in units finer than needed": ("curves", finer),
+    "a bin without scores": ("curves", of_bins(without_scores)),
+    "squares of residuals larger than all can be": ("curves", of_bins(squares_too_large)),
+    "squares of residuals smaller than their sum demands": ("curves", of_bins(squares_too_small)),
+    "pairs in units finer than needed": ("pairs", finer),
+    "pairs without weights": ("pairs", lambda content: dataclasses.replace(content, scale=None)),
+    "more confusions than decisions": ("pairs", of_pairs(1, 1, 0)),
+    "heavier confusions than decisions": ("pairs", of_pairs(1, 0, 8)),
+    "heavier co-occurrences than labels": ("pairs", of_pairs(3, 0, 8)),
+    "a set that never occurs": ("pairs", of_sets(((), 0, 0), ((0,), 1, 1), ((0, 1), 1, 3), ((1,), 1, 4))),
+    "more sets than examples": ("pairs", of_sets(((), 1, 0), ((0,), 1, 1), ((0, 1), 1, 3), ((1,), 1, 4))),
+    "a set twice": ("pairs", of_sets(((0,), 1, 1), ((0, 1), 1, 3), ((1,), 0, 2), ((1,), 1, 2))),
+    "sets of other labels": ("pairs", of_sets(((0,), 1, 1), ((0, 1), 2, 7))),
+    "labels of a set out of order": ("pairs", of_sets(((0,), 1, 1), ((1,), 1, 4), ((1, 0), 1, 3))),
+    "a label before the first": ("pairs", of_sets(((-1,), 1, 4), ((-1, 0), 1, 3), ((0,), 1, 1))),
+}  # fmt: skip
+
+
+@with_each("name", IMPOSSIBLE)
+def test_contents_of_curves_and_pairs_that_no_stream_can_leave_are_refused(name: str):
+    ev = se.Evaluator([], keep=["confusions", "contributions", "cooccurrence", "labelsets", "curves"], threshold=0.5)
+    ev.update({"a"}, {"a": 0.25, "b": 0.75}, weight=0.5)
+    ev.update({"a", "b"}, {"a": 0.25 + 2**-40, "b": 0.75}, weight=1.5)
+    ev.update({"b"}, {"a": 0.5}, weight=2.0)
+    saved = decode(ev.to_bytes(), "Evaluator")
+    assert b"".join(encode(saved)) == ev.to_bytes()
+    kind, change = IMPOSSIBLE[name]
+    contents = {**saved.contents, kind: change(saved.contents[kind])}
+    with pytest.raises(se.FormatError):
+        se.Evaluator.from_bytes(b"".join(encode(dataclasses.replace(saved, contents=contents))))
 
 
 # -- sizes ------------------------------------------------------------------------------------------------------------

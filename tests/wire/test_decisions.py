@@ -296,14 +296,6 @@ def test_the_helper_writes_what_the_package_writes():
     )
 
 
-@with_each("weights", [(0.5, 0.5), (0.5, 1.5)])
-def test_weights_of_labels_that_are_finer_than_those_of_rows_are_read_back(weights: tuple[float, float]):
-    ev = se.Evaluator([])
-    for label, weight in zip("ab", weights, strict=True):
-        ev.update({label}, set(), weight=weight)
-    assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
-
-
 CONTRADICTIONS = {
     "more examples than keys tell": content(2, [b"a"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)]),
     "fewer examples than keys tell": content(0, [b"a"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)]),
