@@ -128,10 +128,15 @@ def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, ex
 
 
 def _same(true: list[Label], pred: list[Label]) -> bool:
-    """Whether labels differ in type, case, surrounding space or a common prefix alone."""
-    plain = [{_folded(label) for label in side} for side in (true, pred)]
-    cut = [{name[len(os.path.commonprefix([*side])) :] for name in side} if len(side) > 1 else side for side in plain]  # noqa: RUF071
-    return any(a == b or a < b or b < a for a, b in ((plain[0], plain[1]), (cut[0], plain[1]), (plain[0], cut[1])))
+    """Whether labels differ in type, case, surrounding space or a common prefix or suffix alone."""
+    (one, cut), (other, short) = ((plain := {*map(_folded, side)}, _cut(plain)) for side in (true, pred))
+    return any(a <= b or b < a for a, b in ((one, other), (cut, other), (one, short), (cut, short)))
+
+
+def _cut(names: set[str]) -> set[str]:
+    """Names without the prefix and the suffix that all of them have, if there are several."""
+    first, last = (len(os.path.commonprefix([*side])) for side in (names, {name[::-1] for name in names}))  # noqa: RUF071
+    return {name[first : len(name) - last] for name in names} if len(names) > 1 else names
 
 
 def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
