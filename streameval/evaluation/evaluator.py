@@ -149,6 +149,7 @@ class Evaluator(Accumulator):
         with self._guard.reading:
             return text_report(report_of(self), digits=digits, max_labels=max_labels)
 
+    @reads
     def to_dict(self) -> dict[str, object]:
         """The report as plain Python: examples, chosen metrics and, for binary predictions, averages and labels.
 
@@ -166,9 +167,7 @@ class Evaluator(Accumulator):
         >>> [(row["label"], row["f1"]) for row in report["labels"]]
         [('bird', 0.0), ('cat', 1.0), ('dog', 0.0)]
         """
-        self._look()
-        with self._guard.reading:
-            return report_of(self).to_dict()
+        return report_of(self).to_dict()
 
     def to_pandas(self, metrics: Iterable[MetricLike] = ("precision", "recall", "f1")) -> PandasFrame:
         """One row per label: its counts, and the values of metrics such as ``"f1"`` or ``"roc_auc"``.

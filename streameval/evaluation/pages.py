@@ -84,8 +84,6 @@ def to_html(
             (_, first), *rest = traced.items()
             runs, windows = [(name, first)], dict(rest) if windows is None else windows
     counts = [(name, counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs]
-    for _, each in counts:
-        each._look()
     specs = tuple(dict.fromkeys(spec for _, each in counts for spec in each._specs))
     parts = [
         [(name, report_of(each, specs)) for name, each in _counted(named, what)]

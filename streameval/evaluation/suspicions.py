@@ -16,7 +16,7 @@ from streameval.kernel.backend import commit
 from streameval.metrics.views import Views
 from streameval.schema.labels import Label
 from streameval.schema.record import FEW, FIRST, Record, record_of
-from streameval.schema.text import quoted
+from streameval.schema.text import printable, quoted
 from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
 
@@ -158,7 +158,7 @@ def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
-            if f"{true}.0" == pred or f"{pred}.0" == true:
+            if f"{printable(true)}.0" == pred or f"{printable(pred)}.0" == true:
                 way = "a final .0"
             differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
             yield "alike", f"{differ}, one only in y_true, one only in y_pred; use the same names"
@@ -168,5 +168,5 @@ def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
 def _folded(label: Label) -> str:
     from unicodedata import normalize  # only where names are compared, as importing the package should be quick
 
-    folded = normalize("NFKC", str(label)).strip().casefold()
+    folded = normalize("NFKC", label if isinstance(label, str) else printable(label)).strip().casefold()
     return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas

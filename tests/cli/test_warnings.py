@@ -110,15 +110,11 @@ def test_results_hold_every_warning_once_in_words_of_options(run):
 
 def test_reports_show_what_was_warned_of():
     ev = se.Evaluator(["f1_micro"])
-    ev.update_many([{"Cat"}] * 10, [{"cat"}] * 10)
+    ev.update_many([{"Cat"}] * 30, [{"cat"}] * 30)
     assert "warnings" not in ev.to_dict()
-    ev.update_many([{"Cat"}] * 10, [{"cat"}] * 10)
-    for read in (se.Evaluator.to_dict, se.Evaluator.report, se.to_html):
-        with pytest.warns(se.DataWarning):  # each of an object that has not warned
-            read(se.Evaluator.from_bytes(ev.to_bytes()))
     with pytest.warns(se.DataWarning):
-        (text,) = ev.to_dict()["warnings"]
-    assert ev.report().endswith(f"\n\nwarning: {ev.warnings[0]}")
+        assert ev.report().endswith(f"\n\nwarning: {ev.warnings[0]}")
+    (text,) = ev.to_dict()["warnings"]
     assert text.replace("y_true", "the true labels").replace("y_pred", "the predictions") == TEXT
     assert '<section id="warnings"' in ev.to_html()
 
