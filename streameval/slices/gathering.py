@@ -28,7 +28,7 @@ class Coded(NamedTuple):
 
 def coded(column: object, name: str) -> Coded:
     argument, form, values = f"where[{name!r}]", form_of(column), cast("Any", column)
-    if form in ("string", "mapping") or not isinstance(column, Iterable):
+    if form in ("string", "mapping", "set") or not isinstance(column, Iterable):
         raise InputError(f"{argument} must hold one value for each example, not {quoted(column)}")
     if form == "polars":
         try:
@@ -40,7 +40,9 @@ def coded(column: object, name: str) -> Coded:
         if proper:
             return Coded(codes, [(typed(value, name),) for value in values])
         return _used(codes, values, name)
-    if form == "series" and values.dtype != object:  # of objects pandas takes 1 and True for one value
+    if (
+        hasattr(values, "factorize") and values.dtype != object
+    ):  # of pandas; of objects pandas takes 1 and True for one value
         codes, values = values.factorize()
         return _used(np.asarray(codes, np.int64), values.tolist(), name)
     if form in ("array", "frame", "table"):

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from streameval.errors import InputError
 from streameval.inputs.values import is_missing
 from streameval.schema.labels import is_unicode
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import python_value, quoted, suggestion
 
 Value: TypeAlias = str | int | bool | None  # None is the value of examples that have none
 Typed: TypeAlias = tuple[type, Value]  # since True and 1 are one key to Python
@@ -43,8 +41,8 @@ def typed(value: object, name: str) -> Typed:
     """A value, which ``where`` holds under a name, with its type."""
     if type(value) in _PLAIN and (type(value) is not str or value.isascii() or is_unicode(value)):
         return type(value), value  # type: ignore[return-value]  # one of the plain ones
-    if isinstance(value, np.generic):
-        value = value if isinstance(value, np.timedelta64) else value.item()
+    if getattr(value, "ndim", None) == 0:
+        value = python_value(value)
     if isinstance(value, str):
         if not is_unicode(value):
             lone = f"where[{name!r}] is {quoted(value)}, which holds a lone surrogate"

@@ -434,15 +434,29 @@ def test_values_may_stand_in_any_column(form: str):
     assert sliced.to_bytes() == expected.to_bytes()
 
 
-@pytest.mark.parametrize("make", [np.array, lambda values, kind: np.ma.array(values, mask=[0, 1, 0, 0, 1], dtype=kind)])
+def nullable(values: list[int], kind: str) -> Any:
+    return pd.array([values[0], None, *values[2:]], "boolean" if kind == "?" else f"Int{8 * np.dtype(kind).itemsize}")
+
+
+def masked(values: list[int], kind: str) -> Any:
+    return np.ma.array(values, mask=[0, 1, 0, 0, 1], dtype=kind)
+
+
+@pytest.mark.parametrize("make", [np.array, masked, lambda values, kind: [*masked(values, kind)], nullable])
 @pytest.mark.parametrize("kind", ["i1", "u8", ">i4", "?"])
 def test_numbers_and_booleans_may_stand_in_arrays(kind: str, make: Callable[..., Any]):
     values = make([1, 0, 1, 1, 0], kind)
     sliced, expected = (se.Sliced(se.Evaluator(METRICS), by="x") for _ in range(2))
     sliced.update_many([{"a"}] * 5, [{"a"}] * 5, where={"x": values})
-    for value in values.tolist():
-        expected.update({"a"}, {"a"}, where={"x": value})
+    for value in values:
+        expected.update({"a"}, {"a"}, where={"x": np.array(value) if isinstance(value, np.generic) else value})
     assert sliced.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("values", [{"eu", "us"}, {0: "eu", 1: "us"}, "eu", 3])
+def test_values_without_an_order_are_refused(values: object):
+    with pytest.raises(se.InputError, match=r"where\['x'\] must hold one value for each example, not"):
+        se.Sliced(se.Evaluator(), by="x").update_many([{"a"}] * 2, [{"a"}] * 2, where={"x": values})
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
