@@ -268,7 +268,7 @@ def test_a_collection_of_river_and_a_trace_warn_once():
 def test_displays_and_saving_never_warn_and_do_not_use_up_the_warning(tmp_path: Any):
     ev = se.Evaluator(["f1_micro"])
     suspected(ev.update, 30)
-    repr(ev), ev._repr_html_(), ev.to_bytes(), ev.save(tmp_path / "ev"), pickle.dumps(ev)
+    repr(ev), ev._repr_html_(), ev.to_bytes(), ev.save(tmp_path / "ev"), pickle.dumps(ev), ev.to_html(), ev.to_dict()
     assert ev.examples, ev.labels
     rolling = se.Rolling(se.F1(), size=30)
     suspected(rolling.update, 30)
