@@ -286,7 +286,7 @@ class TopK:
     ----------
     indices
         Shape (examples, k): columns in the order of the declared labels, or the labels 0, 1, 2 ... themselves, best
-        first. Negative ones are padding.
+        first. Negative and masked ones are padding.
     scores
         The same shape; None if only their order is known.
     """
@@ -299,10 +299,11 @@ def _top_k(best: TopK, argument: Argument) -> Source:
     if not argument.scored:
         rankings = "metrics of rankings, such as 'precision_at(k=5)', and none is read"
         raise InputError(f"{argument.name} is a TopK, which is for {rankings}; for labels give lists of them")
-    indices = np.asarray(array_of(best.indices, "TopK.indices"))
+    indices: Any = array_of(best.indices, "TopK.indices")
     if indices.ndim != 2 or indices.dtype.kind not in "iu":
         raise InputError(f"TopK.indices must be a 2-D array of integers, not shape {indices.shape} of {indices.dtype}")
-    indices = indices.astype(np.int64)  # of unsigned ones those beyond are the negative ones that they were
+    # Of unsigned ones those beyond are the negative ones that they were; masked ones are padding.
+    indices = np.asarray(np.ma.filled(indices.astype(np.int64), -1))
     scores: Any = np.broadcast_to(-np.arange(indices.shape[1], dtype=np.float64), indices.shape)
     missing: Any = None
     if best.scores is not None:

@@ -333,6 +333,9 @@ def test_ranked_lists_are_scores_that_fall():
         indices[row, : len(places)] = places
     best.update_many(true, TopK(indices))
     assert best == expected
+    best.reset()
+    best.update_many(true, TopK(np.ma.array(np.where(indices < 0, 5, indices), mask=indices < 0)))
+    assert best == expected
     by_score.update_many(true, TopK(indices[:, ::-1], np.tile(np.arange(6.0), (5, 1))))
     assert by_score == expected
     columns = ranked_evaluator(labels=LABELS)
