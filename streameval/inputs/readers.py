@@ -44,11 +44,6 @@ def _refuse_one(value: object, argument: Argument) -> Source:
     raise InputError(f"{one}; for one example use update, {many}")
 
 
-def _refuse_lazy(frame: object, argument: Argument) -> Source:
-    way = "compute" if hasattr(frame, "compute") else "collect"
-    raise InputError(f"{argument.name} is a lazy data frame; give {argument.name}.{way}()")
-
-
 # -- matrices ---------------------------------------------------------------------------------------------------------
 
 
@@ -351,7 +346,7 @@ enter("bits", PackedRows)
 _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": sparse_source, "arrow": _arrow,
     "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
-    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "lazy": _refuse_lazy, "top_k": _top_k,
-    "bits": _packed, "named": _named,
+    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "top_k": _top_k, "bits": _packed,
+    "named": _named,
 }  # fmt: skip
 """How an argument of each form is read; any other is refused."""

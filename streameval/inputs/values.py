@@ -311,10 +311,8 @@ def no_scores(value: object) -> InputError:
 
 def conversion(value: object, name: str) -> str:
     """What to write where an object of another library is not read, but converts itself."""
-    ways = [
-        f"; write {name}.{method}()" for method in ("to_list", "df", "todense", "toPandas") if hasattr(value, method)
-    ]
-    return ways[0] if ways else ""
+    methods = ("to_list", "df", "todense", "toPandas", "compute", "collect")
+    return next((f"; write {name}.{method}()" for method in methods if hasattr(value, method)), "")
 
 
 def array_of(value: object, name: str) -> np.ndarray[Any, Any]:

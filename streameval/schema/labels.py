@@ -43,7 +43,8 @@ def normalise(label: object) -> Label:
         raise LabelError(f"a label must be a str or an int, not the float {quoted(label)}; {advice}")
     if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
         raise LabelError(f"a label must be a str or an int, not {quoted(label)}; leave it out")
-    raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); convert it")
+    way = "decode it" if isinstance(label, bytes) else "convert it"
+    raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); {way}")
 
 
 def in_order(label: Label) -> tuple[bool, int, str]:
