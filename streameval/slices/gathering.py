@@ -40,9 +40,7 @@ def coded(column: object, name: str) -> Coded:
         if proper:
             return Coded(codes, [(typed(value, name),) for value in values])
         return _used(codes, values, name)
-    if (
-        hasattr(values, "factorize") and values.dtype != object
-    ):  # of pandas; of objects pandas takes 1 and True for one value
+    if hasattr(values, "factorize") and values.dtype != object:  # of objects pandas takes 1 and True for one value
         codes, values = values.factorize()
         return _used(np.asarray(codes, np.int64), values.tolist(), name)
     if form in ("array", "frame", "table"):
