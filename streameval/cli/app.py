@@ -207,8 +207,6 @@ def report(
     names = [path.stem for path in states]
     names = names if len({*names}) == len(names) else [*map(str, states)]
     runs = {name: state for name, (_, state) in zip(names, load_states(states), strict=True)}
-    for state in runs.values():
-        state._look()
     facts = dict(fact.split("=", 1) for fact in meta or ())
     write_output(page, to_html(runs if len(runs) > 1 else runs[names[0]], title=title, meta=facts).encode())
 

@@ -123,14 +123,8 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
     return Document(differences(first.parts, second.parts), headline, source, (), names, notes=notes)
 
 
-def load_state(path: Path) -> Any:
-    """What a file holds, and warn of it."""
-    state = _state_in(path)
-    state._look()
-    return state
-
-
-def _state_in(path: Path) -> Any:
+def load_state(path: Path, *, warns: bool = True) -> Any:
+    """What a file holds; ``warns`` of it unless it is a part of what is read."""
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
@@ -144,10 +138,12 @@ def _state_in(path: Path) -> Any:
     if state is None:
         held = HOLDERS[holder]
         raise UserError(f"{path} holds {held}; read it with streameval.load, and save the evaluator that is in it")
+    if warns:
+        state._look()
     return state
 
 
-def load_states(paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
+def load_states(paths: Sequence[Path], *, warns: bool = True) -> Iterator[tuple[Path, Any]]:
     """What files hold, one after another; `UserError` if two paths lead to one file, whose rows would count twice."""
     first = dict[object, Path]()
     for path in paths:
@@ -156,11 +152,11 @@ def load_states(paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
             raise UserError(f"{path} is named twice{other}; name each state once")
         first[name] = path
     for path in paths:
-        yield path, _state_in(path)
+        yield path, load_state(path, warns=warns)
 
 
 def merged(paths: list[Path]) -> Any:
-    states = load_states(paths)
+    states = load_states(paths, warns=False)
     _, total = next(states)
     for path, part in states:
         if type(part) is not type(total):
