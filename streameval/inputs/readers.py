@@ -244,13 +244,11 @@ def _strings(examples: Any, argument: Argument) -> Source:
 
 
 def _polars(series: Any, argument: Argument) -> Source:
-    if str(getattr(series, "dtype", "")) != "Object":  # of which Arrow knows addresses
-        try:
-            column = series.to_arrow()
-        except (ModuleNotFoundError, ValueError):  # pyarrow need not be there, and has no integers of 128 bits
-            return examples_of(series.to_list(), argument)
-        return _arrow(column, argument)
-    return examples_of(series.to_list(), argument)
+    try:  # of objects Arrow knows addresses
+        column = None if str(getattr(series, "dtype", "")) == "Object" else series.to_arrow()
+    except (ModuleNotFoundError, ValueError):  # pyarrow need not be there, and has no integers of 128 bits
+        column = None
+    return examples_of(series.to_list(), argument) if column is None else _arrow(column, argument)
 
 
 def _series(series: Any, argument: Argument) -> Source:
