@@ -94,6 +94,9 @@ def seconds_of(text: str) -> float:
 
 def labels_of(options: list[str] | None) -> list[Any] | None:
     """Labels one by one, or lists of JSON, where integers are integers."""
+    if several := [text for text in options or () if "," in text and not text.startswith("[")]:
+        one, more = json.dumps(several[:1]), json.dumps(several[0].split(","))
+        raise UserError(f"--labels {several[0]} may be one label or several; write '{one}' or '{more}'")
     try:
         lists = [json.loads(text) if text.startswith("[") else [text] for text in options or ()]
     except ValueError as error:

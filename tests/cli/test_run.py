@@ -153,6 +153,10 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     ("evaluate t.jsonl -a a -s s -t t.jsonl", "--threshold must be a number, or a .json file of label: number, not"),
     ("evaluate t.jsonl -a a -s s -t twice.json", "--threshold twice.json: a label has two thresholds"),
     ("evaluate t.jsonl -a a -s s -t list.json", "--threshold list.json: it must hold one object label: number, or wh"),
+    (
+        "evaluate t.jsonl -a a -s s --labels a,b",
+        """streameval: --labels a,b may be one label or several; write '["a,b"]' or '["a", "b"]'\n""",
+    ),
     ("evaluate t.jsonl -a a -s s --labels [1,", "--labels [1,: Expecting value: line 1 column 4 (char 3); give a lab"),
     ("evaluate t.jsonl -q -a a -s s --labels [[1]]", "streameval: --labels: a label must be a string or an integer"),
     ("evaluate t.jsonl -a a -s s -o r.json -f csv", "--output r.json is json, but --format is csv; leave one of the"),
