@@ -145,11 +145,11 @@ def plot_thresholds(
     ax = _unit_axes(ax, "threshold", "value at the threshold", title, what, square=False)
     if not len(at):
         return style.no_values(ax)
-    names = ("precision", "recall", f"F{style.short(beta) or '0'}")
+    at, names = np.clip(at, -MOST, MOST), ("precision", "recall", f"F{style.short(beta) or '0'}")
     for number, (name, side) in enumerate(zip(names, sides, strict=True)):
         # From one threshold up to and with the next, predictions are those of the next.
         ax.plot(at, side, **line_style(number), linewidth=1.5 + 0.4 * number, drawstyle="steps-pre", label=name)
-    margin = 0.02 * float(at[-1] - at[0]) or 0.5
+    margin = 0.02 * float(at[-1] - at[0]) or 0.5 * max(1.0, abs(float(at[0])))
     ax.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
     if math.isfinite(best):
         ax.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=f"best at {best:.3g}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Words: TypeAlias = tuple[str, str, str | None, str]  # names of both axes, the title, and the default one
 INK, MUTED = "#1f2933", "#6b7785"  # text, secondary text
-MOST = 1e100  # drawn of weights, which may add up to more than a float64
+MOST = 1e100  # drawn of sums of weights and of scores, or ticks beyond them would be no floats
 
 # Okabe & Ito 2008: distinct also without seeing red or green; those with one kind of dashes differ in lightness, so
 # that a grey printer tells them apart too. Their yellow is left out, which is hard to see on white.

@@ -18,6 +18,7 @@ Numbers: TypeAlias = Sequence[float] | FloatArray
 TONES = "abcdefgh"  # the colours of lines, which the style sheet has
 _SIZE = 1000  # units of the picture in each direction
 _FINEST = 1e-300  # of which a quarter still has a logarithm and a reciprocal
+_MOST = 1e300  # so that ranges and round numbers beyond an end are floats
 _FINE = 500  # curves are drawn to this part of an axis
 
 
@@ -45,6 +46,7 @@ def unit_axis(title: str) -> Axis:
 
 def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
     """An axis over round numbers that holds two values, wherever 0 is; a tight one ends where the values end."""
+    low, high = (min(max(end, -_MOST), _MOST) for end in (low, high))
     if tight and high > low:
         ticks = nice_axis(title, low, high).ticks
         return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))

@@ -470,6 +470,12 @@ def test_one_of_something_is_in_the_singular():
     assert any(text == "Errors: 1. Half of them fall on 1 label." for _, text in page.all("p"))
 
 
+def test_scores_may_be_as_large_as_a_float64():
+    ev, scores = se.Evaluator(["roc_auc_macro"]), [{"a": 1.7e308, "b": 1e308}, {"a": -1.7e308, "b": 1.7e308}]
+    ev.update_many([["a"], ["b"]], scores)
+    assert "1.7e+308" in ev.to_html()
+
+
 def test_weights_may_add_up_to_more_than_a_float64():
     ev = se.Evaluator(["f1_micro", "roc_auc_macro"], threshold=0.5, keep=["pairs", "rankings"])
     ev.update_many([["a"], ["b"]] * 9, [{"a": 0.9, "b": 0.6}] * 18, weights=[1.7e308] * 18)
