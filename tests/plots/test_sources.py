@@ -38,7 +38,7 @@ SOURCES: dict[str, Callable[[], tuple]] = {
     "no states": lambda: (se.Evaluator(),),
     "one label": lambda: (counted(empty(), 1),),
     "weights that add up to more than a float64": lambda: (counted(empty(), weight=1.7e308),),
-    "scores as large as a float64": lambda: (TRUE, (SCORES - 0.5) * 3e308),
+    "scores as large as a float64": lambda: (TRUE, (2 * SCORES - 1) * 1.7e308),
     "metric": lambda: (se.F1(),),
     "window": lambda: (se.Rolling(empty(), 9),),
     "trace": lambda: (se.Trace(empty(), every=5),),
