@@ -329,7 +329,7 @@ class TimeRolling(_Recent[A]):
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, latest, aware = numbers
         self._clock, self._size, self._aware = saved_clock(kind, period), _ALL, None if aware == 2 else bool(aware)
-        require(aware in (0, 1, 2))
+        require(aware in (0, 1, 2), self.timed)
         recording = self._taken(source)
         if latest != ALWAYS:
             self._clock.value(self._clock.exact(latest), self._aware)  # which is refused where it is no time

@@ -773,6 +773,16 @@ def hostile() -> dict[str, bytes]:
 HOSTILE = hostile()
 
 
+@pytest.mark.parametrize("examples", [0, 1])
+def test_bytes_of_a_window_of_time_that_counts_examples_are_refused(examples: int):
+    window = se.TimeRolling(se.F1(), period=timedelta(days=1))
+    for _ in range(examples):
+        window.update({"a"}, {"a"}, t=datetime(2024, 5, 1))
+    before, after = window.to_bytes()[:-4].split(b"\4\0", 1)  # four numbers, of which the first is the kind of clock
+    with pytest.raises(se.FormatError):
+        se.TimeRolling.from_bytes(sealed(before + b"\4\4" + after))
+
+
 @with_each("name", HOSTILE)
 def test_memory_is_bounded_by_the_size_of_the_bytes_of_a_window(name: str):
     data = sealed(HOSTILE[name])
