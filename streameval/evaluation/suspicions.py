@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
 
 _LABELS = 10_000  # up to which their names are compared
+_DECIMAL = re.compile(r"0?\.\d+|1\.0")
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
 
@@ -121,10 +123,13 @@ def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, ex
     if not true.labels.isdisjoint(pred.labels) or (cells[0].any() and not (true.labels and pred.labels)):
         return  # a label that is shared may be false where it is
     sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
-    if examples >= FIRST or _same(*sides):
+    true_decimals, decimals = ([isinstance(name, str) and _DECIMAL.fullmatch(name) for name in side] for side in sides)
+    are_scores = all(decimals) and not any(true_decimals)
+    if examples >= FIRST or are_scores or _same(*sides):
         first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
         unshared = "no label of y_true is in y_pred, and none of y_pred in y_true"
-        yield "labels", f"{unshared}: such as {first} and {second}; name labels alike"
+        advice = "for scores give threshold=0.5, and numbers, not strings" if are_scores else "name labels alike"
+        yield "labels", f"{unshared}: such as {first} and {second}; {advice}"
 
 
 def _same(true: list[Label], pred: list[Label]) -> bool:

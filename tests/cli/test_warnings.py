@@ -143,3 +143,6 @@ def test_a_warning_speaks_of_options(run, tmp_path):
     ran = run("evaluate", "l.csv", "-a", "y", "-p", "p")
     assert ran.err.startswith("warning: every list in --actual and --predicted has one member")
     assert ran.err.endswith("all are 0 or 1; for indicators give --rows indicator, for labels --rows labels\n")
+    Path("s.csv").write_text("y,s\n" + "0,0.25\n1,.75\n" * 10)
+    ran = run("evaluate", "s.csv", "-a", "y", "-p", "s")
+    assert ran.err.endswith("'.75'; for scores give --scores, not --predicted, and --threshold 0.5\n")

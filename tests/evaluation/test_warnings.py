@@ -76,6 +76,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "nothing shared, mappings": ({}, repeat(({"x": 1}, {"p": 1, "q": 0})), 101, "no label of y_true is in y_pred"),
     "a prefix": ({}, repeat(({"cat"}, {"label_cat"}), ({"dog"}, {"label_dog"})), 20, "'cat' and 'label_cat'"),
     "suffixes": ({}, repeat(({"a_true"}, {"a_pred"}), ({"b_true"}, {"b_pred"})), 20, "'a_true' and 'a_pred'"),
+    "scores as strings": ({}, repeat((["1"], ["0.76"]), (["0"], [".2"])), 20, "for scores give threshold=0.5, and num"),
     "type": ({}, repeat(({1, "a"}, {"1", "a"})), 20, "labels 1 and '1' differ in type"),
     "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
     "Unicode form": ({}, repeat(({"caf\u00e9"}, {"cafe\u0301"}), ({"a"}, {"a"})), 20, "differ in case or Unicode form"),
