@@ -229,7 +229,7 @@ class Reader:
 
 
 class Argument:
-    """Which argument is read, and how; a matrix without column names takes those of data ``frames`` in others."""
+    """Which argument is read, and how; a matrix without column names takes those of the data ``frames``."""
 
     __slots__ = (
         "compared", "frames", "many", "name", "null", "pairs", "position", "reader", "role", "rows", "sample", "scored",

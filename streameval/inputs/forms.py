@@ -65,8 +65,8 @@ FRAMES: tuple[Form, ...] = ("table", "frame")  # those whose columns have names
 
 
 def columns_of(value: Any, form: Form) -> list[object]:
-    """The column names of a table or data frame; of a Series, as it is a row of one, its index."""
-    return list(value.column_names if form == "table" else value.index if form == "series" else value.columns)
+    """The column names of a table or data frame."""
+    return list(value.column_names if form == "table" else value.columns)
 
 
 def are_numbered(names: list[object]) -> bool:

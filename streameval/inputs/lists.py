@@ -32,11 +32,14 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     """
     kinds = set(map(type, examples))
     if not kinds <= _COMMON:
-        for part in examples:
-            if (form := form_of(part)) in (*FRAMES, "series") and are_numbered(columns_of(part, form)):
-                argument.reader.integers = argument.name
         named = ((part, argument.at(position)) for position, part in enumerate(examples, start))
-        examples = [part if type(part) in _COMMON else unwrapped(part, name, argument.scored) for part, name in named]
+        read = [part if type(part) in _COMMON else unwrapped(part, name, argument.scored) for part, name in named]
+        of_kind = dict(zip(map(type, examples), examples, strict=True))  # one each, as forms of single ones take time
+        framed = {kind for kind in kinds - _COMMON if form_of(of_kind[kind]) in (*FRAMES, "series")}
+        rows = (row for part, row in zip(examples, read, strict=True) if type(part) in framed and isinstance(row, dict))
+        if framed and any(are_numbered([*row]) for row in rows):
+            argument.reader.integers = argument.name
+        examples = read
         kinds = set(map(type, examples))
     if any(issubclass(kind, np.ndarray) for kind in kinds):
         examples = [_labels_in(row) if isinstance(row, np.ndarray) else row for row in examples]

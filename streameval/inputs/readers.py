@@ -230,9 +230,8 @@ def _list(examples: Any, argument: Argument) -> Source:
         ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}
         if way := ways.get(first.shape[1]):
             advice = f"if these are of predict_proba of scikit-learn, one for each label, give {way}"
-        raise InputError(
-            f"{name} is a list of {number_of(len(examples), 'array')} of shape {tuple(first.shape)}; {advice}"
-        )
+        arrays = f"{number_of(len(examples), 'array')} of shape {tuple(first.shape)}"
+        raise InputError(f"{name} is a list of {arrays}; {advice}")
     return _strings(examples, argument)
 
 

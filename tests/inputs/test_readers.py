@@ -413,7 +413,7 @@ def test_forms_with_names_need_no_declared_labels(form: str):
     assert ev.get() == by_loops(true, pred).get()
 
 
-MIXED = [form for form in FORMS if "shuffled" not in form]  # arrays beside such a frame are refused
+MIXED = [form for form in FORMS if "shuffled" not in form]  # an array together with such a frame is refused
 
 
 @CHECK

@@ -187,7 +187,7 @@ MISTAKES = [
         ("are ['a', 'b', 'c', 'd']", "are numbered, [0, 1, 2, 3]; name the columns alike"),
     ),
     Mistake(
-        "Columns of a frame in another order than `labels=`, beside an array",
+        "An array, and a data frame with its columns in another order than `labels=`",
         'se.Evaluator(labels=list("abcd")).update_many(pd.DataFrame(Y, columns=list("dcba")), Y)',
         ("y_pred has no column names", "in different orders; give y_pred as a data frame too"),
     ),
