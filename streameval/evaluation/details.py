@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 
 from streameval.errors import InputError, MetricError
-from streameval.evaluation.guarding import reads
+from streameval.evaluation.guarding import answers, reads
 from streameval.metrics.catalogue import entry_of
 from streameval.schema.keywords import ATTRIBUTES, explain_methods
 from streameval.schema.labels import Label
@@ -41,7 +41,7 @@ class Details:
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
-    @reads
+    @answers
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them.
 
@@ -130,7 +130,7 @@ class Details:
         """
         return self._each("calibration", "calibration_curve", label, average, buckets=buckets, strategy=strategy)
 
-    @reads
+    @answers
     def _each(self, /, module: str, name: str, label: Label | None, average: Pooled | None, **options: Any) -> Any:
         """What a function of the metrics reads of the curves of one label, of all pooled, or of each label."""
         view = self._view("curves", f"{name}()")
@@ -146,7 +146,7 @@ class Details:
 
     # -- thresholds ----------------------------------------------------------------------------------------------------
 
-    @reads
+    @answers
     def best_thresholds(self, metric: str | Objective = "f1") -> dict[Label, Choice]:
         """The best threshold of each label (SCut) for a metric; together they maximise its mean over labels.
 
@@ -169,7 +169,7 @@ class Details:
             raise MetricError(f"{metric} is of all labels together; best_threshold({metric!r}) chooses one threshold")
         return thresholds.best_thresholds(self._view("curves", "best_thresholds()"), objective)
 
-    @reads
+    @answers
     def best_threshold(self, metric: str | Objective = "f1_micro") -> Choice:
         """The best single threshold for all labels: for the pooled cells (micro), or for the mean over labels (macro).
 
@@ -189,7 +189,7 @@ class Details:
         """
         return cast("Choice | dict[Label, Choice]", self._each("thresholds", "pcut", label, average))
 
-    @reads
+    @answers
     def decisions_at(self, thresholds: Thresholds) -> DecisionsAt:
         """The outcomes of each label when scores at or above a threshold are predicted.
 
@@ -201,7 +201,7 @@ class Details:
 
     # -- pairs of labels -----------------------------------------------------------------------------------------------
 
-    @reads
+    @answers
     def confusion_matrix(self, *, values: Values = "counts") -> Matrix:
         """The multi-label confusion matrix: rows are true labels, columns predicted ones, both end with "no label".
 
@@ -245,7 +245,7 @@ class Details:
         part = "contributions" if values == "contributions" else "confusions"
         return confusion_matrix(self._view("pairs", "confusion_matrix()", part), values=values)
 
-    @reads
+    @answers
     def cooccurrence(self, *, side: Side = "true") -> Matrix:
         """Number of examples in which two labels occur together.
 
@@ -256,7 +256,7 @@ class Details:
 
         return cooccurrence(self._view("pairs", "cooccurrence()", "cooccurrence"), side=side)
 
-    @reads
+    @answers
     def label_sets(self) -> dict[tuple[Label, ...], float]:
         """Every set of true labels, and how many examples have it (their weight): the most frequent first.
 
@@ -272,7 +272,7 @@ class Details:
 
         return label_sets(self._view("pairs", "label_sets()", "labelsets"))
 
-    @reads
+    @answers
     def concurrence(self) -> Concurrence:
         """Co-occurrence of frequent and rare labels, as in mldr's ``concurrenceReport``.
 

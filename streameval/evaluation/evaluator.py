@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from streameval.errors import InputError, MetricError, public, silent
 from streameval.evaluation.counting import Accumulator
-from streameval.evaluation.guarding import reads
+from streameval.evaluation.guarding import answers, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.value import Mergeable
@@ -128,7 +128,7 @@ class Evaluator(Accumulator):
 
     __iter__ = None  # it holds no sequence of values
 
-    @reads
+    @answers
     def bounds(self, metric: MetricLike) -> Bounds | dict[Label, Bounds]:
         """The value of a metric with bounds that contain the exact one.
 
@@ -137,6 +137,7 @@ class Evaluator(Accumulator):
         """
         return self._views().certified(_spec_of(metric))
 
+    @answers
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics; only these for scores without threshold.
 
@@ -145,11 +146,9 @@ class Evaluator(Accumulator):
         """
         from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
 
-        self._look()
-        with self._guard.reading:
-            return text_report(report_of(self), digits=digits, max_labels=max_labels)
+        return text_report(report_of(self), digits=digits, max_labels=max_labels)
 
-    @reads
+    @answers
     def to_dict(self) -> dict[str, object]:
         """The report as plain Python: examples, chosen metrics and, for binary predictions, averages and labels.
 
@@ -199,7 +198,7 @@ class Evaluator(Accumulator):
 
         return to_polars(self._columns(specs_of(metrics)))
 
-    @reads
+    @answers
     def _columns(self, specs: tuple[MetricSpec, ...]) -> dict[str, list[object]]:
         return report_of(self).columns(specs)
 

@@ -56,6 +56,18 @@ def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P],
     return read
 
 
+def answers(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method that `reads` what a user asks for, and warns before of what is probably wrong in the input."""
+
+    @wraps(method)
+    def answer(self: S, /, *args: P.args, **keywords: P.kwargs) -> R:
+        self._look()  # type: ignore[attr-defined]
+        with self._guard.reading:  # type: ignore[attr-defined]
+            return method(self, *args, **keywords)
+
+    return answer
+
+
 def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """A method that changes the object and runs no code of the user, or changes nothing."""
 

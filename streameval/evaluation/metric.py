@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator
-from streameval.evaluation.guarding import reads
+from streameval.evaluation.guarding import answers, reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
 from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
@@ -65,13 +65,12 @@ class Metric(Accumulator):
         """The direction; None for metrics that describe the data."""
         return self._entry.bigger_is_better
 
+    @answers
     def get(self) -> float | dict[Label, float]:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
-        self._look()
-        with self._guard.reading:
-            return evaluate(self.spec, self._views().of(self.spec))
+        return evaluate(self.spec, self._views().of(self.spec))
 
-    @reads
+    @answers
     def bounds(self) -> Bounds | dict[Label, Bounds]:
         """The value with bounds that contain the exact one, as `Evaluator.bounds`."""
         return self._views().certified(self.spec)

@@ -75,6 +75,7 @@ def to_html(
     if len(runs) == 1:
         name, whole = runs[0]
         if hasattr(whole, "copy") and not isinstance(whole, type):  # read from a copy, all of it at one moment
+            getattr(whole, "_look", bool)()
             whole = whole.copy()
             runs = [(name, whole)]
         trace = whole if trace is None and hasattr(whole, "_lines") else trace
@@ -149,10 +150,11 @@ def counts_of_slices(sliced: Any, by: Names | None = None) -> _Named:
 
 
 def counts_of(source: object, what: str) -> Any:
-    """An independent evaluator or metric with the examples that an object of this package has counted."""
+    """An independent evaluator or metric with the examples that an object has counted, which are looked at first."""
     if isinstance(source, type):
         raise InputError(f"{what} must be an object, not a class; write {source.__name__}()")
     counts: Any = source
+    getattr(source, "_look", bool)()
     while not hasattr(counts, "_views"):
         traced = getattr(counts, "evaluators", None)
         if isinstance(traced, dict):  # of a trace

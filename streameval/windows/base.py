@@ -12,7 +12,7 @@ from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, restored_template, template_of
-from streameval.evaluation.guarding import Change, forget_gone, make_read, reads
+from streameval.evaluation.guarding import Change, answers, forget_gone, make_read, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
 from streameval.evaluation.value import Mergeable
@@ -168,14 +168,15 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         with self._guard.reading:
             return answer_of(self._current(), metric, "a window over a single metric answers")
 
-    @reads
+    @answers
     def bounds(self, metric: MetricLike | None = None) -> Bounds | dict[Label, Bounds]:
         """The value of a metric with bounds that contain the exact one, as `Evaluator.bounds`."""
         current: object = self._current()
-        if isinstance(current, Evaluator) and metric is not None:
-            return current.bounds(metric)
-        if isinstance(current, Metric) and metric is None:
-            return current.bounds()
+        with silent():
+            if isinstance(current, Evaluator) and metric is not None:
+                return current.bounds(metric)
+            if isinstance(current, Metric) and metric is None:
+                return current.bounds()
         raise MetricError("a window over an Evaluator needs the name of a metric, and one over a metric takes none")
 
     @property
@@ -207,10 +208,10 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
         return self._current()._view(state, what, keep)
 
+    @answers
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """The report of an evaluator about the window; see `Evaluator.report`."""
-        self._look()
-        with self._guard.reading, silent():
+        with silent():
             current: object = self._current()
             if not isinstance(current, Evaluator):
                 raise AttributeError("a single metric has no report; construct the window from an Evaluator")  # noqa: TRY004

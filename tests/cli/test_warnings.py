@@ -110,8 +110,8 @@ def test_results_hold_every_warning_once_in_words_of_options(run):
 
 def test_reports_show_what_was_warned_of():
     ev = se.Evaluator(["f1_micro"])
-    ev.update_many([{"Cat"}] * 30, [{"cat"}] * 30)
     assert "warnings" not in ev.to_dict()
+    ev.update_many([{"Cat"}] * 30, [{"cat"}] * 30)
     with pytest.warns(se.DataWarning):
         assert ev.report().endswith(f"\n\nwarning: {ev.warnings[0]}")
     (text,) = ev.to_dict()["warnings"]

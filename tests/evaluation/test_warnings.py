@@ -211,6 +211,43 @@ HOLDERS: dict[str, Callable[[], Any]] = {
 }
 
 
+READINGS: dict[str, Callable[[Any], object]] = {
+    "get": lambda one: one.get(),
+    "report": lambda one: one.report(),
+    "bounds": lambda one: one.bounds("f1_micro"),
+    "per_label": lambda one: one.per_label(),
+    "multilabel_confusion": lambda one: one.multilabel_confusion(),
+    "confusion_matrix": lambda one: one.confusion_matrix(),
+    "plot": lambda one: one.plot(),
+    "to_html": lambda one: one.to_html(),
+    "to_html of two": lambda one: se.to_html({"a": one, "b": se.Evaluator(["f1_micro"])}),
+    "to_dict": lambda one: one.to_dict(),
+    "to_pandas": lambda one: one.to_pandas(),
+}
+
+
+# Windows are exported by their snapshots.
+@pytest.mark.parametrize(
+    ("reading", "window"),
+    [
+        (one, window)
+        for one in READINGS
+        for window in (False, True)
+        if not window or one not in ("to_dict", "to_pandas")
+    ],
+)
+def test_every_first_reading_warns_once_and_says_so_in_the_page(reading: str, window: bool):
+    holder: Any = se.Evaluator(["f1_micro"], keep=["pairs"])
+    holder = se.Rolling(holder, size=30) if window else holder
+    suspected(holder.update)
+    with pytest.warns(se.DataWarning, match="differ in case") as caught:
+        READINGS[reading](holder)
+    for each in READINGS if not window else ("get", "report", "to_html"):
+        READINGS[each](holder)  # where a warning is an error
+    assert len(caught) == len(holder.warnings) == 1
+    assert "differ in case" in holder.to_html()
+
+
 @pytest.mark.parametrize("name", HOLDERS)
 def test_every_holder_warns_at_its_first_reading(name: str):
     holder = HOLDERS[name]()
@@ -269,7 +306,7 @@ def test_a_collection_of_river_and_a_trace_warn_once():
 def test_displays_and_saving_never_warn_and_do_not_use_up_the_warning(tmp_path: Any):
     ev = se.Evaluator(["f1_micro"])
     suspected(ev.update, 30)
-    repr(ev), ev._repr_html_(), ev.to_bytes(), ev.save(tmp_path / "ev"), pickle.dumps(ev), ev.to_html(), ev.to_dict()
+    repr(ev), ev._repr_html_(), ev.to_bytes(), ev.save(tmp_path / "ev"), pickle.dumps(ev)
     assert ev.examples, ev.labels
     rolling = se.Rolling(se.F1(), size=30)
     suspected(rolling.update, 30)
