@@ -60,49 +60,59 @@ def resume(guard: commit.Guard, core: Core) -> None:
 def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
     true, pred = (record.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
     if core.config.decides:
-        decisions = core.decisions
-        columns, examples = decisions.columns(), decisions.examples
-        names = decisions.labels_of(columns)
-        cells = decisions.by_label(columns, None)
-        tn, fn, fp, tp, masked = cells
-        if not cells[:4].any() and masked.any() and (masked >= examples)[: core.labels.fixed].all():
-            yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
-        if core.config.labels is None and "" in names:
-            yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
-        alike = [*_alike(names, cells)] if len(names) <= _LABELS and str in map(type, names) else []
-        yield from alike or _unshared(names, cells, true, pred, examples)
-        both = core.config.labels is None and core.config.rows is None and len(names) == 2
-        if both and {*names} in ({0, 1}, {"0", "1"}):
-            keys = decisions.by_example(None)[0]
-            if true.single and pred.single and true.examples and (keys[:, :2] == 1).all():
-                advice = "for indicators give np.asarray(rows) or rows='indicator', for labels sets or rows='labels'"
-                yield "single", f"every list in y_true and y_pred has one member, and all are 0 or 1; {advice}"
-        if core.config.unknown == "ignore":
-            declared = {*(core.config.labels or ())}
-            for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
-                if sample.labels and not counts.any() and declared.isdisjoint(sample.labels):
-                    which = f"such as {quoted(next(iter(sample.labels)))}"
-                    yield f"ignored {name}", f"every label of {name} is ignored, {which}; none is among labels=[...]"
-        threshold = core.config.threshold
-        if isinstance(threshold, float) and pred.numbers:
-            negatives = examples * core.labels.fixed - int(cells[1:, : core.labels.fixed].sum()) + int(tn.sum())
-            yield from _compared(pred, threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
+        yield from _of_decisions(core, true, pred)
     if core.config.scored and pred.numbers:
-        if pred.permuted:
-            advice = "for scores give these, for a ranking streameval.TopK(rows)"
-            yield "permutations", f"each row of y_pred is a permutation of 0, 1, 2 ..., as argsort gives; {advice}"
-        elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
-            binary = "all scores in y_pred are 0 or 1, as binary predictions are"
-            yield "binary", f"{binary}; give probabilities or other scores"
+        yield from _of_scores(pred)
     few = FIRST <= core.states.examples < 10 * FIRST  # of more this takes as long as an area: only before one is read
     if "curves" in core.config.states and (few or (is_read and core.states.examples >= FIRST)):
-        from streameval.metrics.areas import unordered  # only where there are curves
+        yield from _of_curves(core)
 
-        views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
-        hidden = unordered(views.named("curves", "curves"))
-        if hidden > _UNORDERED:
-            close = f"scores in y_pred are so close together that bins hide the order of {hidden:.0%} of pairs of a"
-            yield "bins", f"{close} positive and a negative: give scores minus their mean, or logits; see bounds()"
+
+def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
+    config, decisions = core.config, core.decisions
+    columns, examples = decisions.columns(), decisions.examples
+    names = decisions.labels_of(columns)
+    cells = decisions.by_label(columns, None)
+    tn, fn, fp, tp, masked = cells
+    if not cells[:4].any() and masked.any() and (masked >= examples)[: core.labels.fixed].all():
+        yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
+    if config.labels is None and "" in names:
+        yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
+    alike = [*_alike(names, cells)] if len(names) <= _LABELS and str in map(type, names) else []
+    yield from alike or _unshared(names, cells, true, pred, examples)
+    if config.labels is None and config.rows is None and len(names) == 2 and {*names} in ({0, 1}, {"0", "1"}):
+        keys = decisions.by_example(None)[0]
+        if true.single and pred.single and true.examples and (keys[:, :2] == 1).all():
+            advice = "for indicators give np.asarray(rows) or rows='indicator', for labels sets or rows='labels'"
+            yield "single", f"every list in y_true and y_pred has one member, and all are 0 or 1; {advice}"
+    if config.unknown == "ignore":
+        declared = {*(config.labels or ())}
+        for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
+            if sample.labels and not counts.any() and declared.isdisjoint(sample.labels):
+                which = f"such as {quoted(next(iter(sample.labels)))}"
+                yield f"ignored {name}", f"every label of {name} is ignored, {which}; none is among labels=[...]"
+    if isinstance(config.threshold, float) and pred.numbers:
+        negatives = examples * core.labels.fixed - int(cells[1:, : core.labels.fixed].sum()) + int(tn.sum())
+        yield from _compared(pred, config.threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
+
+
+def _of_scores(pred: Sample) -> _Warnings:
+    if pred.permuted:
+        advice = "for scores give these, for a ranking streameval.TopK(rows)"
+        yield "permutations", f"each row of y_pred is a permutation of 0, 1, 2 ..., as argsort gives; {advice}"
+    elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
+        binary = "all scores in y_pred are 0 or 1, as binary predictions are"
+        yield "binary", f"{binary}; give probabilities or other scores"
+
+
+def _of_curves(core: Core) -> _Warnings:
+    from streameval.metrics.areas import unordered  # only where there are curves
+
+    views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
+    hidden = unordered(views.named("curves", "curves"))
+    if hidden > _UNORDERED:
+        close = f"scores in y_pred are so close together that bins hide the order of {hidden:.0%} of pairs of a"
+        yield "bins", f"{close} positive and a negative: give scores minus their mean, or logits; see bounds()"
 
 
 def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:
