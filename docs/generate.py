@@ -45,12 +45,11 @@ def reference() -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for entry in catalogue():
-        averages = sorted(entry.averages, key=lambda average, entry=entry: average != entry.default)  # type: ignore[misc]
         cells = (
             f"`{entry.name}`",
             f"`{entry.class_name}`",
             f"{entry.summary}<br>{entry.formula}",
-            ", ".join(average or "per_label" for average in averages),
+            ", ".join(average or "per_label" for average in entry.averages),
             f"[{entry.low:g}, {entry.high:g}]",
             entry.direction.removesuffix(" is better"),
             ", ".join(f"`{p.name}` in {p.range}, default {choice_text(p.default)}" for p in entry.parameters) or "—",

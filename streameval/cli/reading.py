@@ -129,10 +129,10 @@ def columns_of(source: Source) -> list[str]:
         if not headers:  # a file that is not to be read
             raise
         return max(headers, key=len)
-    rows = [] if block is None else block.rows[:100]
-    if block is not None and isinstance(wrong := rows[0], RowError):
+    names = [str(name) for row in (block.rows[:100] if block else ()) if isinstance(row, dict) for name in row]
+    if block is not None and not names and isinstance(wrong := block.rows[0], RowError):
         raise InputError(block.located(str(wrong), column=wrong.column))
-    return [*dict.fromkeys(str(name) for row in rows if isinstance(row, dict) for name in row)]
+    return [*dict.fromkeys(names)]
 
 
 def sources_of(arguments: list[str]) -> list[Source]:

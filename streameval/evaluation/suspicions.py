@@ -118,7 +118,7 @@ def _of_curves(core: Core) -> _Warnings:
 def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:
     compared = f"scores from {pred.low:.4g} to {pred.high:.4g} are compared with threshold {threshold:g}"
     if threshold == 0.5 and (pred.low < 0 or pred.high > 1):
-        yield "threshold", f"{compared}, which is for probabilities; for logits say threshold=0"
+        yield "threshold", f"{compared}, which is for probabilities; for logits give threshold=0, for percentages 50"
     elif examples >= FIRST and pred.low < pred.high:
         if not reached and pred.high < threshold:
             yield "threshold", f"{compared}, and none of {examples} examples has one that reaches it; check threshold="
@@ -138,7 +138,7 @@ def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, ex
     if examples >= FIRST or are_scores or _same(*sides):
         first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
         unshared = "no label of y_true is in y_pred, and none of y_pred in y_true"
-        advice = "for scores give threshold=0.5, and numbers, not strings" if are_scores else "name labels alike"
+        advice = "for scores give threshold=0.5, and numbers, not strings" if are_scores else "use the same names"
         yield "labels", f"{unshared}: such as {first} and {second}; {advice}"
 
 

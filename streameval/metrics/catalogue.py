@@ -74,7 +74,7 @@ class MetricInfo:
     bigger_is_better
         The direction; None for metrics that describe the data.
     averages, default, bare
-        The averages it has, the one used when none is named, and whether the name alone stands for it in reports.
+        The averages it has, the default first; the default; and whether the name alone stands for it in reports.
     zero_division, parameters
         What 0/0 stands for unless chosen otherwise, and what else can be chosen.
     certify
@@ -109,6 +109,10 @@ class MetricInfo:
     reported: tuple[Average, ...] = ()
     arguments: tuple[str, ...] = ()
     notes: str = ""
+
+    def __post_init__(self) -> None:
+        in_order = sorted(self.averages, key=lambda average: average != self.default)
+        object.__setattr__(self, "averages", tuple(in_order))
 
     @property
     def spec(self) -> MetricSpec:

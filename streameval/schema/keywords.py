@@ -143,7 +143,8 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
     examples = dict(_EXAMPLES)
     if holder and (by := getattr(holder[0], "by", None)):
         examples["where"] = f"{{{', '.join(f'{name!r}: ...' for name in by)}}}"
-    words = (one.name if one.name in placed else f"{one.name}={examples.get(one.name, '...')}" for one in required)
+    words = [one.name if one.name in placed else f"{one.name}={examples.get(one.name, '...')}" for one in required]
+    words = words or placed
     name, advice = _name(method), f"write {_name(method)}({', '.join(words)})"
     if len(values) > len(placed) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         rest = [f"{part.name}=" for part in parts if part.name not in placed]

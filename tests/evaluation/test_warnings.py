@@ -86,7 +86,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "one 0 or 1": ({}, repeat(([1], [0]), ([0], [0])), 20, "every list in y_true and y_pred has one member"),
     "all ignored": ({"labels": ["a"], "unknown": "ignore"}, repeat(({1}, {"a"})), 20, "every label of y_true is ign"),
     "all predictions ignored": ({"labels": [1], "unknown": "ignore"}, repeat(({1}, ["a"])), 20, "label of y_pred is"),
-    "logits": ({"threshold": 0.5}, draw(row(-6, 6)), 20, "for logits say threshold=0"),
+    "logits": ({"threshold": 0.5}, draw(row(-6, 6)), 20, "for logits give threshold=0, for percentages 50"),
     "percent": ({"threshold": 0.5}, draw(lambda _: ({"a"}, {"a": DRAW.integers(100), "b": 7})), 20, "threshold 0.5"),
     "no score reaches": ({"threshold": 50}, draw(row(0, 1)), 101, "none of 100 examples has one that reaches it"),
     "every score reaches": ({"threshold": 0.1}, draw(row(0.2, 1)), 101, "all of 100 examples reach it"),

@@ -97,7 +97,8 @@
         const say = text => make("span", { textContent: text });
         if (left > 0) {
           const omitted = say(`${grouped(left)} more ${left === 1 ? "row" : "rows"}.`);
-          this.rest.replaceChildren(omitted, more(`Show ${Math.min(100, left)} more`, 100), more("Show all", Infinity));
+          const hundred = left > 100 ? [more("Show 100 more", 100)] : [];
+          this.rest.replaceChildren(omitted, ...hundred, more("Show all", Infinity));
         } else this.rest.replaceChildren(...rows.length ? [] : [say("No row fits.")]);
         return rows.length;
       }
