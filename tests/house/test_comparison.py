@@ -40,7 +40,7 @@ def test_every_row_has_a_test_in_this_file():
         "reads a stream",
         "labels are",
         "computes metrics that were not named at the start",
-        "can take an example back",
+        "can revert an example",
         "merges shards",
         "update of six metrics, 14 labels",
     ]
