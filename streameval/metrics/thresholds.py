@@ -122,7 +122,7 @@ def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:
 _OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "f1": FScore, "fbeta": FScore, "precision_at_recall": PrecisionAt, "recall_at_precision": RecallAt,
 }  # fmt: skip
-_F1 = FScore()
+_F1, _NONE = FScore(), Choice(math.inf, math.nan, math.nan)
 
 
 def best_thresholds(tables: CurveTables, goal: Objective = _F1) -> Choices:
@@ -140,7 +140,7 @@ def best_threshold(tables: CurveTables, goal: Objective = _F1, *, average: str =
     check_choice("average", average, ("micro", "macro"), MetricError)
     if average == "micro":
         return _best(path_of(tables, None), goal, _unit(tables, goal))
-    return _best_mean([tables.steps.of(position) for position in range(tables.size)], goal)
+    return _best_mean([_scored(tables.steps.of(position)) for position in range(tables.size)], goal)
 
 
 def _unit(tables: CurveTables, goal: Objective) -> Fraction:
@@ -148,11 +148,17 @@ def _unit(tables: CurveTables, goal: Objective) -> Fraction:
     return tables.unit if isinstance(goal, Cost) else Fraction(1)
 
 
-def _best(path: Path, goal: Objective, unit: Fraction) -> Choice:
-    if (best := best_point(path, partial(goal.terms, pos=int(path.tp[-1])))) is None:
-        return Choice(math.inf, math.nan, math.nan)
+def _best(whole: Path, goal: Objective, unit: Fraction) -> Choice:
+    path, pos = _scored(whole)
+    if (best := best_point(path, partial(goal.terms, pos=pos))) is None:
+        return _NONE
     at, value, bound = best
     return Choice(_threshold(path, at), as_float(value * unit), as_float(bound * unit))
+
+
+def _scored(path: Path) -> tuple[Path, int]:
+    """The steps that a threshold reaches, which predicts nothing that has no score, and all positives."""
+    return path[: np.count_nonzero(path.bins >= 0)], int(path.tp[-1])
 
 
 def _threshold(path: Path, at: int) -> float:
@@ -160,18 +166,18 @@ def _threshold(path: Path, at: int) -> float:
     return math.inf if at == 0 else float(path[at - 1 : at].thresholds[0])  # the others are not computed
 
 
-def _best_mean(paths: list[Path], goal: Objective) -> Choice:
+def _best_mean(paths: list[tuple[Path, int]], goal: Objective) -> Choice:
     """The threshold with the greatest mean of shares over labels, among the lower edges of all bins.
 
-    Such goals are 0 where nothing is predicted, and are allowed there or where everything is.
+    Such goals are 0 where nothing is predicted.
     """
-    grid = np.unique(np.concatenate([path.bins for path in paths] or [np.zeros(0, np.int64)]))[::-1]
+    grid = np.unique(np.concatenate([path.bins for path, _ in paths] or [np.zeros(0, np.int64)]))[::-1]
     # How the sum over labels changes from one edge to the next below, and how much more it could be between them.
     change, more = np.zeros(len(grid) + 1), np.zeros(len(grid) + 1)
     possible = np.ones(len(grid) + 1, np.bool_)
     common = np.full(len(grid) + 1, -2)  # the residual of all scores of a bin, over labels; -1 where they differ
-    for path in paths:
-        tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1])
+    for path, pos in paths:
+        tp, fp = path.tp.astype(object), path.fp.astype(object)
         last = np.flatnonzero(np.diff(path.bins, append=-2)) + 1  # a bin may be two steps
         edges = np.concatenate([[0], last])
         *ratios, allowed = goal.terms(tp[edges], fp[edges], pos)
@@ -186,6 +192,8 @@ def _best_mean(paths: list[Path], goal: Objective) -> Choice:
         gain = np.maximum(np.where(met & loose, rough_ratios(*corners), -np.inf), values[:-1]) - values[1:]
         np.add.at(more, place, np.maximum(gain, 0.0))
         possible &= np.repeat(allowed, np.diff(np.concatenate([[0], place, [len(grid) + 1]])))
+    if not possible.any():
+        return _NONE
     more[common >= 0] = 0.0  # no threshold divides equal scores
     sums = np.where(possible, np.cumsum(change), -np.inf)
     at = int(sums.argmax())
@@ -206,11 +214,11 @@ def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     Sources: Yang 2001; Read, Pfahringer, Holmes & Frank 2011, Classifier chains for multi-label classification,
     Machine Learning 85 (one threshold, matched label cardinality).
     """
-    path = path_of(tables, label)
-    excess = (path.tp + path.fp).astype(object) - int(path.tp[-1])
+    path, pos = _scored(path_of(tables, label))
+    excess = (path.tp + path.fp).astype(object) - pos
     at = int(np.argmin(np.abs(excess)))
-    after = int(np.searchsorted(excess, 0, "left"))
-    mixed = excess[after] > 0 and bool(path.mixed[after - 1])
+    after = int(np.searchsorted(excess, 1, "left"))
+    mixed = excess[at] and after < len(excess) and bool(path.mixed[after - 1])
     value = as_float(excess[at] * tables.unit)
     return Choice(_threshold(path, at), value, 0.0 if mixed else value)
 
@@ -298,7 +306,7 @@ class DecisionsAt:
 
 
 def decisions_at(tables: CurveTables, thresholds: Thresholds) -> DecisionsAt:
-    """The outcomes of each label at thresholds; examples without a score are predictions at minus infinity only."""
+    """The outcomes of each label at thresholds, none of which predicts a label without a score."""
     bounds = _bounds(thresholds, tables.labels, tables.size)
     rows = [_at(tables.steps.of(position), bound) for position, bound in enumerate(bounds.tolist())]
     columns = np.array([row[:4] for row in rows], object).reshape(-1, 4).T
@@ -311,8 +319,9 @@ def decisions_at(tables: CurveTables, thresholds: Thresholds) -> DecisionsAt:
 def _at(path: Path, bound: float) -> tuple[int, int, int, int, int, int]:
     """True and false positives at least and at most, positives, and negatives."""
     whole = int(path.tp[-1]), int(path.fp[-1])
+    path, _ = _scored(path)
     if math.isinf(bound):
-        reached = whole if bound < 0 else (0, 0)
+        reached = (int(path.tp[-1]), int(path.fp[-1])) if bound < 0 else (0, 0)
         return *reached, *reached, *whole
     own_bin: IntArray = binned.bins_of(np.array([bound]))[0]
     known = binned.scores_of(np.maximum(path.bins, 0), np.maximum(path.residuals, 0))  # where scores are equal

@@ -41,8 +41,15 @@ def case(seed: int, *, pure: bool = False) -> tuple[CurveTables, list[list[oracl
     true = (rng.random(shape) < rng.choice([0.1, 0.4, 0.8])).astype(np.uint8)
     weights = rng.choice([1, 2, 0.5, 3], shape[0]).astype(float) if rng.random() < 0.3 else np.ones(shape[0])
     every = [Fraction(weight) for weight in weights]
-    cells = [list(zip(scores[:, j].tolist(), true[:, j].tolist(), every, strict=True)) for j in range(shape[1])]
-    return counted(rows_of(true, scores, weights=weights), width=shape[1]), cells, scores, true
+    ranked = rng.random(shape) < rng.choice([0.5, 1.0])
+    visible = np.where(ranked, scores, np.nan)  # no threshold predicts a label without a score
+    cells = [list(zip(visible[:, j].tolist(), true[:, j].tolist(), every, strict=True)) for j in range(shape[1])]
+    tables = counted(rows_of(true, scores, ranked=ranked, weights=weights), width=shape[1])
+    return tables, cells, np.where(ranked, scores, -math.inf), true
+
+
+def bounds_of(cells: list[oracle.Cell]) -> list[float]:
+    return [math.inf, *(score for score, _, _ in cells if not math.isnan(score))]
 
 
 def worth(goal: Objective, cells: list[oracle.Cell], bound: float) -> Fraction | None:
@@ -62,14 +69,16 @@ def worth(goal: Objective, cells: list[oracle.Cell], bound: float) -> Fraction |
     return -(Fraction(goal.false_positive) * fp + Fraction(goal.false_negative) * fn)
 
 
-def best(goal: Objective, cells: list[oracle.Cell]) -> Fraction:
-    values = [worth(goal, cells, bound) for bound in [math.inf, *(score for score, _, _ in cells)]]
-    return max(value for value in values if value is not None)
+def best(goal: Objective, cells: list[oracle.Cell]) -> Fraction | None:
+    values = [worth(goal, cells, bound) for bound in bounds_of(cells)]
+    return max((value for value in values if value is not None), default=None)
 
 
 def holds(choice: Choice, goal: Objective, cells: list[oracle.Cell]) -> None:
     """The threshold reaches what is said, and nothing reaches more than the bound."""
-    top = best(goal, cells)
+    if (top := best(goal, cells)) is None:
+        assert (choice.threshold, math.isnan(choice.value)) == (math.inf, True)
+        return
     assert choice.value == float(worth(goal, cells, choice.threshold))
     assert choice.value <= float(top) <= choice.bound
     if choice.exact:
@@ -110,10 +119,9 @@ def test_where_scores_are_known_the_best_threshold_is_exact_and_the_greatest_of_
     tables, cells, _, _ = case(seed, pure=True)
     for goal in GOALS:
         for choice, part in zip(best_thresholds(tables, goal).values(), cells, strict=True):
-            assert choice.exact
-            top = best(goal, part)
-            bounds = [math.inf, *(score for score, _, _ in part)]
-            assert choice.threshold == max(bound for bound in bounds if worth(goal, part, bound) == top)
+            if (top := best(goal, part)) is not None:
+                assert choice.exact
+                assert choice.threshold == max(bound for bound in bounds_of(part) if worth(goal, part, bound) == top)
 
 
 @pytest.mark.parametrize("goal", [FScore(), FScore(2.0), PrecisionAt(0.5), RecallAt(0.6)], ids=repr)
@@ -121,9 +129,12 @@ def test_where_scores_are_known_the_best_threshold_is_exact_and_the_greatest_of_
 def test_the_best_threshold_for_a_mean_over_labels_is_as_good_as_any(goal: Objective, seed: int):
     tables, cells, _, _ = case(seed, pure=seed % 2 == 0)
     choice = best_threshold(tables, goal, average="macro")
-    bounds = [math.inf, *(score for part in cells for score, _, _ in part)]
+    bounds = bounds_of([cell for part in cells for cell in part])
     values = [[worth(goal, part, bound) for part in cells] for bound in bounds]
     means = [float(sum(each) / len(cells)) for each in values if None not in each]
+    if not means:
+        assert (choice.threshold, math.isnan(choice.value)) == (math.inf, True)
+        return
     reached = float(sum(worth(goal, part, choice.threshold) for part in cells) / len(cells))
     assert choice.value == pytest.approx(reached, rel=1e-9, abs=1e-9)
     assert choice.value - 1e-9 <= max(means) <= choice.bound + 1e-8
@@ -162,9 +173,8 @@ def test_pcut_matches_the_number_of_true_labels_as_nearly_as_any_threshold(seed:
     tables, cells, _, _ = case(seed, pure=seed % 2 == 0)
     pooled = [cell for part in cells for cell in part]
     for choice, part in [(pcut(tables), pooled), *((pcut(tables, j), part) for j, part in enumerate(cells))]:
-        bounds = [math.inf, *(score for score, _, _ in part)]
         excesses = []
-        for bound in [choice.threshold, *bounds]:
+        for bound in [choice.threshold, *bounds_of(part)]:
             tp, fp, fn, _ = oracle.outcomes(part, bound)
             excesses.append(tp + fp - (tp + fn))
         assert choice.value == float(excesses[0])
