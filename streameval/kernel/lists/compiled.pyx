@@ -8,36 +8,15 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t
 
-from streameval.kernel.lists.lists cimport borrow, se_lists
-from streameval.kernel.memory cimport check_memory
-
 import numpy as np
 
-from streameval.kernel.lists.numpy import grouped, taken  # which need no loops of their own
-from streameval.kernel.types import DAMAGED
+from streameval.kernel.lists.numpy import grouped, list_order, taken  # which need no loops of their own
 
 cdef extern from "Python.h":
     long PyLong_AsLong(object) except? -1
     double PyLong_AsDouble(object) except? -1.0
 
-cdef extern from "lists/loops.h" nogil:
-    int se_order(ptrdiff_t, const se_lists*, bint)
-
 cdef object EXACT = 2**53
-
-
-def list_order(offsets, places, int64_t limit):
-    cdef se_lists lists
-    cdef int order
-    cdef Py_ssize_t rows = len(offsets) - 1
-    cdef bint wide = offsets.dtype != np.int32 or places.dtype != np.int32
-    if rows < 0:
-        return DAMAGED
-    arrays = borrow(&lists, (offsets, places, None, False), wide, rows, limit)
-    with nogil:
-        order = se_order(rows, &lists, wide)
-    check_memory(order >= 0)
-    return order
 
 
 def score_lists(dict columns, list examples):
