@@ -7,18 +7,13 @@ cimport numpy as cnp
 cdef extern from "decisions/cells.h" nogil:
     ctypedef struct se_cells:
         const char* at
-        ptrdiff_t row
-        ptrdiff_t step
+        ptrdiff_t row, step
         int kind
     ctypedef struct se_rows:
         const uint8_t* true_
         const uint8_t* pred
         const uint8_t* masked
-        ptrdiff_t true_stride
-        ptrdiff_t pred_stride
-        ptrdiff_t masked_stride
-        ptrdiff_t rows
-        ptrdiff_t columns
+        ptrdiff_t true_stride, pred_stride, masked_stride, rows, columns
         se_cells* true_cells
         se_cells* pred_cells
     ctypedef struct se_scores:
@@ -26,10 +21,8 @@ cdef extern from "decisions/cells.h" nogil:
         const void* bounds
         double bound
         ptrdiff_t stride
-        int narrow
-        int finite
-    int SE_FLOAT
-    int SE_DOUBLE
+        int narrow, finite
+    int SE_FLOAT, SE_DOUBLE
     int se_plain_narrow_cells(const se_cells*, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint8_t*)
     int se_reaching(const se_cells*, ptrdiff_t, double, uint8_t*)
     ptrdiff_t se_slots(const uint8_t*, const uint8_t*, ptrdiff_t, ptrdiff_t, int64_t*, uint64_t*)
@@ -52,3 +45,23 @@ cdef inline bint borrow_cells(object value, int dimensions, se_cells* to) noexce
     to.at = <const char*>cnp.PyArray_DATA(array)
     to.row, to.step = cnp.PyArray_STRIDE(array, 0), cnp.PyArray_STRIDE(array, dimensions - 1)
     return True
+
+
+cdef inline const uint8_t* start_of_bytes(array, ptrdiff_t* stride) except? NULL:
+    cdef const uint8_t[:, :] cells
+    stride[0] = 0
+    if array is None:
+        return NULL
+    cells = array
+    stride[0] = cells.strides[0]
+    return &cells[0, 0] if cells.shape[0] and cells.shape[1] else NULL
+
+
+cdef inline int read_rows(se_rows* rows, true, pred, masked) except -1:
+    """Point to rows of 0 and 1; without predictions, scores take their place."""
+    rows.rows, rows.columns = true.shape
+    rows.true_cells = rows.pred_cells = NULL
+    rows.true_ = start_of_bytes(true, &rows.true_stride)
+    rows.pred = start_of_bytes(pred, &rows.pred_stride)
+    rows.masked = start_of_bytes(masked, &rows.masked_stride)
+    return 0

@@ -6,7 +6,7 @@ from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from streameval.kernel.decisions.cells cimport se_rows, se_scores
+from streameval.kernel.decisions.cells cimport read_rows, se_rows, se_scores
 from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
 from streameval.kernel.memory cimport check_memory
 from streameval.kernel.part cimport se_part_new
@@ -24,16 +24,13 @@ cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_bit_rows:
         const uint8_t* at
         const uint8_t* end
-        ptrdiff_t first
-        ptrdiff_t stride
+        ptrdiff_t first, stride
         int falls
     ctypedef struct se_pairs:
         pass
     ctypedef struct se_weighed:
         const double* weights
-        int lowest
-        int highest
-        int limbs
+        int lowest, highest, limbs
         int64_t* of_column
         se_sums* keys
         int64_t* of_key
@@ -349,26 +346,6 @@ cdef void release(void* data) noexcept:
     end_promise(<Change*>data)
     Py_XDECREF((<Change*>data).other)
     free(data)
-
-
-cdef const uint8_t* start_of_bytes(array, ptrdiff_t* stride) except? NULL:
-    cdef const uint8_t[:, :] cells
-    stride[0] = 0
-    if array is None:
-        return NULL
-    cells = array
-    stride[0] = cells.strides[0]
-    return &cells[0, 0] if cells.shape[0] and cells.shape[1] else NULL
-
-
-cdef int read_rows(se_rows* rows, true, pred, masked) except -1:
-    """Point to rows of 0 and 1; without predictions, scores take their place."""
-    rows.rows, rows.columns = true.shape
-    rows.true_cells = rows.pred_cells = NULL
-    rows.true_ = start_of_bytes(true, &rows.true_stride)
-    rows.pred = start_of_bytes(pred, &rows.pred_stride)
-    rows.masked = start_of_bytes(masked, &rows.masked_stride)
-    return 0
 
 
 cdef int borrow_bits(side, Py_ssize_t rows, Py_ssize_t width, se_bit_rows* to) except -1:

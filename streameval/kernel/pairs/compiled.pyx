@@ -1,12 +1,13 @@
 """The loops of `streameval.kernel.pairs.numpy`, compiled: same names, same signatures, same bits."""
 
 cimport cython
-from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 import numpy as np
 
+from streameval.kernel.decisions.cells cimport read_rows, se_rows
 from streameval.kernel.memory cimport check_memory
 from streameval.kernel.part cimport part_of
 from streameval.kernel.scores cimport SE_MASKED, SE_RANKED, SE_TRUE, read_list, se_score_lists
@@ -22,12 +23,6 @@ cdef extern from "pairs/pairing.h" nogil:
         const uint32_t* labels
         size_t missed, both, wrong
         uint32_t none
-    ctypedef struct sp_rows:
-        const uint8_t* true_
-        const uint8_t* pred
-        const uint8_t* mask
-        ptrdiff_t true_stride, pred_stride, mask_stride, rows, columns
-        const uint32_t* place
     ctypedef struct sp_places:
         const int64_t* place
         size_t width
@@ -37,7 +32,7 @@ cdef extern from "pairs/pairing.h" nogil:
     int sp_move(const sp_places*, uint64_t*, uint64_t)
     int sp_one(se_sums*, int64_t, const sp_row*, int)
     size_t sp_pairs(const sp_row*, int)
-    int sp_dense(const sp_rows*, int, se_sums*)
+    int sp_dense(const se_rows*, const uint32_t*, int, se_sums*)
     int sp_count_lists(const se_score_lists*, ptrdiff_t, int, se_sums*)
 
 set_seed()
@@ -81,23 +76,13 @@ cdef class Pairs:
     # -- many examples: only ever into pairs that are thrown away if this raises ---------------------------------------
 
     def count_dense(self, columns, true, pred, mask):
-        cdef const uint8_t[:, :] t = true
-        cdef const uint8_t[:, :] p = pred
-        cdef const uint8_t[:, :] m
-        cdef sp_rows rows
+        cdef se_rows rows
         cdef int seen = 0
         check_width(len(columns))
         cdef const uint32_t[::1] places = np.append(columns, SP_NONE).astype(np.uint32)
-        memset(&rows, 0, sizeof(sp_rows))
-        rows.rows, rows.columns, rows.place = t.shape[0], t.shape[1], &places[0]
-        if rows.rows * rows.columns:
-            rows.true_, rows.true_stride = &t[0, 0], t.strides[0]
-            rows.pred, rows.pred_stride = &p[0, 0], p.strides[0]
-            if mask is not None:
-                m = mask
-                rows.mask, rows.mask_stride = &m[0, 0], m.strides[0]
+        read_rows(&rows, true, pred, mask)
         with nogil:
-            seen = sp_dense(&rows, self.parts, &self.table)
+            seen = sp_dense(&rows, &places[0], self.parts, &self.table)
         check_memory(seen >= 0)
         self.n += rows.rows
         return seen

@@ -6,6 +6,7 @@
 #ifndef STREAMEVAL_PAIRING_H
 #define STREAMEVAL_PAIRING_H
 
+#include "decisions/cells.h"
 #include "scores.h"
 #include "table.h"
 
@@ -198,23 +199,17 @@ static void sp_drain(sp_sink *s) {
 
 /* -- dense rows of 0 and 1 ----------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const uint8_t *true_, *pred, *mask; /* mask may be NULL */
-    ptrdiff_t true_stride, pred_stride, mask_stride;
-    ptrdiff_t rows, columns;
-    const uint32_t *place; /* where each position is counted, and SP_NONE behind them */
-} sp_rows;
-
 /* Append the columns of which eight bytes are 1. */
 static inline size_t sp_list(uint64_t bytes, ptrdiff_t base, uint32_t *list, size_t count) {
     for (bytes &= SE_FLAGS; bytes; bytes &= bytes - 1) list[count++] = (uint32_t)(base + se_first_flag(bytes));
     return count;
 }
 
-/* Count the pairs of rows. Returns the union of all bytes, or -1 if memory ran out. */
-static int sp_dense(const sp_rows *in, int parts, se_sums *table) {
+/* Count the pairs of rows; `place` says where each position is counted, with SP_NONE behind them. Returns the union of all
+   bytes, or -1 if memory ran out. */
+static int sp_dense(const se_rows *in, const uint32_t *place, int parts, se_sums *table) {
     const size_t q = (size_t)in->columns, side = q + 1;
-    sp_sink sink = {table, 1, 0, 0, side, in->place, {NULL}};
+    sp_sink sink = {table, 1, 0, 0, side, place, {NULL}};
     sink.blocks = sp_blocks(side, in->rows);
     uint32_t *list = (uint32_t *)malloc((3 * q + 1) * sizeof(uint32_t));
     if (!list) return -1;
@@ -222,7 +217,7 @@ static int sp_dense(const sp_rows *in, int parts, se_sums *table) {
     uint64_t seen = 0;
     for (ptrdiff_t r = 0; r < in->rows && !sink.failed; r++) {
         const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
-        const uint8_t *m = in->mask ? in->mask + r * in->mask_stride : NULL;
+        const uint8_t *m = in->masked ? in->masked + r * in->masked_stride : NULL;
         sp_row e = {list, 0, 0, 0, (uint32_t)q};
         for (ptrdiff_t j = 0; j < in->columns; j += 8) {
             const uint64_t masked = m ? se_flags(m + j, in->columns - j) : 0;

@@ -19,10 +19,7 @@ from streameval.kernel.types import DONE, OTHER
 cdef extern from "tape/buffer.h" nogil:
     ctypedef struct se_buffer:
         char* items
-        Py_ssize_t size
-        Py_ssize_t first
-        Py_ssize_t last
-        Py_ssize_t room
+        Py_ssize_t size, first, last
     int se_buffer_reserve(se_buffer*, Py_ssize_t)
     void se_buffer_put(se_buffer*, Py_ssize_t, const void*, Py_ssize_t, Py_ssize_t)
     void se_buffer_fill(se_buffer*, Py_ssize_t, const void*, Py_ssize_t)
