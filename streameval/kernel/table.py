@@ -8,8 +8,8 @@ from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Part, Root, Table
-from streameval.kernel.types import FULL, REFUSED, IntArray
+from streameval.kernel.commit.numpy import Cell, Part, Root
+from streameval.kernel.types import DONE, FULL, REFUSED, IntArray
 
 K = TypeVar("K", bound=tuple[int, ...])
 
@@ -44,18 +44,38 @@ def enter(sums: dict[K, tuple[int, ...]], key: K, values: Iterable[int], sign: i
     sums[key] = tuple(more) if before is None else tuple(map(add, before, more))
 
 
-class SumTable(Table, Generic[K]):
-    """A table of which all is `Counted`.
+class SumTable(Generic[K]):
+    """A table of which all is `Counted`, one value of its root.
 
     ``count_*`` are only used on tables that are thrown away if they raise. ``prepare_*`` answer a part, which changes
     the table when its root commits it; or ``REFUSED`` (it would take back what was never counted) or ``FULL`` (a number
     would be too large), and have then changed nothing.
     """
 
-    __slots__ = ()
+    __slots__ = ("_cell",)
+    _cell: Cell
+
+    def __init__(self, root: Root, width: int) -> None:
+        raise NotImplementedError
 
     def _start(self, root: Root, *shape: int) -> None:
         self._cell = root.cell(Counted(0, np.zeros(shape, np.int64), {}))
+
+    @property
+    def examples(self) -> int:
+        return int(self._cell.value.examples)
+
+    def copy(self, root: Root) -> Self:
+        result = type(self)(root, 0)
+        result._cell.store(self._cell.value)
+        return result
+
+    def _commit(self, part: Part | int) -> int:
+        """What a method answers, whose part is committed."""
+        if isinstance(part, int):
+            return part
+        self._cell.root.commit([part])
+        return DONE
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""

@@ -19,7 +19,6 @@ from typing import Any, Self, TypeAlias
 from weakref import ref
 
 from streameval.errors import StreamevalError
-from streameval.kernel.types import DONE
 
 Part: TypeAlias = Any
 """A prepared part of a change. Only `Root.commit` knows what is in it."""
@@ -309,29 +308,3 @@ class Cell:
             return after
 
         return self.prepare(grown)
-
-
-class Table:
-    """A table of this twin: all that it has counted is one value, ``_cell`` of its root."""
-
-    __slots__ = ("_cell",)
-    _cell: Cell
-
-    def __init__(self, root: Root, width: int) -> None:
-        raise NotImplementedError
-
-    @property
-    def examples(self) -> int:
-        return int(self._cell.value.examples)
-
-    def copy(self, root: Root) -> Self:
-        result = type(self)(root, 0)
-        result._cell.store(self._cell.value)
-        return result
-
-    def _commit(self, part: Part | int) -> int:
-        """What a method answers, whose part is committed."""
-        if isinstance(part, int):
-            return part
-        self._cell.root.commit([part])
-        return DONE
