@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from streameval.kernel import backend
+from streameval.kernel.decisions.rows import outcomes_of
 from streameval.kernel.types import BitRows, FloatArray, Int32Array, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
 MOST_BITS = 2**21
@@ -237,9 +238,7 @@ def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
         rows, slots = backend.decisions.list_cells(examples, *batch.sides[:3], mentioned)
         counted = (slots % 5 != 0) | (slots >= 5 * fixed)
         return rows[counted], slots[counted]
-    outcome, columns = batch.true + np.uint8(2) * batch.binary(), batch.columns
-    if batch.mask is not None:
-        outcome[batch.mask != 0] = 4
+    outcome, columns = outcomes_of(batch.true, batch.binary(), batch.mask), batch.columns
     if (np.diff(columns) < 0).any():
         order = np.argsort(columns)
         outcome, columns = outcome[:, order], columns[order]

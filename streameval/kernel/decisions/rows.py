@@ -11,20 +11,24 @@ from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array, Wei
 _LIMB, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
+def outcomes_of(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> UInt8Array:
+    """The outcome of each cell of rows of 0 and 1."""
+    outcomes = true + np.uint8(2) * pred
+    return outcomes if mask is None else np.where(mask != 0, np.uint8(4), outcomes)
+
+
 def dense_rows(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, cells: IntArray) -> IntArray:
     """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
-    sides = _sides(true, pred, mask)
-    in_true, in_pred, both, masked = (side.sum(axis=0, dtype=np.int64) for side in sides)
-    neither = len(true) - in_true - in_pred + both - masked
-    cells += np.stack([neither, in_true - both, in_pred - both, both, masked], axis=1)
-    return np.stack([side.sum(axis=1, dtype=np.int64) for side in sides], axis=1)
+    outcomes = outcomes_of(true, pred, mask)
+    each = [outcomes == outcome for outcome in range(5)]
+    cells += np.stack([cell.sum(axis=0) for cell in each], axis=1)
+    return _row_keys(np.stack([cell.sum(axis=1) for cell in each]))
 
 
-def _sides(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> tuple[UInt8Array, ...]:
-    """Where a truth that is not masked is true, predicted, both; and where it is masked."""
-    mask = np.zeros_like(true) if mask is None else mask
-    true, pred = true & ~mask, pred & ~mask
-    return true, pred, true & pred, mask
+def _row_keys(outcomes: IntArray) -> IntArray:
+    """The row keys of examples that have so many cells of each outcome, shape (5, examples)."""
+    _, missed, wrong, hits, masked = outcomes
+    return np.stack([missed + hits, wrong + hits, hits, masked], axis=1)
 
 
 def list_cells(
@@ -61,8 +65,8 @@ def list_rows(
     counted = np.bincount(slots, minlength=cells.size).reshape(-1, 5)
     cells += counted
     cells[everywhere, 0] += examples - counted[everywhere].sum(axis=1)
-    _, missed, wrong, hits, masked = np.bincount(5 * row + slots % 5, minlength=5 * examples).reshape(examples, 5).T
-    return np.stack([missed + hits, wrong + hits, hits, masked], axis=1), row, slots
+    by_row = np.bincount(5 * row + slots % 5, minlength=5 * examples).reshape(examples, 5)
+    return _row_keys(by_row.T), row, slots
 
 
 def tally(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -101,15 +105,10 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
 
 def weigh_dense(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, weights: FloatArray) -> Weighed:
     """Sum the weights of rows of 0 and 1."""
-    scale, digits = limbs(weights)
-    total, sides = np.zeros((4, true.shape[1], digits.shape[1]), np.int64), np.stack(_sides(true, pred, mask))
-    for start in range(0, len(digits), 1024):  # so that what is converted stays in cache
-        part = slice(start, start + 1024)
-        total += (sides[:, part].transpose(0, 2, 1).astype(np.float64) @ digits[part]).astype(np.int64)
-    in_true, in_pred, both, masked = total
-    cells = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, masked], axis=1)
-    keys = dense_rows(true, pred, mask, np.zeros((true.shape[1], 5), np.int64))
-    return Weighed(scale, cells, *_weigh_keys(keys, digits))
+    width, outcomes = true.shape[1], outcomes_of(true, pred, mask)
+    rows, columns = np.nonzero(outcomes)
+    keys = dense_rows(true, pred, mask, np.zeros((width, 5), np.int64))
+    return _weighed(keys, rows, 5 * columns + outcomes[rows, columns], width, weights)
 
 
 def weigh_lists(
@@ -122,18 +121,18 @@ def weigh_lists(
     weights: FloatArray,
 ) -> Weighed:
     """Sum the weights of examples passed as lists; see `Counts.count_lists`."""
-    scale, digits = limbs(weights)
     cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
     keys, rows, slots = list_rows(examples, true, pred, mask, named, nowhere, cells)
+    return _weighed(keys, rows, slots, width, weights)
+
+
+def _weighed(keys: IntArray, rows: IntArray, slots: IntArray, width: int, weights: FloatArray) -> Weighed:
+    """The sums of the weights of row keys, and of cells from the row and the slot of each."""
+    scale, digits = limbs(weights)
     total = _sums(slots, digits[rows], 5 * width).reshape(width, 5, digits.shape[1])
     total[:, 0] = 0
-    return Weighed(scale, total, *_weigh_keys(keys, digits))
-
-
-def _weigh_keys(keys: IntArray, digits: FloatArray) -> tuple[IntArray, IntArray]:
-    """The distinct row keys, and the sums of the digits of each."""
     distinct, times, inverse = tally(keys)
-    return distinct, _sums(inverse, digits, len(times))
+    return Weighed(scale, total, distinct, _sums(inverse, digits, len(times)))
 
 
 def _sums(places: IntArray, digits: FloatArray, size: int) -> IntArray:
