@@ -117,25 +117,13 @@ class Counts(SumTable[RowKey]):
             guard.leave(changed=code == DONE)
         return code
 
-    def count_examples(
-        self, columns: Mapping[Any, int], fixed: int, y_true: list[Any], y_pred: list[Any], threshold: float | None
-    ) -> int:
-        """Count examples, as many on either side, if all are as `prepare_plain` demands."""
-        counted = Counts(Root(), len(columns))
-        if len(y_true) != len(y_pred):
-            return OTHER
-        for true, pred in zip(y_true, y_pred, strict=True):
-            code = counted.count_example(columns, fixed, true, pred, threshold, 1)
-            if code != DONE:
-                return code
-        return self._guarded(lambda: self._commit(self.prepare_merge(counted, None, 0, 1)))
-
-    def count_arrays(self, *_: object) -> int:
-        """Count the rows of plain arrays of all labels, as `count_examples` does lists. It gains nothing in numpy."""
+    def count_examples(self, *_: object) -> int:
+        """Count lists of examples of a form that `count_example` counts, all or none. It gains nothing in numpy."""
         return OTHER
 
-    count_packed = count_arrays  # the same of `BitRows`
-    merge_plain = count_arrays  # the same of all that an object of the same labels has counted, up to so many of these
+    count_arrays = count_examples  # the same of the rows of plain arrays of all labels
+    count_packed = count_examples  # of `BitRows`
+    merge_plain = count_examples  # of all that an object of the same labels has counted, up to so many of these
 
     def place_example(
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None
