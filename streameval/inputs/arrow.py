@@ -48,15 +48,17 @@ def _bits_of(column: Any) -> UInt8Array:
 
 
 def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | BitRows | None:
-    """Lists of several values as the rows of an array; None if they differ in length, or values are null."""
+    """Lists of several values as the rows of an array; None if they differ in length."""
     import pyarrow.compute as pc
 
     width, values = getattr(array.type, "list_size", None), pc.list_flatten(array)
     if width is None:
         ends = pc.min_max(pc.list_value_length(array)).as_py()
         width = ends["min"] if ends["min"] == ends["max"] else None
-    if not len(array) or width is None or width < 2 or values.null_count:
+    if not len(array) or width is None or width < 2:
         return None
+    if values.null_count:
+        return np.array(values.to_pylist(), object).reshape(-1, width)
     values = values.combine_chunks() if hasattr(values, "chunks") else values
     if str(values.type) == "bool":
         data = np.frombuffer(values.buffers()[1], np.uint8)

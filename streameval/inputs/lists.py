@@ -112,7 +112,8 @@ def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
         if pairs is not None and float in {type(score) for _, score in pairs}:  # as pipelines of Hugging Face predict
             advice = "for scores give threshold=0.5, and to tables scores= in place of predicted="
             raise LabelError(f"{argument.at(position)}: {quoted(values[0])} is a label with its score; {advice}")
-        if kinds <= _VALUES and not kinds.isdisjoint((bool, float)):
+        unscored = kinds == {type(None)} and len(values) > 1 and (argument.scored or argument.compared)
+        if kinds <= _VALUES and (unscored or not kinds.isdisjoint((bool, float))):
             return _row(values, kinds, argument, position)
         if not kinds <= _LABELS:
             return example

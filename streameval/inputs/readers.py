@@ -251,10 +251,10 @@ def _polars(series: Any, argument: Argument) -> Source:
 
 
 def _series(series: Any, argument: Argument) -> Source:
-    if argument.scored:
-        return examples_of(series.to_list(), argument)
     if str(series.dtype).endswith("[pyarrow]"):
         return _arrow(series.array.__arrow_array__(), argument)
+    if argument.scored:
+        return examples_of(series.to_list(), argument)
     return _strings(lists_in(series), argument)
 
 

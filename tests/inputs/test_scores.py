@@ -392,6 +392,23 @@ def test_none_is_a_missing_score_as_nan_is(options: dict[str, Any], nothing: obj
     assert ev == expected
 
 
+@pytest.mark.parametrize("options", [{"keep": ["curves"]}, {"threshold": 0.5}])
+@pytest.mark.parametrize("rows", [[[0.9, None], [None, None]], [[None, None]]], ids=str)
+def test_a_row_may_hold_missing_values_alone(options: dict[str, Any], rows: list[list[float | None]]):
+    def typed(values: list[Any], kind: pa.DataType) -> list[Any]:
+        lists = pa.array(values, pa.list_(kind))
+        return [lists, lists.cast(pa.list_(kind, 2)), pd.Series(values, dtype=pd.ArrowDtype(lists.type))]
+
+    y_true = [{"a"}] * len(rows)
+    for scores in (rows, *typed(rows, pa.float64())):
+        ev, expected = (se.Evaluator([], nan="missing", labels=["a", "b"], **options) for _ in range(2))
+        ev.update_many(y_true, scores)
+        expected.update_many(y_true, np.array(rows, float))
+        assert ev == expected
+    for truths in typed([[value and True for value in row] for row in rows], pa.bool_()):
+        assert se.score(truths, y_true, "recall_micro", labels=["a", "b"]) == len(rows) - 1
+
+
 @pytest.mark.parametrize("options", [{}, {"keep": ["curves"]}, {"threshold": 0.5}])
 def test_a_missing_prediction_is_refused_with_what_helps(options: dict[str, Any]):
     advice = ', or construct with nan="missing"' if options else ""
