@@ -69,7 +69,7 @@ class LabelError(InputError):
 
 @public
 class DataWarning(UserWarning):
-    """Input that is legal and almost surely wrong. It is issued once for an object, before anything is counted."""
+    """Input is legal but almost certainly wrong. Issued once for an object, before anything is counted."""
 
 
 @public

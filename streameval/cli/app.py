@@ -62,7 +62,7 @@ def _main(version: _Version = False) -> None:  # its callback answers
 
 @command(app, "rows", "whole files", "metrics", "evaluating", "values", "printing", "labels", "results", "evaluate")
 def evaluate(files: list[str], **options: Any) -> int:
-    """Compute metrics from the rows of files or of a stream, however large.
+    """Compute metrics from the rows of files or of a stream of any size.
 
     streameval evaluate demo/photos.jsonl --actual true --predicted predicted
     streameval evaluate demo/photos.csv -a 'true_*' -s 'score_*' --threshold 0.5
@@ -95,7 +95,7 @@ def evaluate(files: list[str], **options: Any) -> int:
 def watch(
     file: str, every: str = "1s", top: int = 20, save: Path | None = None, force: bool = False, **options: Any
 ) -> None:
-    """Follow a file that grows until Ctrl-C: a live table in a terminal, in a pipe lines of JSON.
+    """Follow a growing file until Ctrl-C: a live table in a terminal, lines of JSON in a pipe.
 
     streameval watch demo/photos.jsonl --actual true --predicted predicted
     streameval watch demo/photos.jsonl -a true -p predicted --every 10s
@@ -194,7 +194,7 @@ def show_state(state: Path, shown_by: list[str] | None = None, **options: Any) -
 def report(
     states: list[Path], page: Path, title: str | None = None, meta: list[str] | None = None, force: bool = False
 ) -> None:
-    """Write a page about a saved state, or one that compares several with the first.
+    """Write a page about a saved state, or a page that compares several states with the first.
 
     streameval report today.state --output today.html
     streameval report old.state new.state --output change.html
@@ -215,7 +215,7 @@ def report(
 def compare(
     first: Path, second: Path, metrics: list[str] | None = None, changes: list[str] | None = None, **options: Any
 ) -> int:
-    """Compare two saved states: how much metrics changed, and which labels most.
+    """Compare two saved states: the change of each metric, and the labels that changed most.
 
     streameval compare old.state new.state
     streameval compare old.state new.state --metrics f1_micro,f1_macro
@@ -240,7 +240,7 @@ def compare(
 
 @command(app, "printing", name="metrics")
 def list_metrics(words: list[str] | None = None, **options: Any) -> None:
-    """List the metrics of the catalogue, or those that mention some words.
+    """List all metrics, or only those that mention certain words.
 
     streameval metrics
     streameval metrics ranking loss
@@ -292,7 +292,7 @@ def thresholds(
     thresholds_file: Path | None = None,
     **options: Any,
 ) -> int:
-    """Find the threshold of each label that maximises its F1, from scores.
+    """Find the threshold for each label that maximises its F1.
 
     streameval thresholds demo/photos.jsonl --actual true --scores scores
     streameval thresholds demo/photos.jsonl -a true -s scores --save best.json

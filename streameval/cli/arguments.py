@@ -23,53 +23,53 @@ from streameval.schema.text import suggestion
 _WORDS = """
 Input
 files FILE...      Files to read: JSON Lines, CSV, TSV, Parquet or Arrow. Globs are expanded; '-' reads standard input.
-file FILE          File that grows: JSON Lines, CSV or TSV.
+file FILE          The growing file: JSON Lines, CSV or TSV.
 files_or_state FILE_OR_STATE...  Files as for 'evaluate', or one saved state that holds scores.
 states STATE...    Files that --save wrote.
 state STATE        File that --save wrote.
-first STATE_A      The state to compare with.
-second STATE_B     The other state, such as that of a newer model.
+first STATE_A      The state to compare with, such as that of the old model.
+second STATE_B     The other state, such as that of the new model.
 
 Input of rows
---sep TEXT        Separator between labels in one cell, e.g. ',' or ';'. In CSV '|' unless set.
---rows KIND       What lists such as [1, 0, 1] hold: labels, or indicator for 0 or 1 for each label.
+--sep TEXT        Separator between labels in one cell, e.g. ',' or ';'. [default: '|' in CSV]
+--rows KIND       How to read lists such as [1, 0, 1]: labels, or indicator (0 or 1 for each label).
 --labels LABEL    Declare a label, or a JSON list of labels in order. Repeatable.
---unknown ACTION  What to do with labels that are not declared: error, ignore or add.
---null ACTION     What to do with a null list: error, or empty to read it as a list without labels.
+--unknown ACTION  What to do with labels that were not declared: error, ignore or add.
+--null ACTION     What to do with a null list: error, or empty (no labels).
 --skip-bad        Skip rows that cannot be read.
---max-bad N|P%    Skip rows that cannot be read, but fail if there are more than this. 1% with --skip-bad alone.
+--max-bad N|P%    Skip up to N rows, or P per cent, that cannot be read. [default with --skip-bad: 1%]
 --explain         Say how the first rows were read, on standard error.
---strict          Make warnings errors, with exit status 2.
+--strict          Treat warnings as errors (exit status 2).
 
 Input of whole files
---truth FILE      Read the true labels from this file; needs --join.
+--truth FILE      Read the true labels from this file; requires --join.
 --allow-empty     Accept input without rows, and save an empty state.
 
 Input of evaluate
 --limit N         Read only the first N rows.
 
 Columns of rows
---actual -a COLUMN     True labels; repeatable, or 'true_*'. [default: y_true, labels, truth or actual, if one is there]
---predicted -p COLUMN  Predicted labels, or 'pred_*'. With --scores: the labels that lists of scores are of.
+--actual -a COLUMN     True labels; repeatable, or 'true_*'. [default: the only one of y_true, labels, truth, actual]
+--predicted -p COLUMN  Predicted labels, or 'pred_*'. With --scores in lists: the label of each.
 --scores -s COLUMN     Scores of labels, or 'score_*'.
 --weight COLUMN        Weight of each row.
 --mask COLUMN          Labels whose truth is unknown.
 
 Columns of whole files
---example COLUMN       Example that a row belongs to, in files with a row for each label.
---label COLUMN         With --example: label of the row.
---join COLUMN          With --truth: key by which rows of both files are joined.
+--example COLUMN       Key of the example, in files with a row for each label of an example.
+--label COLUMN         With --example: the label of the row.
+--join COLUMN          With --truth: the key that joins the rows of both files.
 
 Columns of evaluating
 --by COLUMN            Also report metrics for each value of this column. Repeatable.
 
 Metrics
-words [WORD...]         The name of a metric, or words: only the metrics that mention all of them.
+words [WORD...]         The name of a metric, or words: list only metrics that mention all of them.
 beta_to_maximise --beta BETA  Maximise F-beta with this beta. [default: 1]
 
 Metrics of metrics
 --metrics -m NAMES      Metrics, comma-separated, e.g. 'f1_micro,ndcg(k=5)'. List them with 'streameval metrics'.
---beta NUMBER           Weight of recall in F-beta; evaluate and watch add it to their default metrics.
+--beta NUMBER           Weight of recall in F-beta. 'evaluate' and 'watch' add F-beta to the default metrics.
 --threshold -t NUMBER   Predict labels scoring at or above this value. A number, or a JSON file of {label: number}.
 --zero-division NUMBER  Value of a metric whose denominator is 0: 0, 1 or nan. [default: 0]
 
@@ -77,11 +77,11 @@ Metrics of evaluating
 --window -w N           Also report the metrics of the last N rows.
 
 Output
-page --output -o FILE.html  The file that the page is written to.
+page --output -o FILE.html  File to write the page to.
 --meta NAME=VALUE    Line at the top of the page, e.g. 'model=v7'. Repeatable.
 changes --fail-if CHANGE  Exit with status 1 if this holds, e.g. 'change(f1_micro) < -0.01'. Repeatable.
 shown_by --by COLUMN  Show only the slices by this column. Repeatable.
---every TIME         Least time between two results, e.g. 10s, 5m or 1h. [default: 1s]
+--every TIME         Minimum time between two results, e.g. 10s, 5m or 1h. [default: 1s]
 thresholds_file --save FILE.json  Write the thresholds as JSON, for 'evaluate --threshold FILE.json'.
 --write DIR          Write a small data set to DIR instead.
 --quiet -q           Write only results, warnings and errors.
@@ -96,16 +96,16 @@ Output of printing
 --force              Replace files that streameval did not write.
 
 Output of labels
---raw                Write labels to CSV unescaped, with every cell in quotes.
+--raw                CSV: do not escape labels; put every cell in quotes.
 --top N              Number of labels to show. [default: 20]
 
 Output of results
 --report FILE.html   Write a report page.
---title TEXT         Heading of the report page.
+--title TEXT         Title of the report page.
 --fail-if CHECK      Exit with status 1 if this holds, e.g. 'f1_micro < 0.7' or 'f1_micro[region] < 0.6'. Repeatable.
 
 Output of evaluate
---save STATE         Save the state, for the commands merge, show and compare.
+--save STATE         Save the state, for 'merge', 'show', 'report', 'compare' and 'thresholds'.
 """
 """By panel and group: names, metavariables and help. The name of a parameter stands first where no option has it."""
 

@@ -95,8 +95,8 @@ class Accumulator(Details, Mergeable):
         weight
             How much the example counts: finite, not negative.
         mask
-            The masked labels, whose truth is unknown, in any of these forms: their cells, where an array is true, are
-            not counted. For the known ones, as the mask of a loss has them, give ``~mask``.
+            The masked labels, whose truth is unknown, in any of these forms (an array is true where masked): they are
+            not counted. If True marks known truths, as in masks of loss functions, pass ``~mask``.
 
         Raises
         ------
@@ -247,10 +247,10 @@ class Accumulator(Details, Mergeable):
         mask
             The masked labels of each example, in any of these forms; true where the truth is unknown, as for `update`.
         null
-            What a missing example means, such as a null of Arrow or polars, None, or NaN in a Series: ``"error"``, or
-            ``"empty"``, one without labels.
+            What to do with a missing example, such as a null of Arrow or polars, None, or NaN in a Series: ``"error"``,
+            or ``"empty"`` to count it as one without labels.
         threads
-            How many threads count. It pays for large arrays with weights, and changes no bit.
+            How many threads count. More are faster for large arrays with weights; the result is the same to the bit.
 
         Raises
         ------
@@ -301,7 +301,7 @@ class Accumulator(Details, Mergeable):
 
     @combines
     def unmerge(self, other: Self) -> None:
-        """Take out all examples that ``other`` has counted: the exact inverse of `merge`. ``other`` stays as it is.
+        """Remove all examples that ``other`` has counted: the exact inverse of `merge`. ``other`` stays as it is.
 
         Raises
         ------

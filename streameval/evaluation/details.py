@@ -185,7 +185,7 @@ class Details:
     def pcut(self, label: Label | None = None, average: Pooled | None = None) -> Choice | dict[Label, Choice]:
         """Threshold with as many predictions as true labels (PCut): of a label, of all pooled, or of each.
 
-        ``value`` is how many predictions there are too many (negative: too few), weighted.
+        ``value`` is the number of predictions minus the number of true labels, weighted.
         """
         return cast("Choice | dict[Label, Choice]", self._each("thresholds", "pcut", label, average))
 

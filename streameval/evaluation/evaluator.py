@@ -59,12 +59,12 @@ class Evaluator(Accumulator):
     inverse_propensities
         For propensity-scored metrics, how much a hit of each label counts.
     label_limit
-        How many labels there may be besides the declared ones, against identifiers that are taken for labels: a call
-        that would count further ones raises `LabelError` and changes nothing. Objects with different limits merge, and
-        the limit of the receiver holds.
+        The maximum number of labels besides the declared ones, for example against identifiers in the place of labels:
+        a call that would add more raises `LabelError` and changes nothing. Objects with different limits merge, and the
+        limit of the receiver holds.
     rows
         What lists of integers or strings are: ``"labels"``, or ``"indicator"`` values in the order of the labels. None:
-        they are labels, and those that may be indicators as well are refused. It is no part of equality.
+        they are labels, and those that may also be indicators are refused. It is not compared by ``==``.
 
     Examples
     --------
@@ -132,8 +132,9 @@ class Evaluator(Accumulator):
     def bounds(self, metric: MetricLike) -> Bounds | dict[Label, Bounds]:
         """The value of a metric with bounds that contain the exact one.
 
-        Metrics of curves are read from bins of scores, and the bounds say what these leave open. Where that is but the
-        rounding to a float64, ``exact`` is set, and both bounds are the value or the float next to it.
+        Metrics of curves are computed from binned scores, and the bounds contain every value that the scores in the
+        bins allow. ``exact`` says that the only uncertainty is the rounding to a float64; the bounds are then the value
+        or a float next to it.
         """
         return self._views().certified(_spec_of(metric))
 
@@ -141,8 +142,7 @@ class Evaluator(Accumulator):
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics; only these for scores without threshold.
 
-        Values have so many ``digits`` after the point. Of more than ``max_labels`` labels, those with the largest
-        support have a line.
+        Values have ``digits`` decimals. At most ``max_labels`` labels have a line, those with the largest support.
         """
         from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
 

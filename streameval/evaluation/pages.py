@@ -45,8 +45,8 @@ def to_html(
     title
         The heading; None names what was counted.
     meta
-        What stands below the heading, such as ``{"model": "v7", "data": "test.parquet"}``. ``"date"`` is the time of
-        writing unless it is set.
+        Lines below the heading, such as ``{"model": "v7", "data": "test.parquet"}``. ``"date"`` is the time of writing
+        unless it is set.
     trace
         A `Trace`, whose values along the stream are drawn.
     slices

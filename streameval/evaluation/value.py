@@ -101,8 +101,8 @@ class Mergeable(Saveable):
     def input_summary(self) -> InputSummary:
         """How the arguments were read: for each, its form, the number and origin of its labels, and the first examples.
 
-        It is in no bytes, and empty where nothing was counted from arguments, as after `load`. Of labels that no column
-        or ``labels=`` names, those of the first examples are counted, also of a call that was refused later.
+        It is not saved, and empty if nothing was counted from arguments, as after `load`. If neither columns nor
+        ``labels=`` name the labels, the number is that of the labels in the first examples.
         """
         return InputSummary({name: sample.summary() for name, sample in record_of(self._guard).samples.items()})
 

@@ -16,14 +16,13 @@ class Bounds:
     Attributes
     ----------
     low, high
-        The exact value lies between them, ends included. Those of metrics read from bins are rounded outwards. What is
-        read from decisions, rankings or pairs leaves nothing to bound: there both are ``value``, so the exact value
-        lies between them but for the rounding of ``value``.
+        The exact value lies between them, ends included; for metrics of curves they are rounded outwards. For metrics
+        of decisions, rankings and pairs both are ``value``, which is rounded.
     value
         The value if the scores of a mixed bin are one tie: the nearest float64. NaN where undefined, like the bounds.
     exact
-        Whether nothing is open but the rounding to a float64: then ``value`` is the exact value, correctly rounded if
-        it is read from bins, else within 1 unit in the last place. `width` is 0 then.
+        Whether the only uncertainty is the rounding to a float64: ``value`` is then the exact value, for metrics of
+        curves correctly rounded, for others within 1 unit in the last place, and `width` is 0.
     """
 
     low: float
@@ -36,7 +35,7 @@ class Bounds:
 
     @property
     def width(self) -> float:
-        """Difference between the bounds; 0 if ``exact``, even where they are neighbouring floats."""
+        """Difference between the bounds; 0 if ``exact``, even if they are neighbouring floats."""
         return 0.0 if self.exact else self.high - self.low
 
 

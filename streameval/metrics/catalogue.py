@@ -59,12 +59,12 @@ class MetricInfo:
     Attributes
     ----------
     name, class_name, aliases
-        What it is called as a string and as a class, and other names that build the same metric.
+        Its name, the name of its class, and other names for the same metric.
     unclear
         Names that may mean this metric or another, and are refused.
     summary, formula, source, notes
-        What it says in one sentence, in symbols (tp, fp, fn, tn are the outcomes of a label, of an example, or pooled,
-        according to the average), where it comes from, and what else there is to know.
+        Its meaning in one sentence, in symbols (tp, fp, fn, tn are the outcomes of a label, of an example, or pooled,
+        according to the average), its source, and further remarks.
     state
         What it is read from: ``"decisions"``, or another kind of state by its name.
     read
@@ -82,7 +82,7 @@ class MetricInfo:
     needs
         The options that its state must have for the parameters of a spec, by name.
     reported
-        Of these averages a report shows it wherever its state is there.
+        The averages of it that a report shows if its state is there.
     arguments
         Arguments of its class that few metrics have.
     """

@@ -359,8 +359,8 @@ def jain_propensities(
 ) -> dict[Label, float]:
     """Inverse propensities of labels from their frequencies (Jain et al. 2016).
 
-    ``1 + C (count + b)**-a`` with ``C = (ln(examples) - 1) (b + 1)**a``, at least 1. Correctly rounded, so that every
-    machine has the same.
+    ``1 + C (count + b)**-a`` with ``C = (ln(examples) - 1) (b + 1)**a``, at least 1. Correctly rounded, so it is the
+    same on every machine.
 
     Source: Jain, Prabhu & Varma 2016, Extreme multi-label loss functions for recommendation, tagging, ranking & other
     missing label applications, KDD. a = 0.55 and b = 1.5 unless known better (0.5, 0.4 for Wikipedia's sets; 0.6, 2.6

@@ -41,19 +41,19 @@ class Pending(Holder, Generic[EvaluatorT]):
     evaluator
         What counts: an `Evaluator`, a metric object, a window, a `Trace`. It is used as it is, not copied.
     max_pending
-        How many predictions may wait; beyond it the oldest is dropped. None for no bound.
+        How many predictions may wait; if there are more, the oldest is dropped. None for no limit.
     max_age
-        How long a prediction may wait, in the unit of ``t``: a number, or a ``timedelta`` where ``t`` is a
-        ``datetime``. What is older is dropped as soon as a later ``t`` is seen. None for no bound.
+        How long a prediction may wait, in the unit of ``t``: a number, or a ``timedelta`` if ``t`` is a ``datetime``.
+        Older predictions are dropped at the next call with a later ``t``. None for no limit.
     no_prediction
         What to do with a truth for which no prediction waits: ``"error"`` refuses it, ``"count"`` adds one to
         `without_prediction`.
 
     Notes
     -----
-    A call costs the same however many wait. A call that raises changes nothing: where the evaluator refuses a truth,
-    the prediction still waits for a better one. Where an interruption (KeyboardInterrupt) ends `observe`, the pair is
-    either counted or the prediction still waits, never both.
+    The time of a call does not depend on how many predictions wait. A call that raises changes nothing: if the
+    evaluator refuses a truth, the prediction still waits. If an interruption (KeyboardInterrupt) ends `observe`, either
+    the pair is counted or the prediction still waits.
 
     It is saved with its evaluator; with keys that are str, int, bytes, bool, None or tuples of these; and with
     predictions of such labels. `save` refuses anything else.

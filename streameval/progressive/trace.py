@@ -56,7 +56,7 @@ class Trace(Holder):
     every
         Number of examples between two rows.
     metrics
-        Which metrics are written down; None for all that the evaluators have. `MetricError` if none has one.
+        Which metrics are recorded; None for all that the evaluators have. `MetricError` if none has one.
 
     Notes
     -----

@@ -62,8 +62,8 @@ class Sliced(Mergeable, Generic[A]):
     evaluator
         An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied.
     by
-        What examples are sliced by: a name, or several, each of which slices all examples. Every example comes with a
-        value for each: a string, an integer, a boolean, or None.
+        The name to slice by, or several names, each of which slices all examples. Every example has a value for each: a
+        string, an integer, a boolean, or None.
     cross
         Combinations of these names to slice by as well.
     max_slices
@@ -247,7 +247,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @combines
     def unmerge(self, other: Self) -> None:
-        """Take out all examples that ``other`` has counted: the exact inverse of `merge`.
+        """Remove all examples that ``other`` has counted: the exact inverse of `merge`.
 
         `MergeError` if their configurations differ, or if examples were counted together as `OTHER`: which of their
         values would then have a slice is not known any more. `RevertError` if the counts show that ``other`` was not

@@ -42,16 +42,16 @@ class Columns:
     Parameters
     ----------
     actual
-        The true labels of each row: lists of labels, or lists of booleans in the order of the declared labels. In
-        any of these names a dot leads to a nested key: ``"answer.labels"``, where no column is called so.
+        The true labels of each row: lists of labels, or lists of booleans in the order of the declared labels. In all
+        of these names, ``"answer.labels"`` is a nested key, unless a column has this name.
     predicted
         The predicted labels, likewise.
     scores
         The scores: mappings label -> number, lists of (label, number), structs with a number for each label, or lists
         of numbers in the order of the declared labels; with ``predicted``, lists of numbers that go with its labels.
 
-        Where each label has a column of its own, `actual`, `predicted`, `scores` and `mask` may be a pattern such as
-        ``"true_*"``, or several names: the label is what the star stands for, else the name.
+        If each label has a column of its own, `actual`, `predicted`, `scores` and `mask` may be a pattern such as
+        ``"true_*"``, in which the star stands for the label, or several names, which are the labels.
     weight
         How much each row counts.
     mask
@@ -61,14 +61,13 @@ class Columns:
     null
         What a null list means: ``"error"``, or ``"empty"``: a list without labels.
     sep
-        What is between labels in columns of strings, such as ``","``; a cell may also be a list as JSON, Python, numpy
-        or Postgres write it. None is ``"|"`` in files of CSV, and refuses strings elsewhere.
+        The separator between labels in columns of strings, such as ``","``; a cell may also be a list as JSON, Python,
+        numpy or Postgres write it. None means ``"|"`` in CSV; elsewhere it refuses strings.
     one_sided
-        What is done where wide columns of one side are of a label that the other has none for: ``"error"``, or
-        ``"ignore"`` these columns.
+        What to do with the column of a label that the other side has no column for: ``"error"``, or ``"ignore"`` it.
     example, label
-        In a table with a row for each label of an example: which example it is, and which label. The columns of labels
-        and scores then hold one value each.
+        In a table with a row for each label of an example: the columns of the example and of the label. The columns of
+        truth, predictions and scores then hold one value each.
 
     Examples
     --------

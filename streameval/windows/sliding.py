@@ -198,14 +198,14 @@ class Rolling(_Recent[A]):
     Parameters
     ----------
     evaluator
-        An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied, and says how
-        examples are read and what `get` answers.
+        An `Evaluator` or a single metric that has counted nothing, else `InputError`. It is copied; it determines how
+        examples are read and what `get` returns.
     size
         Maximum number of examples in the window, at least 1.
 
     Notes
     -----
-    The window remembers its examples in about 4 bytes per label that an example mentions, and 4 more per example (12 if
+    The window stores its examples in about 4 bytes per label that an example mentions, and 4 more per example (12 if
     some weight is not 1). If it keeps rankings, curves or pairs, an example takes 24 bytes, and each label with a score
     8 more, or 12 where a score is not a float32.
 

@@ -24,7 +24,7 @@ class ClosedWindow(Generic[A]):
     index
         Its number: windows of examples count from 0, windows of time from that which starts at 1970-01-01, or at 0.
     start, end
-        What it holds: example numbers from 0, or times; the start belongs to it, the end does not.
+        Its range of example numbers, which count from 0, or of times; the end is exclusive.
     evaluator
         An ordinary object with its examples.
     """
@@ -39,7 +39,7 @@ class ClosedWindow(Generic[A]):
 class Tumbling(Blocks[A]):
     """Metrics of consecutive windows: of a number of examples each, or of a period of time.
 
-    `get` and all else that reads is about the window in progress; `closed` and `last` hold those before it.
+    `get` and the other methods read the window in progress; `closed` and `last` hold those before it.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class Tumbling(Blocks[A]):
         How long a window is: a `datetime.timedelta` if times are dates, a number if they are numbers. One window starts
         at 1970-01-01, or at 0. Windows without examples are not among the closed ones.
     history
-        How many windows before the one in progress are kept. With a ``period``, an example that comes late is counted
-        in its window as long as that is kept, and refused otherwise.
+        How many windows before the one in progress are stored. With a ``period``, a late example is counted in its
+        window if that is still stored, and refused otherwise.
 
     Examples
     --------
