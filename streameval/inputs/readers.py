@@ -52,7 +52,7 @@ def _array(value: object, argument: Argument) -> Source:
     if array.ndim == 2:
         if array.dtype.kind == "O" and array.size and isinstance(array.flat[0], str | bytes):
             array = array.astype(type(array.flat[0]))  # which is refused
-        return _matrix(array, argument.columns(array.shape[1]), argument)
+        return _matrix(array, argument)
     if array.ndim == 1 and (array.dtype.kind == "O" or array.dtype.names is not None):
         return examples_of(list(array), argument)
     raise _no_matrix(array, argument.name)
@@ -76,17 +76,25 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
     return InputError(f"{shape}; a batch is a 2-D array, examples x labels: {advice}")
 
 
-def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Source:
-    argument.width = values.shape[1]
-    if not argument.scored:
-        values = plain_array(values, argument.name)
+def _matrix(rows: np.ndarray[Any, Any] | BitRows, argument: Argument, names: IntArray | None = None) -> Source:
+    """Rows of an array or of bits; ``names`` are their columns, where they have names of their own."""
+    argument.width = rows.columns if isinstance(rows, BitRows) else rows.shape[1]
+    columns = argument.columns(argument.width) if names is None else names
+    ignores = argument.reader.config.unknown == "ignore" and bool((columns == IGNORED).any())
+    if isinstance(rows, BitRows) and (argument.scored or ignores):
+        rows = booleans(rows, argument.at)
+    values = rows if isinstance(rows, BitRows) or argument.scored else plain_array(rows, argument.name)
     if argument.sample is not None:
-        argument.sample.add_rows(argument.names(columns), values[:FEW, :_WIDE])
-    if argument.reader.config.unknown == "ignore" and (columns == IGNORED).any():
+        first = booleans(values.part(slice(FEW)), argument.at) if isinstance(values, BitRows) else values[:FEW]
+        argument.sample.add_rows(argument.names(columns), first[:, :_WIDE])
+    if ignores and not isinstance(values, BitRows):
         values, columns = values[:, columns != IGNORED], columns[columns != IGNORED]
-    return Source(
-        len(values), len(columns), lambda start, stop: matrix_piece(values[start:stop], columns, argument, start)
-    )
+
+    def piece(start: int, stop: int) -> Piece:
+        part = values.part(slice(start, stop)) if isinstance(values, BitRows) else values[start:stop]
+        return matrix_piece(part, columns, argument, start)
+
+    return Source(values.examples if isinstance(values, BitRows) else len(values), len(columns), piece)
 
 
 def _frame(frame: Any, argument: Argument) -> Source:
@@ -119,12 +127,12 @@ def _frame(frame: Any, argument: Argument) -> Source:
     else:
         parts = [frame.column(position) for position in range(len(names))]
         if parts and all(part.type == "bool" and not part.null_count for part in parts):
-            return _bits(bits_of_columns(parts), columns, argument)
+            return _matrix(bits_of_columns(parts), argument, columns)
         parts = [*map(_plain, parts)]
         if len({part.dtype for part in parts}) > 1:
             parts = [part.astype(object) for part in parts]
         values = np.stack(parts, axis=1) if parts else np.zeros((frame.num_rows, 0), np.uint8)
-    return _matrix(values, columns, argument)
+    return _matrix(values, argument, columns)
 
 
 def _plain(column: Any) -> np.ndarray[Any, Any]:
@@ -156,22 +164,7 @@ class PackedRows:
 
 
 def _packed(packed: PackedRows, argument: Argument) -> Source:
-    bits = bit_rows(packed, argument.name)
-    return _bits(bits, argument.columns(bits.columns), argument)
-
-
-def _bits(bits: BitRows, columns: IntArray, argument: Argument) -> Source:
-    if argument.scored or (argument.reader.config.unknown == "ignore" and (columns == IGNORED).any()):
-        return _matrix(booleans(bits, argument.at), columns, argument)
-    argument.width = bits.columns
-    if argument.sample is not None:
-        first = booleans(bits.part(slice(FEW)), argument.at)
-        argument.sample.add_rows(argument.names(columns), first[:, :_WIDE])
-
-    def piece(start: int, stop: int) -> Piece:
-        return matrix_piece(bits.part(slice(start, stop)), columns, argument, start)
-
-    return Source(bits.examples, len(columns), piece)
+    return _matrix(bit_rows(packed, argument.name), argument)
 
 
 # -- columns of lists -------------------------------------------------------------------------------------------------
@@ -207,9 +200,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         return _frame(pa.table(array.flatten(), [field.name for field in array.type]), argument)
     values = str(getattr(array.type, "value_type", ""))
     if values in _VALUES and not nulls and (rows := rows_of_arrow(array)) is not None:
-        if isinstance(rows, BitRows):
-            return _bits(rows, argument.columns(rows.columns), argument)
-        return _matrix(rows, argument.columns(rows.shape[1]), argument)
+        return _matrix(rows, argument)
     no_labels = "list" not in kind.partition("<")[0] or values.startswith((*_VALUES, "struct<", "decimal"))
     if no_labels or argument.scored or argument.rows == "indicator":
         return examples_of([of_arrow(example, array.type, name) for example in array.to_pylist()], argument)

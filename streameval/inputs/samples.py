@@ -6,19 +6,21 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.columns import Argument
 from streameval.inputs.forms import form_of
-from streameval.kernel.types import IntArray, Lists
-from streameval.schema.batch import Batch, Dense, cells_of, part_of
+from streameval.kernel.types import IntArray
+from streameval.schema.batch import Batch, Dense, cells_of
 from streameval.schema.config import Config
 from streameval.schema.labels import Label, in_order
 from streameval.schema.record import Record
+from streameval.schema.recording import ExampleScores
 from streameval.schema.text import label_text, number_of, quoted, type_text
 
 _LABELS = 10_000  # of one argument that are noted
@@ -185,15 +187,11 @@ def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
     if isinstance(few, Dense) and max(few.true.max(initial=0), 0 if few.pred is None else few.pred.max(initial=0)) > 1:
         return  # which the kernel refuses
     (rows, slots), names = cells_of(few, 0), reader.labels.labels
+    ranked = ExampleScores.of(replace(few, mask=None)) if reader.keeps_scores else None
     for row in range(few.examples):
         _note(samples, names, slots[rows == row].tolist())
-        if reader.keeps_scores and few.scores is not None:
-            if isinstance(few, Dense):
-                places = slice(None) if few.ranked is None else few.ranked[row] != 0
-                columns, scores = few.columns[places], few.scores[row, places]
-            else:
-                part, span = part_of(cast("Lists", few.ranked), row, row + 1)
-                columns, scores = np.asarray(part.flat(), np.int64), few.scores[span]
+        if ranked is not None:
+            _, columns, scores = ranked.taken(np.array([row]))
             numbers = zip(columns.tolist(), scores.tolist(), strict=True)
             described = {"scores": [{"label": names[column], "score": score} for column, score in numbers]}
             samples[1].first[-1] = (samples[1].first[-1] if reader.config.decides else {}) | described
