@@ -18,7 +18,8 @@ from streameval.errors import DependencyError, InputError, LabelError, warn
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
-from streameval.tabular.columns import Columns, scores_in
+from streameval.tabular.columns import Columns
+from streameval.tabular.rows import scores_of_row
 
 try:
     import pyarrow as pa
@@ -211,16 +212,11 @@ def _scores(table: Any, columns: Columns) -> Any:
         return _wide(table, wide, columns.sep, flags=False)
     name = str(columns.scores)
     column = table.column(name)
-    if is_string(column.type) and columns.sep is not None:
-        labelled, cells = columns.predicted is None, _joined(column).to_pylist()
-        column = [scores_of(cell, columns.sep, name, labelled=labelled) for cell in cells]
-    if columns.predicted is not None:
-        parts = _labels(table, "predicted", columns), column
-        lists = [part if isinstance(part, list) else part.to_pylist() for part in parts]
-        return [columns.pair(*row) for row in zip(*lists, strict=True)]
-    if isinstance(column, list):
-        return [*map(scores_in, column)]
     kind = column.type
+    if columns.predicted is not None or (is_string(kind) and columns.sep is not None):
+        parts = column if columns.predicted is None else _labels(table, "predicted", columns), column
+        labels, scores = (part if isinstance(part, list) else part.to_pylist() for part in parts)
+        return [scores_of_row(*row, columns) for row in zip(labels, scores, strict=True)]
     inner = getattr(kind, "value_type", kind)
     named = pa.types.is_null(kind) or pa.types.is_map(kind) or (pa.types.is_struct(inner) and not _is_deep(inner))
     if named or (inner is not kind and (pa.types.is_floating(inner) or pa.types.is_decimal(inner))):

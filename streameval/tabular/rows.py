@@ -81,7 +81,7 @@ def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
     if columns.scores is not None:
         scores = arguments.pop("scores")
         labels = arguments.get("y_pred", scores)
-        arguments["y_pred"] = [_scores(*row, columns) for row in zip(labels, scores, strict=True)]
+        arguments["y_pred"] = [scores_of_row(*row, columns) for row in zip(labels, scores, strict=True)]
     if columns.weight is not None:
         arguments["weights"] = _numbers(rows, columns.weight, "weight", columns)
         if nulls := sum(value is None for value in arguments["weights"]):
@@ -154,7 +154,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
     return values
 
 
-def _scores(labels: Any, value: Any, columns: Columns) -> Any:
+def scores_of_row(labels: Any, value: Any, columns: Columns) -> Any:
     """The scores of a row as ``update_many`` reads them: of the labels in another column, if it has one for them."""
     if isinstance(value, str) and columns.sep is not None:
         from streameval.tabular.arrow import scores_of

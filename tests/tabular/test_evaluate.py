@@ -318,7 +318,7 @@ def test_a_small_file_of_long_labels_takes_little_memory(source_of: Callable[[Pa
 
 def test_cells_of_scores_are_read_from_strings_of_any_type():
     frame = pl.DataFrame({"actual": ["a", "b"], "s": ["a:0.9|b:0.2", None]})
-    made = se.evaluate_table(frame, metrics=["ndcg"], actual="actual", scores="s", sep="|")
+    made = se.evaluate_table(frame, metrics=["ndcg"], actual="actual", scores="s", sep="|", null="empty")
     assert made.get("ndcg") == 0.5
 
 
@@ -328,11 +328,14 @@ def test_cells_of_scores_are_read_from_strings_of_any_type():
         ("a:1_0", r"must hold scores like .*; if each row is of one label, give example= and label=$"),
         ("a:\u0663", "must hold scores like"),
         ("a:1|a:2", "two values for label 'a'"),
+        ('["a", "b"]', r"must hold a mapping label -> number, or a list .*, not \['a', 'b'\]"),
+        (None, r"column 's' is missing \(None\); .*null='empty'"),
     ],
 )
-def test_what_is_no_number_in_a_cell_of_scores_is_refused(cell: str, message: str):
-    with pytest.raises(se.InputError, match=message):
-        se.evaluate_table([{"actual": "a", "s": cell}], metrics=["ndcg"], actual="actual", scores="s", sep="|")
+def test_what_is_no_number_in_a_cell_of_scores_is_refused(cell: str | None, message: str):
+    for source in ([{"actual": "a", "s": cell}], pa.table({"actual": ["a"], "s": pa.array([cell], pa.string())})):
+        with pytest.raises(se.InputError, match=message):
+            se.evaluate_table(source, metrics=["ndcg"], actual="actual", scores="s", sep="|")
 
 
 def test_unknown_arguments_are_refused_in_the_name_of_the_function_that_was_called():
