@@ -130,7 +130,7 @@ def columns_of(source: Source) -> list[str]:
             raise
         return max(headers, key=len)
     names = [str(name) for row in (block.rows[:100] if block else ()) if isinstance(row, dict) for name in row]
-    if block is not None and not names and isinstance(wrong := block.rows[0], RowError):
+    if block is not None and block.rows and not names and isinstance(wrong := block.rows[0], RowError):
         raise InputError(block.located(str(wrong), column=wrong.column))
     return [*dict.fromkeys(names)]
 

@@ -96,6 +96,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["semi.csv", "-a", "y", "-p", "p"], "semi.csv:1: there is no column 'y' (--actual); the columns are ['id', 'y_t"),
     (["latin.csv", "-a", "y", "-p", "p"], "latin.csv:1: the byte f6 is not UTF-8; convert the file\n"),
     (["nan.jsonl", "-p", "p"], "nan.jsonl:1:6: NaN is not valid JSON; write null\n"),
+    (["blank.jsonl"], "give --actual COLUMN and --predicted COLUMN or --scores COLUMN\n"),
     (["absent"], "there is no file 'absent'\n"),
     (["-", "-a", "a"], "give --predicted COLUMN or --scores COLUMN; columns in -: a, p"),
     (["t.jsonl", "-a", "b", "-p", "p"], "there is no column 'b' (--actual); the columns are ['a', 'p']"),
@@ -137,6 +138,7 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     (tmp_path / "semi.csv").write_text("id;y_true;p\n1;a;a\n")
     (tmp_path / "latin.csv").write_bytes(b"y_true,gr\xf6\na,a\n")
     (tmp_path / "nan.jsonl").write_text('{"y":NaN}\n')
+    (tmp_path / "blank.jsonl").write_text("\n\n")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").mkdir()
     refused(run("evaluate", *args, stdin=OK), message)
