@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from streameval.adapters.engine import require
 from streameval.errors import InputError, MergeError, StreamevalError
-from streameval.evaluation.counting import Accumulator
-from streameval.progressive.states import restored
-from streameval.schema.text import quoted
-from streameval.slices import Sliced
-from streameval.windows.base import Window
+from streameval.progressive.states import AnyState, StateT, check_class, restored
 
 with require("torch"):
     import torch
@@ -21,12 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["sync"]
 
-S = TypeVar("S", bound=Accumulator | Sliced[Any] | Window[Any])
-
 _STATE, _ERROR = b"s", b"e"
 
 
-def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
+def sync(evaluator: StateT, group: ProcessGroup | None = None) -> StateT:
     """Merge what all ranks have counted; every rank of the group calls it, as any collective.
 
     Each rank counts its own examples, and calls this whenever it wants to know about all of them. The argument stays as
@@ -75,16 +69,14 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
                 parts[0].merge(parts.pop())
         except StreamevalError as error:
             raise MergeError(f"cannot sync: rank 0 and rank {rank} do not fit together: {error}") from None
-    merged: S = parts[0]
+    merged: StateT = parts[0]
     return merged
 
 
-def _answer(evaluator: object) -> bytes:
+def _answer(evaluator: AnyState) -> bytes:
     """What the other ranks receive, also where something goes wrong on this one, so that none waits for it."""
-    if not isinstance(evaluator, Accumulator | Sliced | Window):
-        message = f"an Evaluator, a metric, a Sliced or a window can be synced, not {quoted(evaluator)}"
-        return _ERROR + message.encode(errors="replace")
     try:
+        check_class(evaluator, "sync")
         return _STATE + evaluator.to_bytes()
     except Exception as error:  # whatever it is, the other ranks are waiting
         return _ERROR + f"{type(error).__name__}: {error}".encode(errors="replace")
