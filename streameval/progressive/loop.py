@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from streameval.errors import InputError, StreamevalError
 from streameval.inputs.values import checked_weight
-from streameval.progressive.target import Target, check_order, instant, reads_scores
+from streameval.progressive.target import Target, check_order, instant, keywords_of, reads_scores
 from streameval.progressive.trace import Trace
 from streameval.schema.text import check_choice, quoted
 
@@ -80,11 +80,7 @@ class Predictor:
 def _learn_method(model: object) -> tuple[Callable[..., object], bool]:
     """The method that learns, and whether it takes a weight ``w``."""
     method = _method(model, "learn_one", "", ", or give learn=False")
-    try:
-        parameters = inspect.signature(method).parameters
-    except (TypeError, ValueError):
-        return method, False
-    return method, "w" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return method, "w" in keywords_of(method)
 
 
 def _method(model: object, name: str, why: str = "", advice: str = "") -> Callable[..., object]:

@@ -25,8 +25,6 @@ _PASSED = {"weight", "w", "mask", "t"}
 class Target:
     """One evaluator, and the keywords that its ``update`` takes."""
 
-    __slots__ = ("_mask", "_name", "_t", "_weight", "evaluator", "needs_t", "update")
-
     def __init__(self, evaluator: Any, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
             kind = evaluator.__name__
@@ -42,7 +40,7 @@ class Target:
                 raise InputError(f"{lacks}; give an Evaluator, a metric object or a window")
         self.evaluator, self._name = evaluator, type(evaluator).__name__
         self.update: Callable[..., object] = evaluator.update
-        accepted = _keywords(self.update)
+        accepted = keywords_of(self.update)
         self._weight = next((word for word in ("weight", "w") if word in accepted), None)
         self._mask = "mask" in accepted
         self._t = "t" in accepted
@@ -52,9 +50,6 @@ class Target:
         self.needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self.needs_t = evaluator.timed
-
-    def __reduce__(self) -> tuple[object, ...]:  # which old protocols of pickle need where there are slots
-        return Target, (self.evaluator,)
 
     def refuse_weight(self) -> None:
         if self._weight is None:
@@ -82,14 +77,14 @@ class Target:
         return arguments
 
 
-def _keywords(method: Callable[..., object]) -> dict[str, bool]:
-    """The parameters after ``y_true`` and ``y_pred``, each with whether it must be given."""
+def keywords_of(method: Callable[..., object]) -> dict[str, bool]:
+    """The parameters of a method after the first two, each with whether it must be given."""
     try:
         parameters = list(inspect.signature(method).parameters.values())
     except (TypeError, ValueError):  # a builtin that does not tell
         return {}
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return {"weight": False, "mask": False, "t": False}
+        return dict.fromkeys(_PASSED, False)
     named = (parameter for parameter in parameters[2:] if parameter.kind is not parameter.VAR_POSITIONAL)
     return {parameter.name: parameter.default is parameter.empty for parameter in named}
 

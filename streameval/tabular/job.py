@@ -151,22 +151,22 @@ class Job:
             raise type(error)(self.columns.describe(str(error))) from None
 
     def arguments(self, batch: object, sep: str | None = None) -> dict[str, Any]:
-        """The arguments of ``update_many`` for a batch, none if it has no rows; ``sep`` is for columns without one."""
+        """Arguments of ``update_many`` for rows, or for a table of `table_of`; ``sep`` is for columns without one."""
         columns = replace(self.columns, sep=sep) if sep is not None and self.columns.sep is None else self.columns
-        if not isinstance(batch, list):
-            from streameval.tabular.arrow import read_table, table_of  # imported late, since pyarrow is optional
+        if isinstance(batch, list):
+            return read_rows(batch, columns) if batch else {}
+        from streameval.tabular.arrow import read_table  # imported late, since pyarrow is optional
 
-            batch = table_of(batch, columns)
-            if not isinstance(batch, list):
-                return read_table(batch, columns)
-        return read_rows(batch, columns) if batch else {}
+        return read_table(batch, columns)
 
     def check(self, table: object) -> None:
         """Raise what the first worker would raise if a column is missing, or of a type that cannot be read.
 
         ``table`` is a schema of Arrow, or a table or data frame without rows.
         """
-        self.arguments(table)
+        from streameval.tabular.arrow import table_of
+
+        self.arguments(table_of(table, self.columns))
 
     def state(self, batches: Iterable[object]) -> bytes:
         """The state of all rows of some batches, as bytes."""
