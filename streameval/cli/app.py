@@ -14,7 +14,7 @@ import typer
 
 from streameval.cli.arguments import Group, command
 from streameval.cli.demo import demonstrate, write_sample
-from streameval.cli.options import counting_of, find_truth, names_of, renamed, seconds_of, specs_of, threshold_of
+from streameval.cli.options import counting_of, names_of, renamed, seconds_of, specs_of, threshold_of
 from streameval.cli.outputs import CATALOGUE, THRESHOLDS, Format, check_outputs, identity, write_output, written_to
 from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
@@ -70,12 +70,8 @@ def evaluate(files: list[str], **options: Any) -> int:
     cat demo/photos.jsonl | streameval evaluate - -a true -p predicted --by region
     """
     sources = sources_of(files)
-    inputs = [file for source in sources for file in source.files]
-    output = Output(options, [*inputs, *(path for path in (options["threshold"], options["truth"]) if path)])
-    find_truth(options, sources)
-    counting = counting_of(options, checks=output.checks)
-    if len(sources) > 1 and (options["example"] or options["truth"]):
-        raise UserError("rows that belong together must be in one source; give one file, folder or pattern")
+    output = Output(options, _read(sources, options))
+    counting = counting_of(options, sources, checks=output.checks)
     if options["limit"] and (unfit := next((name for name in ("truth", "example") if options.get(name)), "")):
         raise UserError(f"--limit is for rows that are read one by one; leave --{unfit} out")
     result = partial(Result.of, counting.state, counting.window, zero_division=options["zero_division"])
@@ -107,8 +103,7 @@ def watch(
     check_outputs({"--save": save}, [file, *filter(None, [options["threshold"]])], force)
     source = growing(file)
     with source.growing:
-        find_truth(options, [source])
-        counting, names = counting_of(options), names_of(options["metrics"])
+        counting, names = counting_of(options, [source]), names_of(options["metrics"])
         result = partial(Result.of, counting.state, counting.window, zero_division=options["zero_division"])
 
         def document() -> Document:
@@ -121,6 +116,12 @@ def watch(
         write_output(save, counting.state.to_bytes())
     if is_live:
         show(document(), Format.table, top=top)
+
+
+def _read(sources: list[Source], options: Mapping[str, Any]) -> list[str | Path]:
+    """The files that are read, those of options among them."""
+    more = [options[name] for name in ("threshold", "truth") if options.get(name)]
+    return [*(file for source in sources for file in source.files), *more]
 
 
 def _count(
@@ -303,12 +304,10 @@ def thresholds(
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
     of_rows = options["actual"] or options["scores"]
     sources = sources_of(files_or_state) if of_rows else []
-    inputs = [file for source in sources for file in source.files] or files_or_state
-    how = Output({**options, "save": thresholds_file}, inputs).format
+    how = Output({**options, "save": thresholds_file}, [*files_or_state, *_read(sources, options)]).format
     stopped = False
     if of_rows:
-        find_truth(options, sources, scored=True)
-        counting = counting_of(options, ("roc_auc_micro",))
+        counting = counting_of(options, sources, ("roc_auc_micro",))
         state: Any = counting.state
         stopped = _count(sources, counting, watched(sources, partial(Result.of, state)), options)
     elif len(files_or_state) > 1:

@@ -130,7 +130,7 @@ def tolerance_of(text: str) -> Callable[..., None]:
     return check
 
 
-def find_truth(options: dict[str, Any], sources: list[Source], *, scored: bool = False) -> None:
+def _find_truth(options: dict[str, Any], sources: list[Source], *, scored: bool) -> None:
     """Set the column of true labels where it need not be named; predictions are named, as scores if ``scored``."""
     predicted = options["scores"] or (not scored and options["predicted"])
     if options["actual"] and predicted:
@@ -149,8 +149,13 @@ def find_truth(options: dict[str, Any], sources: list[Source], *, scored: bool =
     note(f"true labels: column {likely[0]!r}")
 
 
-def counting_of(options: Mapping[str, Any], metrics: tuple[str, ...] = (), checks: Iterable[Check] = ()) -> Counting:
-    """What counts rows as options say, whose columns are known, and the last of them, for the metrics of checks too."""
+def counting_of(
+    options: dict[str, Any], sources: list[Source], metrics: tuple[str, ...] = (), checks: Iterable[Check] = ()
+) -> Counting:
+    """What counts rows, and the last of them, for the metrics of options and checks, or these ``metrics`` of scores."""
+    _find_truth(options, sources, scored=bool(metrics))
+    if len(sources) > 1 and (options["example"] or options["truth"]):
+        raise UserError("rows that belong together must be in one source; give one file, folder or pattern")
     if options["strict"]:
         warnings.simplefilter("error", DataWarning)
     names = ("actual", "predicted", *JobOptions.__annotations__)

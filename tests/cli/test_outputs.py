@@ -43,6 +43,7 @@ def content() -> dict[str, bytes]:
     ("evaluate", "*.jsonl", *COLUMNS, "--report", "d.jsonl"), ("evaluate", "link", *COLUMNS, "--report", "d.jsonl"),
     ("evaluate", "s.jsonl", "-a", "a", "-s", "s", "-t", "t.json", "--save", "t.json"),
     ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save", "s.jsonl"), ("thresholds", "one", "--save", "one"),
+    ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--truth", "t.json", "--join", "id", "--save", "t.json"),
     ("show", "one", "--report", "one"), ("merge", "one", "two", "--report", "two"),
 ])  # fmt: skip
 def test_what_is_read_is_never_written(run, folder, args, force):
