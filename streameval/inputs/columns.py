@@ -67,7 +67,7 @@ class Reader:
             return known
         name, declared = normalise(label), self.config.labels
         if declared is None or self.grows or key_of(name) in self._known.columns:
-            self._check_strings(self.record, [name])
+            self._check_strings(isinstance(name, str))
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
@@ -121,7 +121,7 @@ class Reader:
         names = distinct(labels)
         new = [name for name, known in zip(names, self.labels.columns_of(names), strict=True) if known is None]
         strings = [label for label in new if type(label) is str]
-        self._check_strings(self.record, strings)
+        self._check_strings(bool(strings))
         if self.grows and is_unicode("".join(strings)):
             self.labels.register(new)
         else:
@@ -143,11 +143,11 @@ class Reader:
             values = number_of(self._unnamed[name], "value") if name in self._unnamed else "values"
             unnamed = f"{name} holds rows of {values} without label names, but the labels are strings"
             raise InputError(f"{unnamed}; construct with labels=[...]")
-        self._check_strings(record, [""] if self.has_strings else [])
+        self._check_strings(self.has_strings)
 
-    def _check_strings(self, record: Record, labels: Sequence[object]) -> None:
+    def _check_strings(self, are_strings: bool) -> None:
         """Raise if labels are strings where columns without names were counted, before the first of them is new."""
-        if self.config.labels is None and record.forms.width is not None and str in set(map(type, labels)):
+        if are_strings and self.config.labels is None and self.record.forms.width is not None:
             unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
             raise InputError(f"{unnamed}; construct with labels=[...]")
 
