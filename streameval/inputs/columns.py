@@ -55,7 +55,7 @@ class Reader:
 
     @property
     def record(self) -> Record:
-        """What the object has met."""
+        """What the object that counts remembers of its input."""
         return record_of(self.labels.guard, self.labels) if self._record is None else self._record
 
     def column(self, label: object) -> int:

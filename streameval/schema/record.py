@@ -33,7 +33,7 @@ class Forms(NamedTuple):
 
 
 class Record:
-    """What readers met over the life of one object, with its windows and slices, whose guard holds it."""
+    """What readers noted over the life of one object, with its windows and slices, whose guard holds it."""
 
     def __init__(self) -> None:
         self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them

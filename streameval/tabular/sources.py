@@ -36,7 +36,7 @@ _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc", _STREAM: "stream"}
 _NAMES = (".parquet", ".pq", ".arrow", ".feather")  # of files that are no text
 
 
-class Source(NamedTuple):
+class Opened(NamedTuple):
     """Blocks of rows, and what their columns are if it is known beforehand."""
 
     blocks: Iterator[Block]
@@ -78,14 +78,14 @@ def check_distinct(files: Iterable[PathLike]) -> None:
         warn(f"{quoted(repeated[0], 300)} is read {len(repeated)} times, and its rows count each time; name it once")
 
 
-def open_source(source: Any, columns: Columns, size: int) -> Source:
+def open_source(source: Any, columns: Columns, size: int) -> Opened:
     """The rows that `evaluate_table` reads, in blocks of at most ``size``; or examples, where these need many rows."""
     if isinstance(columns, Joined):
         sides = [_open(*side, size) for side in zip((source, columns.truth), columns.sides, strict=True)]
-        return Source(joined(sides[0].blocks, sides[1].blocks, columns))
+        return Opened(joined(sides[0].blocks, sides[1].blocks, columns))
     opened = _open(source, columns, size)
     if columns.example is not None:
-        return Source(grouped(opened.blocks, columns))
+        return Opened(grouped(opened.blocks, columns))
     if opened.schema is not None:  # so that columns are looked at even if there are no rows
         try:
             read_table(table_of(opened.schema, columns), columns)
@@ -94,7 +94,7 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
     return opened
 
 
-def _open(source: Any, columns: Columns, size: int) -> Source:
+def _open(source: Any, columns: Columns, size: int) -> Opened:
     paths = [source] if isinstance(source, str | os.PathLike) else source
     if are_paths(paths):
         if len(paths) > 1:
@@ -107,37 +107,37 @@ def _open(source: Any, columns: Columns, size: int) -> Source:
         source, name = io.BufferedReader(source), "source"
     if hasattr(source, "peek") and hasattr(source, "read1"):  # a stream of bytes, such as standard input
         name = path if isinstance(path, str) and path != "<stdin>" else name
-        return Source(_stream(source, name, columns, size, {}))
+        return Opened(_stream(source, name, columns, size, {}))
     if hasattr(source, "get_fragments"):  # a dataset of Arrow
         schema = pa.schema([source.schema.field(name) for name in columns.check_names(source.schema.names)])
         files = _parquet_files(source)
         scans = (_blocks(_parquet_batches(file, schema, columns, size), file.path) for file in files)
         batches = chain.from_iterable(scans) if files else _blocks(source.to_batches(schema.names, batch_size=size))
-        return Source(batches, schema)
+        return Opened(batches, schema)
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         columns.check_names(list(source.columns))
         starts = range(0, len(source), size) or (0,)
-        return Source(_blocks(source.iloc[start : start + size] for start in starts))
+        return Opened(_blocks(source.iloc[start : start + size] for start in starts))
     if hasattr(source, "collect_schema") and hasattr(source, "collect"):
         return _polars(source, columns, size)
     if hasattr(source, "project") and hasattr(source, "columns"):  # a relation of DuckDB; a connection has no columns
         names = columns.check_names(source.columns)
         chosen = source.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         reader = (chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader)(size)
-        return Source(_blocks(reader), reader.schema)
+        return Opened(_blocks(reader), reader.schema)
     # Hugging Face; a stream whose columns are not known, as after a map, is read by rows.
     if hasattr(source, "with_format") and hasattr(source, "iter") and getattr(source, "column_names", None):
         chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
-        return Source(_blocks(chosen.iter(batch_size=size)))
+        return Opened(_blocks(chosen.iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
         try:
             source = pa.RecordBatchReader.from_stream(source)
         except pa.ArrowInvalid as error:  # such as one column, or a type that Arrow does not have
             raise InputError(f"source is not an Arrow table: {error}; select or cast its columns") from None
     if isinstance(source, pa.RecordBatchReader):
-        return Source(_blocks(_cut(source, size)), source.schema)
+        return Opened(_blocks(_cut(source, size)), source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
-        return Source(_blocks(blocks_of(source)))
+        return Opened(_blocks(blocks_of(source)))
     raise InputError(f"source must be a path, a table, a query or an iterable of rows or batches, not {quoted(source)}")
 
 
@@ -161,17 +161,17 @@ def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
             yield batch.slice(start, size)
 
 
-def _polars(frame: Any, columns: Columns, size: int) -> Source:
+def _polars(frame: Any, columns: Columns, size: int) -> Opened:
     chosen = frame.select(columns.check_names(frame.collect_schema().names()))
     schema = _open(chosen.head(0).collect(), columns, size).schema
     if not hasattr(chosen, "collect_batches"):
         table = chosen.collect(engine="streaming").to_arrow()
-        return Source(_blocks(table.to_batches(max_chunksize=size)), schema)
+        return Opened(_blocks(table.to_batches(max_chunksize=size)), schema)
     parts = chosen.collect_batches(chunk_size=size, maintain_order=False)
-    return Source(_blocks(part.to_arrow() for part in parts), schema)
+    return Opened(_blocks(part.to_arrow() for part in parts), schema)
 
 
-def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
+def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened:
     """The rows of files; where the types of columns differ among files, each is read with its own."""
     schemas, blocks = list[tuple[Any, str]](), list[Iterator[Block]]()
     for place in [match for each in paths for match in matches_of(each)]:
@@ -196,10 +196,10 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
             schemas.append((dataset.schema, files[0]))
             blocks += [_scanned(*scan, columns, size) for scan in _scans(dataset, columns)]
     if not schemas:
-        return Source(chain.from_iterable(blocks))
+        return Opened(chain.from_iterable(blocks))
     whole, first = schemas[0]
     schema = pa.schema([whole.field(name) for name in columns.check_names(whole.names)])
-    return Source(chain.from_iterable(blocks), schema, first)
+    return Opened(chain.from_iterable(blocks), schema, first)
 
 
 @contextmanager
