@@ -19,7 +19,6 @@ from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
 from streameval.tabular.columns import Columns
-from streameval.tabular.rows import scores_of_row
 
 try:
     import pyarrow as pa
@@ -213,10 +212,14 @@ def _scores(table: Any, columns: Columns) -> Any:
     name = str(columns.scores)
     column = table.column(name)
     kind = column.type
-    if columns.predicted is not None or (is_string(kind) and columns.sep is not None):
-        parts = column if columns.predicted is None else _labels(table, "predicted", columns), column
-        labels, scores = (part if isinstance(part, list) else part.to_pylist() for part in parts)
-        return [scores_of_row(*row, columns) for row in zip(labels, scores, strict=True)]
+    sep, labelled = columns.sep if is_string(kind) else None, columns.predicted is None
+    if sep is not None or not labelled:
+        cells = column.to_pylist()
+        labels = cells if labelled else _labels(table, "predicted", columns)
+        labels = labels if isinstance(labels, list) else labels.to_pylist()
+        if sep is not None:
+            cells = [None if cell is None else scores_of(cell, sep, name, labelled=labelled) for cell in cells]
+        return [columns.scores_of(*row) for row in zip(labels, cells, strict=True)]
     inner = getattr(kind, "value_type", kind)
     named = pa.types.is_null(kind) or pa.types.is_map(kind) or (pa.types.is_struct(inner) and not _is_deep(inner))
     if named or (inner is not kind and (pa.types.is_floating(inner) or pa.types.is_decimal(inner))):

@@ -181,8 +181,14 @@ class Columns:
         message = _SLICED.sub(r"column \1 (by)", message)
         return _CELL.sub(r"column '\1\5\2'\3 is \4", message)
 
-    def pair(self, labels: Any, scores: Any) -> dict[Any, Any] | None:
-        """The labels of a row, paired with their scores from another column."""
+    def scores_of(self, labels: Any, scores: Any) -> Any:
+        """The scores of a row as ``update_many`` reads them: of the ``labels``, if another column has them."""
+        if self.predicted is None:
+            kinds = set(map(type, scores)) if isinstance(scores, list | tuple) else set()
+            if any(issubclass(kind, str) for kind in kinds):
+                forms = "a mapping label -> number, or a list of (label, number) or of numbers"
+                raise InputError(f"column {self.scores!r} must hold {forms}, not {quoted(scores)}")
+            return np.array(scores) if kinds == {int} else scores  # in whose list it would read labels
         if labels is None and scores is None:
             return None
         names = f"columns {self.predicted!r} and {self.scores!r}"
@@ -193,11 +199,6 @@ class Columns:
             row = f"a row of {number_of(len(labels), 'label')} and {number_of(len(scores), 'score')}"
             raise InputError(f"{names} hold {row}; leave predicted out unless it has the label of each score")
         return mapping_of(zip(labels, scores, strict=True), f"column {self.scores!r}")
-
-
-def scores_in(value: Any) -> Any:
-    """A list of integers as a row of scores, since ``update_many`` reads labels in it; anything else as it is."""
-    return np.array(value) if isinstance(value, list | tuple) and set(map(type, value)) == {int} else value
 
 
 @lru_cache(maxsize=64)

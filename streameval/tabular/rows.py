@@ -12,7 +12,7 @@ from typing import Any
 from streameval.errors import InputError
 from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.columns import Columns, scores_in
+from streameval.tabular.columns import Columns
 
 _COLUMN = re.compile(r"column (['\"])(.*?)\1( of the truths)?")
 _ROW = re.compile(r" \(row (\d+) of the batch\)")
@@ -81,7 +81,8 @@ def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
     if columns.scores is not None:
         scores = arguments.pop("scores")
         labels = arguments.get("y_pred", scores)
-        arguments["y_pred"] = [scores_of_row(*row, columns) for row in zip(labels, scores, strict=True)]
+        cells = (_cell(score, columns) for score in scores)
+        arguments["y_pred"] = [columns.scores_of(*row) for row in zip(labels, cells, strict=True)]
     if columns.weight is not None:
         arguments["weights"] = _numbers(rows, columns.weight, "weight", columns)
         if nulls := sum(value is None for value in arguments["weights"]):
@@ -154,15 +155,10 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
     return values
 
 
-def scores_of_row(labels: Any, value: Any, columns: Columns) -> Any:
-    """The scores of a row as ``update_many`` reads them: of the labels in another column, if it has one for them."""
-    if isinstance(value, str) and columns.sep is not None:
-        from streameval.tabular.arrow import scores_of
+def _cell(value: Any, columns: Columns) -> Any:
+    """The scores in a cell, which may be a string."""
+    if not isinstance(value, str) or columns.sep is None:
+        return value
+    from streameval.tabular.arrow import scores_of
 
-        value = scores_of(value, columns.sep, str(columns.scores), labelled=columns.predicted is None)
-    if columns.predicted is not None:
-        return columns.pair(labels, value)
-    if isinstance(value, list | tuple) and any(isinstance(part, str) for part in value):
-        forms = "a mapping label -> number, or a list of (label, number) or of numbers"
-        raise InputError(f"column {columns.scores!r} must hold {forms}, not {quoted(value)}")
-    return scores_in(value)
+    return scores_of(value, columns.sep, str(columns.scores), labelled=columns.predicted is None)
