@@ -392,7 +392,11 @@ def _stop(*_: object) -> None:
 
 def is_equivalent(mutant: Mutant) -> bool:
     """Whether a mutant is among those that compute the same."""
-    return (place_of(mutant), mutant.change) in EQUIVALENT
+    return _key(mutant) in EQUIVALENT
+
+
+def _key(mutant: Mutant) -> tuple[str, str]:
+    return place_of(mutant), mutant.change
 
 
 def is_shared(mutant: Mutant) -> bool:
@@ -410,9 +414,8 @@ def main() -> int:
     """Try all mutants and print the table."""
     only, killed, alive = sys.argv[1:], set(), []
     families: dict[str, Counter[str]] = {}
-    for entry in se.catalogue():
-        if only and entry.name not in only and home_of(entry) not in only:
-            continue
+    chosen = [entry for entry in se.catalogue() if not only or entry.name in only or home_of(entry) in only]
+    for entry in chosen:
         if is_killed(Mutant(entry, "nothing")):
             print(f"{entry.name} fails its definition as it is; run pytest tests/metrics -k {entry.name}")  # noqa: T201
             return 1
@@ -420,32 +423,35 @@ def main() -> int:
         row["entries"] += 1
         for mutant in mutants_of(entry):
             row["mutants"] += 1
-            if (place_of(mutant), mutant.change) in killed:
+            if _key(mutant) in killed:
                 row["killed by an entry that shares it"] += 1
             elif is_killed(mutant):
                 row["killed"] += 1
-                killed.add((place_of(mutant), mutant.change))
+                killed.add(_key(mutant))
             else:
                 alive.append(mutant)
         _cases.cache_clear()
         _views_of.cache_clear()
+    for mutant in (mutant for entry in se.catalogue() if entry not in chosen for mutant in mutants_of(entry)):
+        if _key(mutant) in set(map(_key, alive)) - killed and is_killed(mutant):
+            killed.add(_key(mutant))
     lost = []
     for mutant in alive:
-        place, row = place_of(mutant), families[home_of(mutant.entry)]
-        if (place, mutant.change) in killed:
+        row = families[home_of(mutant.entry)]
+        if _key(mutant) in killed:
             row["killed by an entry that shares it"] += 1
         elif is_equivalent(mutant):
             row["equivalent"] += 1
         else:
             row["survived"] += 1
             lost.append(mutant)
-            print(f"survived: {place} {mutant.entry.name}: {mutant.change}")  # noqa: T201
+            print(f"survived: {place_of(mutant)} {mutant.entry.name}: {mutant.change}")  # noqa: T201
     families["all"] = sum(families.values(), Counter())
     columns = ("entries", "mutants", "killed", "killed by an entry that shares it", "equivalent", "survived")
     print(f"| family | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")  # noqa: T201
     for family, row in families.items():
         print(f"| {family} | {' | '.join(str(row[column]) for column in columns)} |")  # noqa: T201
-    stale = [] if only else sorted(set(EQUIVALENT) - {(place_of(mutant), mutant.change) for mutant in alive})
+    stale = [] if only else sorted(set(EQUIVALENT) - set(map(_key, alive)))
     for place, change in stale:
         print(f"killed by now: {place} {change}")  # noqa: T201
     return bool(lost or stale)
