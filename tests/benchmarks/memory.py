@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import streameval as se
+from streameval.evaluation.kinds import KINDS
 
 VERBS = ("to_bytes", "save", "from_bytes", "load", "copy", "merge")
 
@@ -57,6 +58,12 @@ def counted(metrics: list[str], n: int, labels: int, weighted: bool = False, kin
     for start in range(0, n, 10_000):
         rows = slice(start, start + 10_000)
         ev.update_many(true[rows], pred[rows], weights=weights(n)[rows] if weighted else None)
+    return ev
+
+
+def weighted_scores(keep: str) -> Any:
+    ev = se.Evaluator(keep=[keep], labels=names(40), threshold=0.5)
+    ev.update_many(*scores(20_000, 40, np.float32), weights=weights(20_000))
     return ev
 
 
@@ -107,6 +114,7 @@ def ledger(count: int) -> Any:
 
 
 CASES: dict[str, Callable[[], Any]] = {
+    **{f"{name} weighted": lambda name=name: weighted_scores(name) for name in KINDS},
     "decisions, 20,000 labels": lambda: decisions(20_000, 20_000),
     "decisions, 300,000 labels": lambda: decisions(300_000, 300_000),
     "decisions weighted, 20,000 labels": lambda: decisions(20_000, 20_000, True),
@@ -118,7 +126,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "pairs weighted": lambda: pairs(10_000, 1_000, "cooccurrence", 8, weighted=True),
     "rankings": lambda: counted(["lrap", "coverage_error"], 20_000, 40),
     "rankings, many": lambda: counted(["lrap", "coverage_error"], 20_000, 400),
-    "rankings weighted": lambda: counted(["lrap", "coverage_error"], 5_000, 40, True),
     "rankings weighted, many": lambda: counted(["lrap", "coverage_error"], 8_000, 300, True),
     "curves float32": lambda: counted(["roc_auc_macro"], 40_000, 8, kind=np.float32),
     "curves weighted, 1.7 MB": lambda: counted(["roc_auc_macro"], 2_000, 12, True, np.float32),

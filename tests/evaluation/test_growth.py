@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import streameval as se
+from streameval.evaluation.kinds import KINDS
 from streameval.kernel import backend
 from tests.support.work import peak, steps
 
@@ -46,7 +47,7 @@ def test_to_take_back_pairs_takes_no_more_where_there_are_many_other_labels(
 
 @pytest.mark.skipif(backend.BACKEND == "numpy", reason="whose every change is a new value")
 @pytest.mark.parametrize("declared", [False, True])
-@pytest.mark.parametrize("keep", ["rankings", "curves", "pairs"])
+@pytest.mark.parametrize("keep", KINDS)
 def test_few_examples_at_once_take_no_more_where_many_labels_are_known(keep: str, declared: bool):
     counted = []
     for size in (1_000, 8_000):

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import streameval as se
+from streameval.evaluation.kinds import KINDS
 from tests.support.each import with_each
 from tests.support.effort import cases
 
@@ -48,13 +49,7 @@ void *realloc(void *old, size_t size) { return fails(__builtin_return_address(0)
 """
 """Loaded before the C library: the kernel gets no memory where its requests are counted from one number to another."""
 
-STATES = {
-    "decisions": [],
-    "rankings": ["rankings"],
-    "curves": ["curves"],
-    "pairs": ["pairs"],
-    "all": ["rankings", "curves", "pairs"],
-}
+STATES = {"decisions": [], **{name: [name] for name in KINDS}, "all": [*KINDS]}
 HOLDERS: dict[str, Callable[[se.Evaluator], Any]] = {
     "evaluator": lambda ev: ev,
     "rolling": lambda ev: se.Rolling(ev, size=3),

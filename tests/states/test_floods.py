@@ -14,6 +14,7 @@ import pytest
 
 import streameval as se
 from streameval.evaluation.counting import core_of
+from streameval.evaluation.kinds import KINDS
 from streameval.kernel import backend
 from streameval.schema.labels import distinct
 from streameval.states.decisions import Decisions
@@ -99,7 +100,7 @@ def test_thresholds_of_labels_of_equal_hash_are_looked_up_by_keys_of_other_hashe
     assert distinct([*EQUAL, "7", *EQUAL]) == [*EQUAL, "7"]
 
 
-@pytest.mark.parametrize("keep", [[], ["curves"], ["rankings"], ["pairs"]])
+@pytest.mark.parametrize("keep", [[], *([name] for name in KINDS)])
 def test_a_new_label_takes_no_memory_for_those_there_are(keep: list[str]):
     known = [f"label{number}" for number in range(20_000)]
     evaluator = se.Evaluator(threshold=0.5, keep=keep)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import streameval as se
-from streameval.evaluation.kinds import KINDS
 from streameval.kernel import backend
 from tests.benchmarks.memory import CASES, VERBS, child
 from tests.laws.asked import FULL
@@ -33,12 +32,6 @@ def test_bytes_take_little_memory(name: str, tmp_path: Path) -> None:
         size, held, peak = child(verb, path, path + ".small")
         by_bytes, by_object = LIMITS[verb]
         assert peak < by_bytes * size + by_object * held + ROOM, (verb, peak / size, held / size, size)
-
-
-def test_every_kind_has_a_case() -> None:
-    words = {"rankings": "rankings", "curves": "curves", "pairs": "pairs"}
-    assert set(words) == set(KINDS)
-    assert all(any(word in name and "weighted" in name for name in CASES) for word in words.values())
 
 
 def test_weights_that_sum_to_the_counts_leave_no_trace() -> None:
