@@ -217,7 +217,7 @@ def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     if isinstance(metrics, str):
         parse_spec(metrics)  # which refuses several names in one string
         raise MetricError(f"metrics must be a list, not the string {quoted(metrics)}; write [{quoted(metrics)}]")
-    if getattr(type(metrics), "__iter__", None) is None:
+    if isinstance(metrics, Mapping) or getattr(type(metrics), "__iter__", None) is None:
         raise MetricError(f"metrics must be a list of names, specs or metric objects, not {quoted(metrics)}")
     return tuple(dict.fromkeys(map(_spec_of, metrics)))
 

@@ -769,7 +769,7 @@ def test_a_string_in_place_of_the_list_of_metrics_is_refused():
         se.Evaluator("f1_macro")
 
 
-@pytest.mark.parametrize("metrics", [5, None, se.F1])
+@pytest.mark.parametrize("metrics", [5, None, se.F1, {"f1": "f1_micro"}])
 def test_what_is_no_list_of_metrics_is_refused(metrics: object):
     with pytest.raises(se.MetricError, match="metrics must be a list"):
         se.Evaluator(metrics)
