@@ -20,6 +20,10 @@ from streameval.schema.text import check_choice, quoted
 _ADVICE = 'give predict="labels", or a model that predicts probabilities'
 
 
+def _is_of_river(kind: type) -> bool:
+    return kind.__module__.startswith("river.")
+
+
 class Predictor:
     """Gets predictions from a model, in a form that an evaluator reads."""
 
@@ -137,6 +141,10 @@ class Loop:
         check_choice("no_prediction", no_prediction, get_args(NoPrediction))
         check_choice("weight_for", weight_for, get_args(WeightFor))
         self._target = Target(evaluator, "metric")
+        works_with = getattr(evaluator, "works_with", None) if _is_of_river(type(evaluator)) else None
+        if works_with is not None and any(map(_is_of_river, type(model).__mro__)) and not works_with(model):
+            own = f"{type(evaluator).__name__} of River takes no multi-label predictions"
+            raise InputError(f"{own}; give MicroAverage(F1()) of river.metrics.multioutput, or F1(average='micro')")
         self._predict = Predictor(model, evaluator, predict)
         self._learn: Callable[..., object] | None
         self._learn, takes_weight = _learn_method(model) if learn else (None, False)

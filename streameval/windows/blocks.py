@@ -253,7 +253,7 @@ class Blocks(Window[A]):
         if theirs.newest is None:
             return
         if mine.newest is not None and mine.aware is not theirs.aware:
-            raise MergeError("cannot merge: only one of the two has times with a time zone; give all times alike")
+            raise MergeError("cannot merge: only one has times with a time zone; give all with one, or all without")
         blocks = dict(mine.blocks)
         for index, block in theirs.blocks.items():
             blocks[index] = blocks.get(index, self._template) + block

@@ -318,7 +318,7 @@ class TimeRolling(_Recent[A]):
         if mine.latest == ALWAYS:
             self._aware = other._aware
         elif self._aware is not other._aware:
-            raise MergeError("cannot merge: only one of the two has times with a time zone; give all times alike")
+            raise MergeError("cannot merge: only one has times with a time zone; give all with one, or all without")
         latest = max(mine.latest, theirs.latest)
         mine.merge(theirs, latest, self._size, self._limit(latest))
 

@@ -241,7 +241,7 @@ def agreed(aware: bool | None, so_far: bool | None) -> None:
     """Raise if times with and without a time zone meet."""
     if aware is not so_far:
         differ = f"t has {'a' if aware else 'no'} time zone, but the times so far have {'one' if so_far else 'none'}"
-        raise InputError(f"{differ}; give all times alike")
+        raise InputError(f"{differ}; give all with one, or all without")
 
 
 def whole(value: object, name: str, low: int = 1) -> int:

@@ -636,6 +636,11 @@ def test_a_model_of_single_labels_or_numbers_is_refused_as_such(model, delay):
     assert refused("is not a multi-label model", model, datasets.Phishing(), delay=delay) == se.Evaluator()
 
 
+def test_a_metric_of_river_for_single_labels_is_refused_as_river_refuses_it():
+    for metric in (metrics.F1(), metrics.base.Metrics([metrics.F1()])):
+        refused("takes no multi-label predictions; .*MicroAverage", MODELS["PerOutputClassifier"](), yeast(3), metric)
+
+
 def test_probabilities_of_a_single_label_are_refused_as_such():
     assert refused("is not a multi-label", logistic(), datasets.Phishing(), predict="scores") == se.Evaluator()
     refused("not a multi-label", Scripted("cat"), scripted(1))
