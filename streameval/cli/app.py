@@ -18,7 +18,7 @@ from streameval.cli.options import counting_of, names_of, renamed, seconds_of, s
 from streameval.cli.outputs import CATALOGUE, THRESHOLDS, Format, check_outputs, identity, write_output, written_to
 from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
-from streameval.cli.render import Document, json_bytes, show, show_tables, write_line, write_rows
+from streameval.cli.render import Document, json_of, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, load_state, load_states, merged
 from streameval.cli.settings import in_options, note, say
 from streameval.errors import MetricError
@@ -322,7 +322,7 @@ def thresholds(
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
     if thresholds_file is not None:
         records = [dict(zip(THRESHOLDS, choice, strict=True)) for choice in choices]
-        write_output(thresholds_file, json_bytes({"metric": name, "thresholds": records}))
+        write_output(thresholds_file, json_of({"metric": name, "thresholds": records}).encode())
     with written_to(options["output"]):
         if not write_rows("thresholds", THRESHOLDS, choices, how, raw=raw, metric=name):
             rows = [(*row[:3], "" if best[row[0]].exact else f"at most {row[3]:.4f}") for row in choices]

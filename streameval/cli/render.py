@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,16 +35,7 @@ from streameval.report.model import (
 )
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
 from streameval.schema.labels import Label
-from streameval.schema.text import (
-    VERSION,
-    csv_cell,
-    json_content,
-    label_text,
-    markdown_cell,
-    number_of,
-    printable,
-    visible_json,
-)
+from streameval.schema.text import VERSION, csv_cell, json_text, label_text, markdown_cell, number_of, printable
 from streameval.slices.values import OTHER
 
 _FIRST = ("f1_micro", "f1_macro")  # metrics of slices that come first where nobody chose any
@@ -91,7 +81,7 @@ def show(document: Document, how: Format, *, top: int = 20, raw: bool = False) -
     for text in document.notes:
         note(text)
     if how is Format.json:
-        sys.stdout.write(json_bytes(_content(document)).decode())
+        sys.stdout.write(json_of(_content(document)))
     elif how is Format.table:
         show_tables(tables_of(document, top=top), document.headline)
     elif how is Format.csv:
@@ -118,7 +108,7 @@ def write_rows(
     rows = list(rows)
     mixed = any(not isinstance(row[0], str) for row in rows)
     if how is Format.json:
-        sys.stdout.write(json_bytes({what: [dict(zip(names, row, strict=True)) for row in rows]} | more).decode())
+        sys.stdout.write(json_of({what: [dict(zip(names, row, strict=True)) for row in rows]} | more))
     elif how is Format.csv:
         _write_csv(names, ([csv_cell(cell, raw=raw, typed=mixed) for cell in row] for row in rows), raw)
     elif how is Format.markdown:
@@ -373,11 +363,10 @@ def _where(where: Mapping[str, object]) -> dict[str, object]:
 
 def write_line(document: Document) -> None:
     """Write it as one line of JSON, at once."""
-    sys.stdout.write(json_bytes(_content(document), indent=None).decode())
+    sys.stdout.write(json_of(_content(document), indent=None))
     sys.stdout.flush()
 
 
-def json_bytes(content: dict[str, object], indent: int | None = 2) -> bytes:
-    """A file of JSON, in which what is no number is null."""
-    content = json_content({"schema": 1, "streameval": VERSION, **content})
-    return visible_json(json.dumps(content, ensure_ascii=False, indent=indent) + "\n").encode()
+def json_of(content: dict[str, object], indent: int | None = 2) -> str:
+    """What a command writes as JSON, in which what is no number is null."""
+    return json_text({"schema": 1, "streameval": VERSION, **content}, indent) + "\n"

@@ -81,12 +81,6 @@ class Predictor:
         )
 
 
-def _learn_method(model: object) -> tuple[Callable[..., object], bool]:
-    """The method that learns, and whether it takes a weight ``w``."""
-    method = _method(model, "learn_one", "", ", or give learn=False")
-    return method, "w" in keywords_of(method)
-
-
 def _method(model: object, name: str, why: str = "", advice: str = "") -> Callable[..., object]:
     if inspect.isclass(model):
         raise InputError(f"model must be an object, not the class {model.__name__}; write {model.__name__}(...)")
@@ -146,8 +140,8 @@ class Loop:
             own = f"{type(evaluator).__name__} of River takes no multi-label predictions"
             raise InputError(f"{own}; give MicroAverage(F1()) of river.metrics.multioutput, or F1(average='micro')")
         self._predict = Predictor(model, evaluator, predict)
-        self._learn: Callable[..., object] | None
-        self._learn, takes_weight = _learn_method(model) if learn else (None, False)
+        self._learn = _method(model, "learn_one", "", ", or give learn=False") if learn else None
+        takes_weight = self._learn is not None and "w" in keywords_of(self._learn)
         self._skips = no_prediction == "skip"
         self._weight, self._time = _reader("weight", weight), _reader("time", time)
         self._delay = _reader("delay", delay)

@@ -66,6 +66,16 @@ class MetricValue:
         """Which values are better, in words; nothing for a metric that describes the data."""
         return "" if self.entry.bigger_is_better is None else self.entry.direction
 
+    def bounds_text(self, digits: int = 4) -> str:
+        """Guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
+        if (bounds := self.bounds.get(None)) is None:
+            return ""
+        if math.isnan(bounds.value):
+            return "not defined"
+        if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.{digits}f}" == f"{bounds.high:.{digits}f}":
+            return ""
+        return "between {} and {} (guaranteed)".format(*outwards(bounds.low, bounds.high, digits))
+
     @property
     def averaged(self) -> str:
         """Over what it is averaged, in words, if it can be averaged in several ways."""
@@ -317,17 +327,6 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
     if kind == "tenths":
         return f"{value:,.1f}"
     return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}z.{digits}f}"
-
-
-def bounds_text(bounds: Bounds | None, digits: int = 4) -> str:
-    """The guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
-    if bounds is None:
-        return ""
-    if math.isnan(bounds.value):
-        return "not defined"
-    if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.{digits}f}" == f"{bounds.high:.{digits}f}":
-        return ""
-    return "between {} and {} (guaranteed)".format(*outwards(bounds.low, bounds.high, digits))
 
 
 def outwards(low: float, high: float, digits: int = 5) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 from streameval.metrics.pairs import Matrix
-from streameval.report.model import PER_LABEL, Report, Table, bounds_text, cell_text, count_text, largest_first
+from streameval.report.model import PER_LABEL, Report, Table, cell_text, count_text, largest_first
 from streameval.schema.text import columns_of, cut_distinct, number_of, printable
 
 _WIDTH, _LONGEST = 11, 48
@@ -45,7 +45,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         lines[len(labels) :],
         [
             _line(name, left, [cell_text(item.value, digits=digits)])
-            + "".join(f"  {note}" for note in (item.direction, bounds_text(item.bounds.get(None), digits)) if note)
+            + "".join(f"  {note}" for note in (item.direction, item.bounds_text(digits)) if note)
             for name, item in zip(names[len(rows) :], single, strict=True)
         ],
         [f"warning: {text}" for text in report.warnings],

@@ -201,10 +201,11 @@ def json_content(value: object) -> Any:
     return json.loads(json.dumps(value), parse_constant=lambda _: None)
 
 
-def visible_json(text: str) -> str:
-    """JSON with the same content, whose strings show every character, so that none is a command to a terminal."""
+def json_text(value: object, indent: int | None = None) -> str:
+    """The same as JSON, whose strings show every character, so that none is a command to a terminal."""
     import json
 
+    text = json.dumps(json_content(value), ensure_ascii=False, indent=indent)
     return re.sub(r"[^ -~\n]", lambda mark: mark[0] if mark[0].isprintable() else json.dumps(mark[0])[1:-1], text)
 
 

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from streameval.schema.text import (
     csv_cell,
     cut_distinct,
+    json_text,
     label_text,
     markdown_cell,
     mlflow_label,
@@ -23,7 +24,6 @@ from streameval.schema.text import (
     quoted,
     shortened,
     type_text,
-    visible_json,
 )
 from tests.support.effort import cases
 
@@ -96,7 +96,7 @@ def test_markdown_shows_the_label_and_no_markup(label: str | int):
 
 @given(st.recursive(LABELS.filter(lambda label: isinstance(label, str)), st.lists))
 def test_json_is_visible_and_holds_the_same(value: object):
-    text = visible_json(json.dumps(value, ensure_ascii=False, indent=1))
+    text = json_text(value, indent=1)
     assert text.replace("\n", "").isprintable()
     assert json.loads(text) == value
 

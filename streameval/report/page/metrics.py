@@ -20,7 +20,6 @@ from streameval.report.model import (
     MetricValue,
     Report,
     Table,
-    bounds_text,
     largest_first,
     rows_of,
 )
@@ -135,7 +134,7 @@ def _cards(items: Sequence[MetricValue], wide: int) -> str:
         number, below = f'<span class="value">{number_text(math.nan)}</span>', str(item.error)
         if item.error is None:
             number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
-            below = bounds_text(item.bounds.get(None))
+            below = item.bounds_text()
         cards += (
             f"<li><h3><code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code></h3>{number}"
             f'<p><span aria-hidden="true">{ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}</p>'

@@ -14,7 +14,7 @@ from streameval.metrics.calibration import calibration_curve
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import curve_line, precision_recall_curve, roc_curve, threshold_lines
 from streameval.metrics.thresholds import best_threshold
-from streameval.report.model import Report, bounds_text, largest_first
+from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_axis
 from streameval.report.page.markup import Section, escaped, label_strings, number_text
 from streameval.report.page.metrics import metric_list
@@ -64,7 +64,7 @@ def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: boo
         _, report, first = runs[0]
         item = report.value(f"{metric}_micro")
         value = number_text(math.nan if item.number is None else item.number, "fraction")
-        bounds = bounds_text(item.bounds.get(None))
+        bounds = item.bounds_text()
         chart.note = f"{area.capitalize()} of {_ALL} {value}{', ' * bool(bounds)}{bounds}."
         if not roc:
             chart.note += " Dotted: predicting at random."
