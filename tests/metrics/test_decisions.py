@@ -16,6 +16,7 @@ from hypothesis import example, given, settings, strategies as st
 
 import streameval as se
 from streameval.metrics import averaging
+from tests.support.definitions import values_of
 from tests.support.effort import cases
 from tests.support.entries import decided_entries
 from tests.support.oracle import Example, Oracle, Value
@@ -27,14 +28,8 @@ EMPTIES = ("zero_division", "zero", "one", "nan", "drop")
 SETTINGS = settings(max_examples=cases(60), derandomize=True, database=None)
 
 WEIGHTS = (1.0, 0.0, 0.1, 0.25, 1 / 3, 3.0, 2.0**53, 1e300, 5e-324)
-BETAS = (1.0, 0.5, 2.0, 0.1, 31.0, 1e-3, 1e100, 5e-324, 1.7e308)
-ALPHAS = (1.0, 0.0, 0.5, 2.0, 1 / 3, 7.0, 100.0, 5e-324, 1e300, math.inf)
-SHARES = (1.0, 0.0, 0.5, 0.1, 5e-324)
-PARAMETERS = {
-    "fbeta": {"beta": BETAS},
-    "fbeta_of_averages": {"beta": BETAS},
-    "alpha_evaluation": {"alpha": ALPHAS, "beta": SHARES, "gamma": SHARES},
-}
+NUMBERS = (1.0, 0.0, 0.5, 2.0, 0.1, 31.0, 100.0, 5e-324, 1e100, 1.7e308, math.inf)
+PARAMETERS = {name: {p.name: values_of(p, NUMBERS) for p in entry.parameters} for name, entry in ENTRIES.items()}
 
 LABELS = ["ab", "b", "é", 3, -1]
 SETS = st.sets(st.sampled_from(LABELS))
@@ -42,7 +37,7 @@ ALL_LABELS = [-1, 3, 7, "ab", "b", "z", "é"]
 
 
 def parameters_of(name: str) -> st.SearchStrategy[dict[str, float]]:
-    return st.fixed_dictionaries({key: st.sampled_from(values) for key, values in PARAMETERS.get(name, {}).items()})
+    return st.fixed_dictionaries({key: st.sampled_from(values) for key, values in PARAMETERS[name].items()})
 
 
 def streams(weights: tuple[float, ...] = WEIGHTS, max_size: int = 7) -> st.SearchStrategy[list[Example]]:
@@ -312,7 +307,7 @@ def table(tp: int, fp: int, fn: int, tn: int) -> list[Example]:
 def test_counts_up_to_two_to_the_sixty_third_overflow_nowhere(kinds: list[Example]):
     ev, oracle = counted(kinds, ["a", "b", "c"]), Oracle(kinds, ["a", "b", "c"])
     for name in NAMES:
-        for beta in (1.0, 2.0, 0.3, 30.0, 31.5) if "beta" in PARAMETERS.get(name, {}) else (1.0,):
+        for beta in (1.0, 2.0, 0.3, 30.0, 31.5) if "beta" in PARAMETERS[name] else (1.0,):
             parameters = {parameter.name: parameter.default for parameter in ENTRIES[name].parameters}
             if name.startswith("fbeta"):
                 parameters["beta"] = beta
@@ -544,8 +539,8 @@ def test_different_choices_have_different_keys():
     for name in NAMES:
         every = [
             se.metric(name, average=average, **chosen).spec.key
-            for values in itertools.product(*PARAMETERS.get(name, {}).values())
-            for average, chosen in choices(name, dict(zip(PARAMETERS.get(name, {}), values, strict=True)))
+            for values in itertools.product(*PARAMETERS[name].values())
+            for average, chosen in choices(name, dict(zip(PARAMETERS[name], values, strict=True)))
         ]
         assert len(every) == len(set(every))
 
@@ -728,7 +723,7 @@ def test_a_parameter_that_the_entry_does_not_have_is_refused(name: str):
     kind = getattr(se, ENTRIES[name].class_name)
     with pytest.raises(se.MetricError, match=f"{name} has no parameter 'delta'"):
         kind(delta=1.0)
-    if name not in PARAMETERS:
+    if not PARAMETERS[name]:
         with pytest.raises(se.MetricError, match=f"{name} has no parameter 'beta'; it has none"):
             kind(beta=2.0)
 

@@ -85,13 +85,14 @@ def streams() -> tuple[Stream, ...]:
     return tuple(made)
 
 
-def values_of(parameter: Any) -> list[Any]:
+def values_of(parameter: Any, numbers: Sequence[float] = ()) -> list[Any]:
     """What a parameter is tried with, its default among them."""
     if parameter.choices:
         return list(parameter.choices)
     if isinstance(parameter.default, bool):
         return [False, True]
-    low, high, grid = parameter.low, parameter.high, GRID.get(parameter.name, (parameter.default, 0, 1, 2, 3))
+    grid = numbers or GRID.get(parameter.name, (parameter.default, 0, 1, 2, 3))
+    low, high = parameter.low, parameter.high
     fit = [v for v in grid if (low < v < math.inf if parameter.above else low <= v) and v <= high]
     return [*([None] if parameter.default is None else []), *fit]
 
