@@ -86,9 +86,8 @@ need [pairs](pairs.md).
 ## Modules
 
 {modules}
-Adapters to engines and libraries are modules of `streameval.adapters`, each with its own page: [River](river.md),
-[scikit-learn](sklearn.md), [PyTorch](engines/torch.md), [Dask](engines/dask.md), [Ray](engines/ray.md),
-[Spark](engines/spark.md), [Beam](engines/beam.md), [Prometheus and MLflow](monitoring.md).
+Adapters to engines and libraries are modules of `streameval.adapters`, with pages of their own: [engines](engines.md),
+[River](river.md), [scikit-learn](sklearn.md), [Prometheus and MLflow](monitoring.md).
 """
 
 SECTIONS = {

@@ -89,7 +89,7 @@ class MetricSpec:
 class Parameter(NamedTuple):
     """A parameter of a metric: one of ``choices``, true or false, or a number in a range, as its default says.
 
-    ``above`` excludes the lower end of the range; a default of None is allowed besides.
+    ``above`` excludes the lower end of the range, and infinity; a default of None is allowed besides.
     """
 
     name: str

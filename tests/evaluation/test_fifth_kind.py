@@ -20,7 +20,7 @@ from streameval.metrics.spec import Parameter
 from streameval.schema.config import StateOptions
 from streameval.states.base import Content, State
 from streameval.states.weights import ExactSums
-from streameval.wire.fields import Option, Sink, Source, WeightForm, require, varint
+from streameval.wire.fields import Option, Sink, Source, WeightForm, require
 
 # -- the options: in a package of its own they stand beside the state --------------------------------------------------
 
@@ -77,9 +77,7 @@ def put_sizes(sink: Sink, content: SizeContent) -> None:
     sink.varint(len(content.sizes))
     for column in (content.sizes, content.times):
         sink.column(np.array(column, np.int64), least=1)
-    sink.append(b"\0" if content.scale is None else b"\1" + varint(content.scale))
-    for value in content.weights:
-        sink.integer(value)
+    sink.weights(content.scale, content.weights)
 
 
 def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], decisions: Any) -> SizeContent:
