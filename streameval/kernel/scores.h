@@ -40,27 +40,58 @@ typedef struct {
     int single;
 } se_score_rows;
 
-enum { SE_TRUE, SE_RANKED, SE_MASKED }; /* sides; what is predicted takes the place of what is ranked */
+/* Sides; what is predicted takes the place of what is ranked, and what is named is on no other side. */
+enum { SE_TRUE, SE_RANKED, SE_MASKED, SE_NAMED, SE_SIDES };
 
 typedef struct {
-    const int64_t *at[3], *columns[3]; /* offsets (NULL for no lists at all), and columns in any order */
+    const int64_t *at[SE_SIDES], *columns[SE_SIDES]; /* offsets (NULL for no lists at all), and columns in any order */
     const double *scores;              /* of the ranked columns, which are distinct in an example */
     const int64_t *place;              /* canonical positions of columns, where ties are strict */
-    ptrdiff_t rows, longest[3];
+    ptrdiff_t rows, longest[SE_SIDES];
     int64_t fixed;
 } se_score_lists;
+
+/* What an example has of a label. */
+typedef struct {
+    uint64_t score; /* its bits as a double; as it is read, where it stands in the list */
+    int64_t column;
+    int kind;       /* as it is read, a bit for each side that has it */
+} se_mention;
 
 /* Where the list of a row starts, and that of the row before ends. */
 SE_INLINE int64_t se_start(const se_score_lists *in, int side, ptrdiff_t row) {
     return in->at[side] ? in->at[side][row] : 0;
 }
 
-/* Set the longest list of a side. Returns whether all its columns are below `width`. */
+/* What the lists of one example mention, each column once; how many. Marks say where the mention of a column is, from `turn`
+   on, which is then raised, so that they need no clearing. */
+SE_INLINE ptrdiff_t se_mentions_in(
+    const se_score_lists *in, ptrdiff_t row, int64_t *mark, int64_t *turn, se_mention *out) {
+    ptrdiff_t count = 0;
+    for (int side = 0; side < SE_SIDES; side++) {
+        for (int64_t i = se_start(in, side, row); i < se_start(in, side, row + 1); i++) {
+            const int64_t column = in->columns[side][i];
+            if (mark[column] < *turn) {
+                mark[column] = *turn + count;
+                out[count++] = (se_mention){0, column, 0};
+            }
+            se_mention *m = out + (mark[column] - *turn);
+            m->kind |= 1 << side;
+            if (side == SE_RANKED) m->score = (uint64_t)i;
+        }
+    }
+    *turn += count;
+    return count;
+}
+
+/* Set the longest list of a side. Returns whether offsets rise and all its columns are below `width`. */
 static int se_columns_within(se_score_lists *in, int side, ptrdiff_t width) {
     const int64_t *at = in->at[side];
     uint64_t most = 0;
-    for (ptrdiff_t r = 0; r < in->rows; r++)
+    for (ptrdiff_t r = 0; r < in->rows; r++) {
+        if (at[r + 1] < at[r]) return 0;
         if (at[r + 1] - at[r] > in->longest[side]) in->longest[side] = at[r + 1] - at[r];
+    }
     for (int64_t i = at[0]; i < at[in->rows]; i++)
         if ((uint64_t)in->columns[side][i] > most) most = (uint64_t)in->columns[side][i];
     return most < (uint64_t)width || !in->longest[side];

@@ -1,12 +1,13 @@
 # How examples with scores are handed to loops.
 
+from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from streameval.kernel.lists.lists cimport check_columns
 
 cdef extern from "scores.h" nogil:
-    int SE_TRUE, SE_RANKED, SE_MASKED
+    int SE_TRUE, SE_RANKED, SE_MASKED, SE_SIDES
     ctypedef struct se_score_rows:
         const void* scores
         const uint8_t* true_
@@ -17,13 +18,15 @@ cdef extern from "scores.h" nogil:
         int64_t fixed
         int single
     ctypedef struct se_score_lists:
-        const int64_t* at[3]
-        const int64_t* columns[3]
+        const int64_t* at[4]
+        const int64_t* columns[4]
         const double* scores
         ptrdiff_t rows
         int64_t fixed
         const int64_t* place
-        ptrdiff_t longest[3]
+        ptrdiff_t longest[4]
+    ctypedef struct se_mention:
+        int64_t column
     int64_t se_start(const se_score_lists*, int, ptrdiff_t)
     int se_columns_within(se_score_lists*, int, ptrdiff_t)
 
@@ -77,11 +80,19 @@ cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limi
         return 0
     offsets, columns = part
     if lists.rows < 0 or offsets.shape[0] != lists.rows + 1 or offsets[lists.rows] > columns.shape[0] or offsets[0] < 0:
-        raise ValueError("offsets and columns do not fit")
+        raise IndexError("offsets and columns do not fit")
     lists.at[side], lists.columns[side] = &offsets[0], &columns[0] if columns.shape[0] else NULL
     if not se_columns_within(lists, side, limit):
         raise IndexError("a column is out of range")
     return 0
+
+
+cdef inline bytearray room_of(const se_score_lists* lists):
+    """Room for the mentions of one example."""
+    cdef Py_ssize_t side, size = 0
+    for side in range(SE_SIDES):
+        size += lists.longest[side]
+    return PyByteArray_FromStringAndSize(NULL, size * sizeof(se_mention))
 
 
 cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, scored) except -1:

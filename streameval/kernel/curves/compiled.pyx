@@ -12,7 +12,9 @@ import numpy as np
 from streameval.kernel.lists.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport commit, part_of, se_follower, se_follower_new, se_part
-from streameval.kernel.scores cimport check_one, read_lists, read_rows, se_score_lists, se_score_rows
+from streameval.kernel.scores cimport (
+    check_one, read_lists, read_rows, room_of, se_mention, se_score_lists, se_score_rows,
+)
 
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
@@ -27,8 +29,6 @@ cdef extern from "curves/rows.h" nogil:
         se_table table[2]
         int64_t binned
         int64_t side[3]
-    ctypedef struct se_mention:
-        int64_t column
     ctypedef struct se_merge:
         se_label* labels
         se_label* added
@@ -47,7 +47,7 @@ cdef extern from "curves/rows.h" nogil:
     void se_pairs(const se_label*, const int64_t*, ptrdiff_t, int64_t (*)[2], uint64_t (*)[2][2])
     int se_append_rows(se_label*, const se_score_rows*, int)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, se_mention*)
-    ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
+    ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t*, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
     int se_append_mentions(se_label*, const se_mention*, ptrdiff_t)
     int se_merge_fits(const se_merge*, int)
@@ -67,7 +67,7 @@ cdef class Bins:
     cdef int64_t n, turn
     cdef se_label* labels
     cdef Py_ssize_t width
-    cdef int64_t* mark  # what the example being read has mentioned: 4 * turn + bits, so that it needs no clearing
+    cdef int64_t* mark  # for `se_mentions_in`
     cdef se_follower following
     cdef se_score_rows rows  # that are prepared
 
@@ -119,7 +119,7 @@ cdef class Bins:
             room = self.start_lists(&lists, scored)
             check_one(lists.rows)
             mention = <se_mention*>PyByteArray_AS_STRING(room)
-            count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, mention)
+            count = se_mentions_of_lists(&lists, 0, self.mark, &self.turn, mention)
         else:
             read_rows(&rows, self.width, scored)
             check_one(rows.rows)
@@ -139,11 +139,8 @@ cdef class Bins:
         read_lists(lists, self.width, scored)
         if self.mark == NULL:
             self.mark = <int64_t*>cleared(self.width, sizeof(int64_t))
-            self.turn = 0
-        self.turn += 1
-        return PyByteArray_FromStringAndSize(
-            NULL, (lists.longest[0] + lists.longest[1] + lists.longest[2]) * sizeof(se_mention)
-        )
+            self.turn = 1
+        return room_of(lists)
 
     def follower(self):
         self.following.table, self.following.prepare = <void*>self, prepare_rows
@@ -182,10 +179,9 @@ cdef class Bins:
     cdef bint append_lists(self, const se_score_lists* lists, se_mention* mentions) noexcept nogil:
         cdef Py_ssize_t row, count
         for row in range(lists.rows):
-            count = se_mentions_of_lists(lists, row, self.turn, self.mark, mentions)
+            count = se_mentions_of_lists(lists, row, self.mark, &self.turn, mentions)
             if not se_append_mentions(self.labels, mentions, count):
                 return False
-            self.turn += 1
         return True
 
     # -- merging and reading ------------------------------------------------------------------------------------------------

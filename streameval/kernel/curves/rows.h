@@ -101,12 +101,7 @@ static int se_append_rows(se_label *labels, const se_score_rows *in, int appends
 
 /* -- example by example -------------------------------------------------------------------------------------------------- */
 
-/* What an example has of a label. Kinds: 0 and 1 a score, 2 and 3 no score, each negative and positive; 4 masked. */
-typedef struct {
-    uint64_t score; /* its bits as a double */
-    int64_t column;
-    int kind;
-} se_mention;
+/* Kinds of mentions: 0 and 1 a score, 2 and 3 no score, each negative and positive; 4 masked. */
 
 /* The mentions of the first row; negatives of declared labels without a score are derived. */
 static ptrdiff_t se_mentions_of_row(const se_score_rows *in, se_mention *out) {
@@ -119,30 +114,14 @@ static ptrdiff_t se_mentions_of_row(const se_score_rows *in, se_mention *out) {
     return count;
 }
 
-/* The mentions of one example of lists, of distinct columns. Marks tell what it has mentioned: 4 * turn + (1 true,
-   2 done), so that they need no clearing. */
+/* The mentions of one example of lists. */
 static ptrdiff_t se_mentions_of_lists(
-    const se_score_lists *in, ptrdiff_t row, int64_t turn, int64_t *mark, se_mention *out) {
-    const int64_t fresh = 4 * turn, *masked = in->columns[SE_MASKED], *true_ = in->columns[SE_TRUE];
-    const int64_t *ranked = in->columns[SE_RANKED];
-    ptrdiff_t count = 0;
-    for (int64_t i = se_start(in, SE_MASKED, row); i < se_start(in, SE_MASKED, row + 1); i++) {
-        if (mark[masked[i]] >= fresh) continue;
-        mark[masked[i]] = fresh + 2;
-        out[count++] = (se_mention){0, masked[i], 4};
-    }
-    for (int64_t i = se_start(in, SE_TRUE, row); i < se_start(in, SE_TRUE, row + 1); i++)
-        if (mark[true_[i]] < fresh) mark[true_[i]] = fresh + 1;
-    for (int64_t i = se_start(in, SE_RANKED, row); i < se_start(in, SE_RANKED, row + 1); i++) {
-        const int64_t seen = mark[ranked[i]];
-        if (seen == fresh + 2) continue;
-        mark[ranked[i]] = fresh + 2;
-        out[count++] = (se_mention){se_bits_of_double(in->scores + i), ranked[i], seen == fresh + 1};
-    }
-    for (int64_t i = se_start(in, SE_TRUE, row); i < se_start(in, SE_TRUE, row + 1); i++) {
-        if (mark[true_[i]] != fresh + 1) continue;
-        mark[true_[i]] = fresh + 2;
-        out[count++] = (se_mention){0, true_[i], 3};
+    const se_score_lists *in, ptrdiff_t row, int64_t *mark, int64_t *turn, se_mention *out) {
+    const ptrdiff_t count = se_mentions_in(in, row, mark, turn, out);
+    for (se_mention *m = out; m < out + count; m++) {
+        const int scored = m->kind >> SE_RANKED & 1, masked = m->kind >> SE_MASKED & 1;
+        m->score = scored ? se_bits_of_double(in->scores + m->score) : 0;
+        m->kind = masked ? 4 : scored ? m->kind & 1 : 3;
     }
     return count;
 }

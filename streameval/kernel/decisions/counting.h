@@ -4,6 +4,7 @@
 #define STREAMEVAL_COUNTING_H
 
 #include "lists/lists.h"
+#include "scores.h"
 #include "table.h"
 
 #if defined(SE_X86)
@@ -88,7 +89,7 @@ static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells)
 }
 
 /* The loop for the most common lists. `pairs` is filled; of several groups, the number stands where labels masked do in
-   the key. Returns what se_count_lists does. */
+   the key. Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
 static int se_count_pairs(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
     se_sums *h) {
@@ -118,7 +119,7 @@ SE_INLINE int se_words_of(ptrdiff_t rows, const se_lists *lists, int wide, uint6
 }
 
 /* The loop for many lists, true and predicted ones, of few columns: with twenty labels a side it takes a quarter of the
-   time of the one above. Returns what se_count_lists does. */
+   time of the one above. Returns what that does. */
 static int se_count_words(
     ptrdiff_t rows, const se_lists *sides, int wide, ptrdiff_t columns, int vector, int64_t *cells, se_sums *h) {
     uint64_t *words = (uint64_t *)malloc(2 * (size_t)rows * sizeof *words);
@@ -300,45 +301,23 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
 
 /* -- lists of every kind ----------------------------------------------------------------------------------------------- */
 
-/* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing.
-   Lists, true, predicted, masked and named ones, are wide, and hold columns, or have no offsets.
-   Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
+/* Lists hold columns, which are known to be there; there is room for a mark of each, cleared, and for the mentions of an
+   example. 0 if memory ran out (some examples are counted then). */
 static int se_count_lists(
-    ptrdiff_t rows, const se_lists *sides, ptrdiff_t width, int64_t *cells, se_sums *h, int64_t *mark) {
-    const se_lists *ordered[4] = {sides + 2, sides, sides + 1, sides + 3};
-    const int64_t bits[4] = {4, 1, 2, 0};
-    for (ptrdiff_t r = 0; r < rows; r++) {
-        const int64_t fresh = 8 * (r + 1);
-        uint64_t nt = 0, np = 0, nb = 0, nm = 0;
-        if (r % 512 == 0 && !se_sums_reserve(h, 512)) return -1;
-        for (int side = 0; side < 4; side++) {
-            const se_lists *in = ordered[side];
-            if (!in->offsets) continue;
-            const int64_t bit = bits[side], start = se_at(in->offsets, 1, r), end = se_at(in->offsets, 1, r + 1);
-            if (start < 0 || end < start || end > in->held) return -2;
-            for (int64_t i = start; i < end; i++) {
-                const int64_t column = se_at(in->places, 1, i);
-                if ((uint64_t)column >= (uint64_t)width) return -2;
-                int64_t *cell = cells + 5 * column;
-                const int64_t old = mark[column];
-                if (old < fresh) { /* the first word of this example about this column */
-                    mark[column] = fresh + bit;
-                    cell[bit]++;
-                    nt += bit == 1;
-                    np += bit == 2;
-                    nm += bit == 4;
-                } else if (bit == 2 && old == fresh + 1) { /* predicted, and known to be true */
-                    mark[column] = fresh + 3;
-                    cell[1]--;
-                    cell[3]++;
-                    np++;
-                    nb++;
-                }
-            }
+    const se_score_lists *in, int64_t *cells, se_sums *h, int64_t *mark, se_mention *mentions) {
+    int64_t turn = 1;
+    for (ptrdiff_t r = 0; r < in->rows; r++) {
+        const ptrdiff_t count = se_mentions_in(in, r, mark, &turn, mentions);
+        uint64_t times[5] = {0};
+        if (r % 512 == 0 && !se_sums_reserve(h, 512)) return 0;
+        for (const se_mention *m = mentions; m < mentions + count; m++) {
+            const int outcome = m->kind >> SE_MASKED & 1 ? 4 : m->kind & 3;
+            cells[5 * m->column + outcome]++;
+            times[outcome]++;
         }
-        se_sums_add(h, nt | np << 32, nb | nm << 32, 1);
+        se_sums_add(h, (times[1] + times[3]) | (times[2] + times[3]) << 32, times[3] | times[4] << 32, 1);
     }
-    return 0;
+    return 1;
 }
 
 #endif

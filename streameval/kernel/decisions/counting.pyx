@@ -1,15 +1,17 @@
 """Counts to which batches and other counts are added, what prepares and commits that, and what is read of them."""
 
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from streameval.kernel.decisions.cells cimport read_rows, se_rows, se_scores
-from streameval.kernel.lists.lists cimport borrow_all, check_columns, is_narrow, se_lists
+from streameval.kernel.lists.lists cimport borrow, check_columns, is_narrow, se_lists
 from streameval.kernel.memory cimport check_memory
 from streameval.kernel.part cimport se_part_new
+from streameval.kernel.scores cimport read_list, room_of, se_mention, se_score_lists
 from streameval.kernel.table cimport (
     entries_of, fill, se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise,
     se_sums_reserve, set_seed,
@@ -43,7 +45,7 @@ cdef extern from "decisions/counting.h" nogil:
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
     int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, const se_pairs*, se_sums*)
-    int se_count_lists(ptrdiff_t, const se_lists*, ptrdiff_t, int64_t*, se_sums*, int64_t*)
+    int se_count_lists(const se_score_lists*, int64_t*, se_sums*, int64_t*, se_mention*)
     void se_span(const double*, ptrdiff_t, int*, int*)
     int se_weigh_dense(const se_rows*, const se_weighed*)
 
@@ -162,7 +164,9 @@ cdef class Counting(Placing):
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, masked, named, everywhere):
         cdef const int64_t[::1] always = everywhere
         cdef int64_t[::1] before
-        cdef se_lists sides[4]
+        cdef se_lists sides[2]
+        cdef se_score_lists lists
+        cdef se_mention* mentions = NULL
         cdef se_pairs paired
         cdef Py_ssize_t position, column
         cdef void* memory
@@ -172,7 +176,17 @@ cdef class Counting(Placing):
         if pairs:
             wide = not (is_narrow(true) and is_narrow(pred))
             repeats = not (true.distinct and pred.distinct)
-        arrays = borrow_all(sides, true, pred, masked, named, pairs, wide, examples, self.width)
+            arrays = [borrow(&sides[side], part, wide, examples, self.width) for side, part in enumerate((true, pred))]
+        else:
+            memset(&lists, 0, sizeof(se_score_lists))
+            lists.rows, arrays = examples, []
+            for side, part in enumerate((true, pred, masked, named)):
+                if part is not None:
+                    flat = np.ascontiguousarray(part.offsets, np.int64), np.ascontiguousarray(part.flat(), np.int64)
+                    read_list(&lists, side, flat, self.width)
+                    arrays.append(flat)
+            room = room_of(&lists)
+            mentions = <se_mention*>PyByteArray_AS_STRING(room)
         before = np.empty(always.shape[0], np.int64) if always.shape[0] else None
         for position in range(always.shape[0]):
             before[position] = se_mentions(&self.counted, always[position])
@@ -184,9 +198,7 @@ cdef class Counting(Placing):
                 written = se_count_pairs(examples, &sides[0], &sides[1], wide, repeats, &paired, &self.counted.rows)
                 se_add_pairs(&paired, 0, self.counted.cell)
             elif memory != NULL:
-                written = se_count_lists(
-                    examples, sides, self.width, self.counted.cell, &self.counted.rows, <int64_t*>memory
-                )
+                written = se_count_lists(&lists, self.counted.cell, &self.counted.rows, <int64_t*>memory, mentions) - 1
         free(memory)
         check(written)
         for position in range(always.shape[0]):
@@ -375,7 +387,7 @@ cdef int check(int written) except -1:
 
 def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true, pred):
     cdef const int64_t[::1] code = codes
-    cdef se_lists sides[4]
+    cdef se_lists sides[2]
     cdef se_pairs pairs
     cdef se_sums rows
     cdef int64_t* sums
@@ -392,7 +404,7 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
         return
     for one in counts:
         one.reserve(width)
-    arrays = borrow_all(sides, true, pred, None, None, True, wide, examples, width)
+    arrays = [borrow(&sides[side], part, wide, examples, width) for side, part in enumerate((true, pred))]
     rows.places = NULL
     try:
         memory = se_pairs_init(&pairs, &code[0], groups, width)

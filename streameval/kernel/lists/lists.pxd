@@ -8,9 +8,8 @@ cdef extern from "lists/lists.h" nogil:
     ctypedef struct se_lists:
         const void* offsets
         const void* places
-        int64_t held
         const int64_t* columns
-        int64_t limit
+        int64_t held, limit
 
 
 cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) except -1:
@@ -53,15 +52,3 @@ cdef inline borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t 
         to.columns, to.limit = <const int64_t*>start_of(columns, True), leads.shape[0]
         check_columns(leads, width)
     return offsets, places
-
-
-cdef inline borrow_all(se_lists* sides, true, pred, masked, named, bint led, bint wide, Py_ssize_t examples, int64_t width):
-    """Point to all lists; unless `led`, to the columns where they lead."""
-    cdef Py_ssize_t side
-    arrays = []
-    for side, lists in enumerate((true, pred, masked, named)):
-        sides[side].offsets = NULL
-        if lists is not None:
-            lists = lists if led else (lists.offsets, lists.flat(), None, False)
-            arrays.append(borrow(&sides[side], lists, wide, examples, width))
-    return arrays

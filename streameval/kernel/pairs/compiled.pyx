@@ -1,6 +1,7 @@
 """The loops of `streameval.kernel.pairs.numpy`, compiled: same names, same signatures, same bits."""
 
 cimport cython
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -10,7 +11,7 @@ import numpy as np
 from streameval.kernel.decisions.cells cimport read_rows, se_rows
 from streameval.kernel.memory cimport check_memory
 from streameval.kernel.part cimport part_of
-from streameval.kernel.scores cimport SE_MASKED, SE_RANKED, SE_TRUE, read_list, se_score_lists
+from streameval.kernel.scores cimport SE_MASKED, SE_RANKED, SE_TRUE, read_list, room_of, se_mention, se_score_lists
 from streameval.kernel.table cimport (
     se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_rebuild,
     se_sums_reserve, set_seed,
@@ -33,7 +34,7 @@ cdef extern from "pairs/pairing.h" nogil:
     int sp_one(se_sums*, int64_t, const sp_row*, int)
     size_t sp_pairs(const sp_row*, int)
     int sp_dense(const se_rows*, const uint32_t*, int, se_sums*)
-    int sp_count_lists(const se_score_lists*, ptrdiff_t, int, se_sums*)
+    int sp_count_lists(const se_score_lists*, ptrdiff_t, int, se_sums*, se_mention*)
 
 set_seed()
 
@@ -89,14 +90,17 @@ cdef class Pairs:
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t width, true, pred, mask):
         cdef se_score_lists lists
+        cdef se_mention* mentions
         cdef bint enough
         check_width(width)
         memset(&lists, 0, sizeof(se_score_lists))
         lists.rows = examples
         for side, part in ((SE_TRUE, true), (SE_RANKED, pred), (SE_MASKED, mask)):
             read_list(&lists, side, part, width)
+        room = room_of(&lists)
+        mentions = <se_mention*>PyByteArray_AS_STRING(room)
         with nogil:
-            enough = sp_count_lists(&lists, width, self.parts, &self.table)
+            enough = sp_count_lists(&lists, width, self.parts, &self.table, mentions)
         check_memory(enough)
         self.n += examples
 

@@ -241,40 +241,27 @@ static int sp_dense(const se_rows *in, const uint32_t *place, int parts, se_sums
 
 /* -- lists of columns, any order, with repeats ---------------------------------------------------------------------------- */
 
-/* Marks tell the outcome of each column of an example: 8 * (row + 1) + bits, so that they need no clearing. Returns 0 if
-   memory ran out. */
-static int sp_count_lists(const se_score_lists *in, ptrdiff_t width, int parts, se_sums *table) {
-    static const int64_t bits[3] = {1, 2, 4}; /* true, predicted, masked */
-    static const int order[3] = {1, 3, 2};
+/* There is room for the mentions of an example. Returns 0 if memory ran out. */
+static int sp_count_lists(const se_score_lists *in, ptrdiff_t width, int parts, se_sums *table, se_mention *mentions) {
+    static const int order[3] = {1, 3, 2}; /* sides that have a label, as bits: only true, both, only predicted */
     sp_sink sink = {table, 1, 0, sp_blocks((size_t)width + 1, in->rows), (size_t)width + 1, NULL, {NULL}};
-    int64_t *mark = (int64_t *)calloc((size_t)width + 1, sizeof(int64_t));
-    uint32_t *room = (uint32_t *)malloc((3 * (size_t)width + 1) * sizeof(uint32_t));
+    int64_t *mark = (int64_t *)calloc((size_t)width + 1, sizeof(int64_t)), turn = 1;
+    uint32_t *room = (uint32_t *)malloc((2 * (size_t)width + 1) * sizeof(uint32_t));
     sink.failed = !mark || !room;
     if (sink.blocks && !sink.failed) {
-        uint32_t *columns = room + 2 * width;
+        uint32_t *columns = room + width;
         for (ptrdiff_t column = 0; column < width; column++) columns[column] = (uint32_t)column;
         columns[width] = SP_NONE;
         sink.columns = columns;
     }
     for (ptrdiff_t r = 0; r < in->rows && !sink.failed; r++) {
-        const int64_t fresh = 8 * (r + 1);
-        uint32_t *touched = room + width;
-        size_t count = 0, put = 0;
-        for (int side = 0; side < 3; side++) {
-            for (int64_t i = se_start(in, side, r); i < se_start(in, side, r + 1); i++) {
-                const int64_t column = in->columns[side][i];
-                if (mark[column] < fresh) {
-                    mark[column] = fresh;
-                    touched[count++] = (uint32_t)column;
-                }
-                mark[column] |= bits[side];
-            }
-        }
+        const ptrdiff_t count = se_mentions_in(in, r, mark, &turn, mentions);
+        size_t put = 0;
         sp_row e = {room, 0, 0, 0, sink.blocks ? (uint32_t)width : SP_NONE};
         size_t *sizes[3] = {&e.missed, &e.both, &e.wrong};
         for (int part = 0; part < 3; part++)
-            for (size_t i = 0; i < count; i++)
-                if ((mark[touched[i]] & 7) == order[part]) room[put++] = touched[i], ++*sizes[part];
+            for (ptrdiff_t i = 0; i < count; i++)
+                if (mentions[i].kind == order[part]) room[put++] = (uint32_t)mentions[i].column, ++*sizes[part];
         sp_example(&sink, &e, parts);
     }
     sp_drain(&sink);
