@@ -13,7 +13,7 @@ from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import check_choice, number_or_none, quoted
 
 Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
-PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
+PARTS: tuple[Part, ...] = get_args(Part)
 """What a state of pairs can count."""
 
 USUAL_PARTS: tuple[Part, ...] = ("confusions", "cooccurrence")

@@ -76,20 +76,15 @@ static void se_drop_example(se_counts *c, const int32_t *slot, ptrdiff_t slots) 
     c->slack--;
 }
 
-/* How many labels the example with the most of them mentions. */
-static uint64_t se_largest(const se_counts *c) {
-    uint64_t most = 0, outer, inner;
+/* Whether no example mentions more labels than there are. */
+static int se_labels_suffice(const se_counts *c, ptrdiff_t fixed) {
+    uint64_t most = 0, present = (uint64_t)fixed, outer, inner;
     for (size_t at = 0; se_sums_next(&c->rows, &at, &outer, &inner);) {
         const uint64_t labels = (uint32_t)outer + (outer >> 32) + (inner >> 32) - (uint32_t)inner;
         if (labels > most) most = labels;
     }
-    return most;
-}
-
-static uint64_t se_present(const se_counts *c, ptrdiff_t fixed) {
-    uint64_t present = 0;
     for (ptrdiff_t column = fixed; column < c->width; column++) present += se_mentions(c, column) != 0;
-    return present;
+    return most <= present;
 }
 
 /* Whether no label is mentioned by more examples, and no example mentions more labels, than there are, once an example
@@ -104,7 +99,7 @@ static int se_stays_possible(se_counts *c, const int64_t *slot, ptrdiff_t slots,
         }
     }
     for (ptrdiff_t i = 0; i < slots; i++) gone |= slot[i] >= 5 * fixed && !se_mentions(c, slot[i] / 5);
-    return c->slack >= 0 && (!gone || se_largest(c) <= (uint64_t)fixed + se_present(c, fixed));
+    return c->slack >= 0 && (!gone || se_labels_suffice(c, fixed));
 }
 
 /* Take an example back, unless what is left could not be the counts of any examples: then 0. */
@@ -170,7 +165,7 @@ static int se_includes(
     if (!possible) return 0;
     se_add_counts(c, other, place, width, fixed, -1);
     for (ptrdiff_t column = 0; column < c->width; column++) possible &= se_mentions(c, column) <= c->examples;
-    possible &= se_largest(c) <= (uint64_t)fixed + se_present(c, fixed);
+    possible &= se_labels_suffice(c, fixed);
     se_add_counts(c, other, place, width, fixed, 1);
     return possible;
 }

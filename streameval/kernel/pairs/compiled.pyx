@@ -136,8 +136,8 @@ cdef class Pairs:
             view[row] = se_sums_count(&self.table, outer_of(key, row), inner_of(key, row))
         return out
 
-    def items(self, place=None):
-        return self.at(self._spots(Merge(None), -1, np.zeros(1, np.int64)), place)
+    def items(self):
+        return self.at(self._spots(Merge(None), -1, np.zeros(1, np.int64)), None)
 
     def by_row(self, place, int64_t kind):
         ends = np.zeros(len(place), np.int64)

@@ -70,9 +70,9 @@ class Pairs(SumTable[Pair]):
         sums = self._cell.value.sums
         return np.array([sums.get(tuple(key), (0,))[0] for key in keys.tolist()], np.int64)
 
-    def items(self, place: IntArray | None = None) -> tuple[IntArray, IntArray]:
+    def items(self) -> tuple[IntArray, IntArray]:
         """The pairs that occur, in any order, as `at` returns them."""
-        return self.at(self._spots(), place)
+        return self.at(self._spots(), None)
 
     def by_row(self, place: IntArray, kind: int) -> tuple[IntArray, Any]:
         """Where the pairs of a kind are, row after row for `at`, and where each row ends, that of no label first.

@@ -51,26 +51,23 @@ static int sr_example_init(sr_example *e, ptrdiff_t labels, ptrdiff_t trues) {
 #define SR_SHORT 6000
 
 /* How many scores are above each of four values, and how many at least as high. */
-#define SR_COUNT_BODY(TYPE, TALLY)                                                                                    \
-    TALLY a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0;                                             \
-    const TYPE v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3];                                                            \
-    for (ptrdiff_t j = 0; j < n; j++) {                                                                               \
-        const TYPE s = x[j];                                                                                          \
-        a0 += s > v0;                                                                                                 \
-        a1 += s > v1;                                                                                                 \
-        a2 += s > v2;                                                                                                 \
-        a3 += s > v3;                                                                                                 \
-        e0 += s >= v0;                                                                                                \
-        e1 += s >= v1;                                                                                                \
-        e2 += s >= v2;                                                                                                \
-        e3 += s >= v3;                                                                                                \
-    }                                                                                                                 \
-    above[0] = a0, above[1] = a1, above[2] = a2, above[3] = a3;                                                       \
-    least[0] = e0, least[1] = e1, least[2] = e2, least[3] = e3;
-
 #define SR_COUNT(NAME, ATTRIBUTE, TYPE, TALLY)                                                                        \
     ATTRIBUTE static void NAME(const TYPE *x, ptrdiff_t n, const TYPE *v, int64_t *above, int64_t *least) {           \
-        SR_COUNT_BODY(TYPE, TALLY)                                                                                    \
+        TALLY a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0;                                         \
+        const TYPE v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3];                                                        \
+        for (ptrdiff_t j = 0; j < n; j++) {                                                                           \
+            const TYPE s = x[j];                                                                                      \
+            a0 += s > v0;                                                                                             \
+            a1 += s > v1;                                                                                             \
+            a2 += s > v2;                                                                                             \
+            a3 += s > v3;                                                                                             \
+            e0 += s >= v0;                                                                                            \
+            e1 += s >= v1;                                                                                            \
+            e2 += s >= v2;                                                                                            \
+            e3 += s >= v3;                                                                                            \
+        }                                                                                                             \
+        above[0] = a0, above[1] = a1, above[2] = a2, above[3] = a3;                                                   \
+        least[0] = e0, least[1] = e1, least[2] = e2, least[3] = e3;                                                   \
     }
 
 SR_COUNT(sr_count_plain_float, , float, int32_t)
