@@ -94,7 +94,7 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
         more = "" if separator is None else f", for several split it with .split({separator!r})"
         return InputError(f"{place} is the string {quoted(example)}; for one label write {advice}{more}")
     if is_missing(example):
-        ways = "or drop the example" if position is None else "drop the row, or say null='empty'"
+        ways = "or drop the example" if position is None else "drop the row, or give null='empty'"
         return InputError(f"{place} is missing ({quoted(example)}); give [] if there is no label, {ways}")
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
     single = isinstance(example, int | np.integer) and position is not None

@@ -192,7 +192,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         array = array.cast(array.type.storage_type)
     name, kind, nulls = argument.name, str(array.type), array.null_count
     if nulls and argument.null == "error":
-        advice = "drop those rows, or say null='empty', if they are rows without labels"
+        advice = "drop those rows, or give null='empty', if they are rows without labels"
         raise InputError(f"{name} holds {number_of(nulls, 'null')}; {advice}")
     if kind.startswith("struct<") and not nulls:
         import pyarrow as pa
@@ -206,7 +206,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         return examples_of([of_arrow(example, array.type, name) for example in array.to_pylist()], argument)
     if kind.startswith("fixed") and values.startswith(("int", "uint")) and argument.rows is None:
         both = "which may be indicators or the labels themselves"
-        raise InputError(f"{name} holds {kind}, {both}; for indicators say rows='indicator', for labels rows='labels'")
+        raise InputError(f"{name} holds {kind}, {both}; for indicators give rows='indicator', for labels rows='labels'")
     return _lists(unignored(lists_of_arrow(array, argument)), argument)
 
 

@@ -427,7 +427,7 @@ def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: boo
         raise InputError(f"{rows}; separate these, or if they are labels, give sep={sep!r}")
     parts = [cell.lower().split(sep) for cell in cells]
     if cells and not labels and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
-        write = "1 for yes and 0 for no, and say rows='indicator'"
+        write = "1 for yes and 0 for no, and give rows='indicator'"
         if max(map(len, parts)) > 1:
             raise InputError(f"{title} holds rows of indicators; write {quoted(cells[0])} with {write}")
         only = " and ".join(map(quoted, cells[:2]))

@@ -104,7 +104,7 @@ class Columns:
             if not several and not isinstance(name, str) and (name is not None or role == "actual"):
                 raise InputError(f"{role} must be the name of a column, not {quoted(name)}")
         if self.predicted is None and self.scores is None:
-            raise InputError("neither predicted nor scores names a column; say which holds the predictions")
+            raise InputError("neither predicted nor scores names a column; give one of them")
         if (self.example is None) != (self.label is None):
             raise InputError("example and label go together: give both, for a table with a row for each label")
         check_choice("null", self.null, NULLS)
@@ -193,7 +193,7 @@ class Columns:
             return None
         names = f"columns {self.predicted!r} and {self.scores!r}"
         if not (isinstance(labels, _ORDERED) and isinstance(scores, _ORDERED)):
-            both = f"{quoted(labels)} and {quoted(scores)}; otherwise name only one of the two"
+            both = f"{quoted(labels)} and {quoted(scores)}; name only one of the two columns if they hold anything else"
             raise InputError(f"{names} must hold a list of labels and a list with the score of each, not {both}")
         if len(labels) != len(scores):
             row = f"a row of {number_of(len(labels), 'label')} and {number_of(len(scores), 'score')}"

@@ -336,7 +336,7 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
     assert run(*command, "p_*", "--unknown", "ignore", "--save", "state").code == 0
     assert se.load("state") == se.evaluate_table("w.csv", actual="t_*", predicted="p_*", unknown="ignore")
     (tmp_path / "r.jsonl").write_bytes(jsonl([*ROWS, {"tags": None, "guess": [7]}]))
-    assert "or say --null empty" in run("evaluate", "r.jsonl", *COLUMNS).err
+    assert "or give --null empty" in run("evaluate", "r.jsonl", *COLUMNS).err
     options = "--null", "empty", "--labels", "cat", "--labels", "dog", "--labels", "[7]"
     assert "label 'bird' is not among the 3 declared labels" in run("evaluate", "r.jsonl", *COLUMNS, *options).err
     assert run("evaluate", "r.jsonl", *COLUMNS, *options, "--unknown", "ignore", "--save", "state").code == 0

@@ -261,7 +261,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
 
 def test_reasons_of_skipped_rows_speak_of_options(run):
     ran = run("evaluate", "-", *COLUMNS, "--max-bad", "1", stdin=OK + b'{"a":null,"p":["x"]}\n')
-    assert (ran.code, ran.err.endswith("drop the row, or say --null empty\n")) == (0, True), ran.err
+    assert (ran.code, ran.err.endswith("drop the row, or give --null empty\n")) == (0, True), ran.err
 
 
 def test_scores_without_a_threshold_say_that_decisions_are_left_out(run):

@@ -245,7 +245,7 @@ def test_a_missing_example_has_no_labels_where_one_says_so(form: str, holder: st
             counting = HOLDERS[holder](*sides, {"labels": labels})
             windowed = isinstance(counting, se.TimeRolling | se.Tumbling)
             assert value(counting.snapshot() if windowed else counting) == expected
-            with pytest.raises(se.InputError, match=r"say null='empty'"):
+            with pytest.raises(se.InputError, match=r"give null='empty'"):
                 se.score(*sides, "f1", labels=labels)
     with pytest.raises(se.InputError, match="null must be one of 'error', 'empty', not 'skip'"):
         se.score(other, other, null="skip")  # type: ignore[call-overload]

@@ -162,7 +162,7 @@ FILES = [
     File("JSON Lines: lists of 0.0 and 1.0", "a.jsonl", lines(rows(lambda row: [*map(float, row)])), DECLARED),
     File("JSON Lines: strings", "a.jsonl", lines(joined(",")), refused="split strings with --sep ','"),
     File("the same", "a.jsonl", lines(joined(",")), "--sep ,"),
-    File("JSON Lines: nulls", "a.jsonl", lines(emptied()), refused="say --null empty"),
+    File("JSON Lines: nulls", "a.jsonl", lines(emptied()), refused="give --null empty"),
     File("the same", "a.jsonl", lines(emptied()), "--null empty", empty=True),
     File("JSON Lines: nested objects", "a.jsonl", lines([{"o": row} for row in rows()]), "-a o.y -p o.p"),
     File("JSON: one array of objects", "a.json", text(json.dumps(rows(), indent=1))),

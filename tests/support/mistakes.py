@@ -123,7 +123,7 @@ MISTAKES = [
     Mistake(
         "A missing example",
         "se.score(pd.Series([[1], [2], np.nan]), [[1], [2], [3]])",
-        ("y_true[2] is missing (nan)", "give [] if there is no label, drop the row, or say null='empty'"),
+        ("y_true[2] is missing (nan)", "give [] if there is no label, drop the row, or give null='empty'"),
     ),
     Mistake(
         "A score that is NaN",

@@ -94,7 +94,7 @@ def test_lists_of_booleans_are_decisions_in_the_order_of_the_labels(kind: pa.Dat
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.list_view(pa.string()), pa.list_(pa.string(), 1)])
 def test_null_lists_are_refused_unless_they_are_said_to_be_empty(kind: pa.DataType):
     table = pa.table({"actual": pa.array([["a"], None, ["b"]], kind), "predicted": pa.array([None, None, ["b"]], kind)})
-    with pytest.raises(se.InputError, match="column 'actual' holds 1 null; drop those rows, or say null='em"):
+    with pytest.raises(se.InputError, match="column 'actual' holds 1 null; drop those rows, or give null='em"):
         job().state([table])
     empty = job(null="empty")
     assert empty.merged([empty.state([table])]) == reference([["a"], [], ["b"]], [[], [], ["b"]])

@@ -155,7 +155,7 @@ def test_nulls_are_refused_unless_they_are_said_to_be_empty():
     rows = [{"actual": None, "predicted": ["a"]}]
     with pytest.raises(
         se.InputError,
-        match=r"column 'actual' \(row 0 of the batch\) is missing \(None\).* drop the row, or say null='empty'",
+        match=r"column 'actual' \(row 0 of the batch\) is missing \(None\).* drop the row, or give null='empty'",
     ):
         counted(rows)
     assert counted(rows, null="empty").to_bytes() == reference([[]], [["a"]]).to_bytes()

@@ -264,7 +264,7 @@ def test_what_a_worker_cannot_read_is_reported_in_one_sentence(spark, adapter):
     frame = spark.createDataFrame([(["a"], None), (["b"], ["b"])], LISTS)
     with pytest.raises(se.InputError) as caught:
         adapter.evaluate(frame, "actual", "predicted")
-    assert str(caught.value).startswith("column 'predicted' holds 1 null; drop those rows, or say null=")
+    assert str(caught.value).startswith("column 'predicted' holds 1 null; drop those rows, or give null=")
     assert str(caught.value).endswith("rows without labels")
     assert type(caught.value.__cause__).__module__.startswith("pyspark")
     assert adapter.evaluate(frame, "actual", "predicted", null="empty").examples == 2
