@@ -1,8 +1,8 @@
 """Labels that arrive late: the Yeast stream, in which the truth about a gene becomes known 50 genes later.
 
-Twice: with `progressive_evaluate(..., delay=50)`, which simulates the delay; and in a loop of one's own, as a program
-in production has it, where predictions wait in a `Pending` until their truth arrives. Both count the same examples in
-the same way, so both end with the same bytes.
+The stream is evaluated twice: by `progressive_evaluate(..., delay=50)`, which simulates the delay, and in a loop as in
+a program in production, where predictions wait in a `Pending` until their truth arrives. Both count the same examples,
+so both end with the same bytes.
 """
 
 from __future__ import annotations

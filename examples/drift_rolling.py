@@ -1,8 +1,9 @@
-"""A concept drift, as all examples so far show it and as the last 300 do: the Yeast stream, whose labels change.
+"""A concept drift in the Yeast stream, as the metrics of all examples and those of the last 300 show it.
 
-After 1,200 genes each class goes by the name of another, so that what the model has learnt is wrong from one gene to
-the next, and it has to learn again. The value over all genes hardly moves, and never shows that the model recovers; the
-window shows both. Usage: python examples/drift_rolling.py [picture.png]
+After 1,200 genes the classes exchange their names, so that the model has to learn again. The value over all genes
+hardly moves, and never shows that the model recovers; the window shows both.
+
+Usage: python examples/drift_rolling.py [picture.png]
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shards send their states over a line that loses, repeats and reorders messages; the result is exact all the same.
+"""Shards send their states over a channel that loses, repeats and reorders messages; the result is still exact.
 
 Usage: python examples/ledger.py
 """
@@ -28,7 +28,7 @@ def examples(shard: int) -> Iterator[tuple[set[str], set[str]]]:
 
 
 def sent() -> Iterator[Message]:
-    """Each shard tells its whole state so far, numbered by how many examples are in it."""
+    """Each shard sends its whole state so far, numbered by how many examples are in it."""
     for shard in range(SHARDS):
         evaluator = fresh()
         for count, (y_true, y_pred) in enumerate(examples(shard), 1):

@@ -1,4 +1,4 @@
-"""A dataset of Ray evaluated where it is, by region, and shards that tasks of one's own have counted."""
+"""A dataset of Ray evaluated by region, and shards that your own tasks count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report to look at: River's Yeast stream while a model learns it, as one file that loads nothing.
+"""A report page of River's Yeast stream, written while a model learns it.
 
 Run ``python examples/report.py`` and open the file in any browser.
 """

@@ -1,4 +1,4 @@
-"""Which region a tagger is bad at, hour by hour: shards are sliced apart, sent as bytes, and merged."""
+"""The region on which a tagger is worst, hour by hour: shards are sliced, sent as bytes, and merged."""
 
 from __future__ import annotations
 

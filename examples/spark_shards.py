@@ -1,6 +1,6 @@
-"""Spark counts rows where they are: one small state for each partition, merged to the bytes that one process writes.
+"""Spark makes one small state of each partition, merged to the bytes that one process writes.
 
-Needs the extra "spark" and Java 17 or later.
+Requires the extra "spark" and Java 17 or later.
 """
 
 from __future__ import annotations

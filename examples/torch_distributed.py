@@ -1,4 +1,4 @@
-"""Two processes evaluate one model on halves of the data, and each of them knows the result of all of it."""
+"""Two processes evaluate one model on halves of the data, and each of them gets the result of all data."""
 
 from __future__ import annotations
 

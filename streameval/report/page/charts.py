@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -191,7 +192,7 @@ class Chart:
             boxes = np.concatenate([dots - half, dots + half], axis=1)
             for across, up, word in places:
                 width = wide * (len(word) + 1.5)
-                for side, shift in (("right", 0.0), ("left", 0.0), ("right", 1.4 * high), ("right", -1.4 * high)):
+                for shift, side in product((0.0, 1.4 * high, -1.4 * high), ("right", "left")):
                     left = across + wide if side == "right" else across - width
                     box = left, up + shift - high, left + width - wide, up + shift + high
                     inside = box[0] >= 0 and box[2] <= 1 and box[1] >= -1.1 * high
