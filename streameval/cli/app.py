@@ -110,7 +110,7 @@ def watch(
             return result().document({"file": file}, names)
 
         is_live = sys.stdout.isatty() and sys.stderr.isatty()
-        seen = live(result, pause=pause, patience=0.0) if is_live else lines(lambda: write_line(document()), pause)
+        seen = live(result, pause=pause) if is_live else lines(lambda: write_line(document()), pause)
         _count([source], counting, seen, options)
     if save is not None:
         write_output(save, counting.state.to_bytes())

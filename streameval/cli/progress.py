@@ -18,6 +18,7 @@ from streameval.cli.settings import QUIET
 Advance: TypeAlias = Callable[[int], None]
 
 _SHARE = 20  # drawing takes one part in so many of the time, at most
+_PATIENCE = 1.0  # seconds after which a table is drawn first, unless it was asked for
 
 
 def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractContextManager[Advance]:
@@ -31,17 +32,12 @@ def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractCont
 
 @contextmanager
 def live(
-    result: Callable[[], Result],
-    *,
-    size: int | None = None,
-    reads_stdin: bool = False,
-    pause: float = 0.0,
-    patience: float = 1.0,
+    result: Callable[[], Result], *, size: int | None = None, reads_stdin: bool = False, pause: float = 0.0
 ) -> Iterator[Advance]:
-    """A table that is drawn anew at most every ``pause`` seconds, and takes a small share of the time."""
+    """A table in a small share of the time: drawn every ``pause`` seconds at most, or once counting takes long."""
     console = console_of(sys.stderr)
     began, read = time.monotonic(), 0
-    after = began + patience
+    after = began + (0.0 if pause else _PATIENCE)
     live = Live(console=console, auto_refresh=False, transient=True)
 
     def advance(done: int) -> None:

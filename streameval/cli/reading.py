@@ -205,12 +205,7 @@ def deferred_interrupts() -> Iterator[None]:
 
 
 def count(
-    sources: list[Source],
-    counting: Counting,
-    advance: Callable[[int], None],
-    *,
-    allow_empty: bool = False,
-    limit: int | None = None,
+    sources: list[Source], counting: Counting, advance: Callable[[int], None], *, allow_empty: bool, limit: int | None
 ) -> bool:
     """Count all rows, or the first ``limit``; whether Ctrl-C ended it before."""
     collected = gc.get_threshold()

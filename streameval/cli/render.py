@@ -20,19 +20,7 @@ from rich.text import Text
 
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
 from streameval.cli.settings import COLOR, DIGITS, WARNINGS, Color, in_options, note
-from streameval.report.model import (
-    PER_LABEL,
-    Column,
-    Kind,
-    Table,
-    arrow,
-    cell_text,
-    largest_first,
-    listed,
-    outwards,
-    parts_table,
-    rows_of,
-)
+from streameval.report.model import Column, Kind, Table, arrow, cell_text, largest_first, listed, parts_table, rows_of
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
 from streameval.schema.labels import Label
 from streameval.schema.text import VERSION, csv_cell, json_text, label_text, markdown_cell, number_of, printable
@@ -156,7 +144,7 @@ def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Tab
     columns = [Column("metric", "label", [key + arrow(key, up=True) for key in single])]
     columns += _values(list(single.values()), names, "all" if windows else "value")
     columns += [Column(one.scope, "fraction", [one.metrics[key][None].value for key in single]) for one in windows]
-    bounds = ["{} to {}".format(*outwards(*number.bounds)) if number.bounds else "" for number in single.values()]
+    bounds = [" to ".join(number.ends) if number.bounds else "" for number in single.values()]
     columns += [Column("guaranteed", "text", bounds)] if any(bounds) else []
     reasons = dict.fromkeys(number.reason for number in single.values() if number.reason)
     of = [", ".join(metric for metric, number in single.items() if number.reason == each) for each in reasons]
@@ -210,7 +198,8 @@ def _labels(part: Part, top: int) -> list[Table]:
     chosen, columns = _first(part, top), _by_label(part)
     counts = [name for name in ("support", "predicted") if chosen and name in part.labels[chosen[0]]]
     if counts and not columns:
-        columns = {name: {label: part.labels[label][name] for label in chosen} for name in PER_LABEL}
+        names = [name for name in part.labels[chosen[0]] if name not in COUNTS]
+        columns = {name: {label: part.labels[label][name] for label in chosen} for name in names}
     if not chosen or not columns:
         return []
     table = [Column("label", "label", chosen)]
@@ -339,7 +328,7 @@ def _markdown_rows(rows: Sequence[Row]) -> Iterator[list[str]]:
         usual: Kind = "count" if metric in COUNTS else "fraction"
         kinds: dict[str, Kind] = {} if metric in COUNTS else {"change": "change"}
         values = [cell_text(value, kinds.get(name, usual), DIGITS.get()) for name, value in number.cells.items()]
-        yield [printable(scope), text, metric, *values, *(outwards(*number.bounds) if number.bounds else ("", ""))]
+        yield [printable(scope), text, metric, *values, *number.ends]
 
 
 def _content(document: Document) -> dict[str, object]:

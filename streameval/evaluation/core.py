@@ -148,7 +148,7 @@ class Core:
             reader = Reader(self.config, labels)
             return labels, read_one(y_true, y_pred, mask, heavy, reader), reader
         if is_due:
-            note_examples(self.reader.record, self.config, (y_true, y_pred), [placed[0]], labels.labels, many=False)
+            note_examples(self.reader, (y_true, y_pred), [placed[0]], many=False)
         rows = None
         if not labels.fixed and np.ndarray in (type(y_true), type(row)):
             for name, side in (("y_true", y_true), ("y_pred", row)):
@@ -204,7 +204,7 @@ class Core:
             place = self.table.place_example
             placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
             slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
-            note_examples(record, self.config, (y_true, y_pred), slots, labels.labels, many=True, read=lists)
+            note_examples(self.reader, (y_true, y_pred), slots, many=True, read=lists)
         return True
 
 

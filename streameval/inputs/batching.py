@@ -45,7 +45,7 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     placed = [5 * column + min(MASK, bits) for column, bits in cells.items() if bits or column >= labels.fixed]
     slots = np.array(placed, np.int64)
     reader.check_label_types()
-    note_examples(reader.record, reader.config, (y_true, y_pred), [slots], labels.labels, many=False, read=examples)
+    note_examples(reader, (y_true, y_pred), [slots], many=False, read=examples)
     return Example.at(slots, weight)
 
 

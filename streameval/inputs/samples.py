@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.columns import Argument
+from streameval.inputs.columns import Argument, Reader
 from streameval.inputs.forms import form_of
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Dense, cells_of
@@ -149,25 +149,19 @@ def start_samples(arguments: Sequence[Argument], values: Iterable[object]) -> No
 
 
 def note_examples(
-    record: Record,
-    config: Config,
-    sides: Sequence[Any],
-    slots: Sequence[IntArray],
-    names: list[Label],
-    *,
-    many: bool,
-    read: Sequence[Any] | None = None,
+    reader: Reader, sides: Sequence[Any], slots: Sequence[IntArray], *, many: bool, read: Sequence[Any] | None = None
 ) -> None:
     """Note examples, if some are to be noted: of these ``slots`` are the first, and what was ``read`` may differ."""
+    record = reader.record
     if record.room:
         few = undescribed(record)
         samples = [Sample(side if few else None, many=many) for side in sides]
         for sample, side in zip(samples, sides if read is None else read, strict=False):
             for example in side[: record.room] if many else [side]:
                 sample.add_example(example)
-            sample.close(config)
+            sample.close(reader.config)
         for placed in slots[:few]:
-            _note(samples, names, placed.tolist())
+            _note(samples, reader.labels.labels, placed.tolist())
         record.take(dict(zip(("y_true", "y_pred"), samples, strict=True)), len(sides[0]) if many else 1)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.kernel.types import FloatArray
 from streameval.metrics.bounds import Bounds
-from streameval.report.model import MetricValue, Report
+from streameval.report.model import MetricValue, Report, outwards
 from streameval.schema.labels import Label
 
 
@@ -26,6 +26,11 @@ class Number:
     bounds: tuple[float, float] | None = None
     reason: str = ""
     sides: tuple[float | None, float | None] | None = None
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Its bounds, rounded outwards; empty where it has none."""
+        return outwards(*self.bounds) if self.bounds else ("", "")
 
     @property
     def cells(self) -> dict[str, float | None]:

@@ -208,9 +208,9 @@ def test_files_have_a_live_table_and_ctrl_c_ends_them_with_what_was_counted(tmp_
 
 
 @pytest.mark.parametrize("columns", ["100", "30"])
-@pytest.mark.parametrize("patience", [0.0, 60.0])
-def test_a_table_that_fits_is_drawn_only_where_counting_takes_long_and_is_gone_in_the_end(
-    monkeypatch, columns, patience
+@pytest.mark.parametrize(("patience", "pause"), [(0.0, 0.0), (60.0, 0.0), (60.0, 60.0)])
+def test_a_table_that_fits_is_drawn_only_where_counting_takes_long_or_it_was_asked_for_and_is_gone_in_the_end(
+    monkeypatch, columns, patience, pause
 ):
     class Screen(io.StringIO):
         def isatty(self) -> bool:
@@ -219,12 +219,13 @@ def test_a_table_that_fits_is_drawn_only_where_counting_takes_long_and_is_gone_i
     monkeypatch.setattr(sys, "stderr", screen := Screen())
     for name, value in {"COLUMNS": columns, "LINES": "50", "TERM": "xterm-256color"}.items():
         monkeypatch.setenv(name, value)
-    with progress.live(lambda: Result.of(library()), size=108, patience=patience) as advance:
+    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    with progress.live(lambda: Result.of(library()), size=108, pause=pause) as advance:
         advance(54)
-    text = screen.getvalue()
-    assert ("3 examples" in text) == ("50%" in text) == ("f1_micro" in text) == (patience == 0)
+    text, is_drawn = screen.getvalue(), not patience or bool(pause)
+    assert ("3 examples" in text) == ("50%" in text) == ("f1_micro" in text) == is_drawn
     assert max(map(len, re.split(r"[\r\n]+", ESCAPE.sub("", text)))) <= int(columns)
-    assert text.endswith("\x1b[2K") == (patience == 0)
+    assert text.endswith("\x1b[2K") == is_drawn
 
 
 def append(path: Path, data: bytes) -> None:

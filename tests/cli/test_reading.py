@@ -274,7 +274,8 @@ def test_ctrl_c_ends_a_wait_at_once():
             raise AssertionError
             yield
 
-    assert count([Waiting()], Counting(Job.of(actual="tags", predicted="guess")), lambda _: None)
+    counting = Counting(Job.of(actual="tags", predicted="guess"))
+    assert count([Waiting()], counting, lambda _: None, allow_empty=False, limit=None)
 
 
 def test_a_second_ctrl_c_does_not_wait():
