@@ -76,10 +76,10 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
     return InputError(f"{shape}; a batch is a 2-D array, examples x labels: {advice}")
 
 
-def _matrix(rows: np.ndarray[Any, Any] | BitRows, argument: Argument, names: IntArray | None = None) -> Source:
-    """Rows of an array or of bits; ``names`` are their columns, where they have names of their own."""
+def _matrix(rows: np.ndarray[Any, Any] | BitRows, argument: Argument, columns: IntArray | None = None) -> Source:
+    """Rows of an array or of bits, in these columns; None where they have no names."""
     argument.width = rows.columns if isinstance(rows, BitRows) else rows.shape[1]
-    columns = argument.columns(argument.width) if names is None else names
+    columns = argument.columns(argument.width) if columns is None else columns
     ignores = argument.reader.config.unknown == "ignore" and bool((columns == IGNORED).any())
     if isinstance(rows, BitRows) and (argument.scored or ignores):
         rows = booleans(rows, argument.at)
