@@ -70,14 +70,14 @@ def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
     if not text.endswith(".json"):
         raise UserError(f"--threshold must be a number, or a .json file of label: number, not {text!r}")
     try:
-        content = json.loads(Path(text).read_text(encoding="utf-8"))
+        content = json.loads(Path(text).read_text(encoding="utf-8"), object_pairs_hook=tuple)
     except (OSError, ValueError) as error:
         raise UserError(f"--threshold {text}: {getattr(error, 'strerror', error)}") from None
-    rows = content.get("thresholds") if isinstance(content, dict) else None
     try:  # keys of JSON are strings, so that integers need records
-        pairs = content.items() if rows is None else [(row["label"], row["threshold"]) for row in rows]
+        rows = dict(tuple.__iter__(content)).get("thresholds")  # of an object, no list
+        pairs = content if rows is None else [(row["label"], row["threshold"]) for row in map(dict, rows)]
         thresholds = {label: math.inf if value is None else value for label, value in pairs}
-    except (AttributeError, KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         raise UserError(f"--threshold {text}: it must hold one object label: number, or what --save wrote") from None
     if len(thresholds) < len(pairs):
         raise UserError(f"--threshold {text}: a label has two thresholds")
