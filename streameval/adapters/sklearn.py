@@ -137,7 +137,8 @@ def _response_of(estimator: object, X: object, methods: tuple[str, ...]) -> obje
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         missing = f"{type(estimator).__name__} has no {' or '.join(methods)}"
-        raise InputError(f"{missing}; leave the threshold out, or choose another response_method that fits it")
+        way = "name metrics of binary predictions" if len(methods) > 1 else "leave the threshold out"
+        raise InputError(f"{missing}; {way}, or choose another response_method that fits")
     response: Any = getattr(estimator, method)(X)
     if not isinstance(response, list):
         return response

@@ -78,8 +78,10 @@ def test_decision_functions_are_read_where_there_are_no_probabilities():
     assert scorer("coverage_error")(model, X, Y) == -se.score(Y, scores, "coverage_error")
     chosen = scorer("f1_macro", threshold=0.1, response_method="decision_function")
     assert chosen(model, X, Y) == se.score(Y, scores >= 0.1, "f1_macro")
-    with pytest.raises(se.InputError, match="OneVsRestClassifier has no predict_proba; "):
+    with pytest.raises(se.InputError, match="OneVsRestClassifier has no predict_proba; leave the threshold out"):
         scorer("f1_macro", threshold=0.5)(model, X, Y)
+    with pytest.raises(se.InputError, match="has no predict_proba or decision_function; name metrics of binary"):
+        scorer("ndcg")(object(), X, Y)
 
 
 @pytest.mark.filterwarnings("ignore:scores from:streameval.DataWarning")
