@@ -70,7 +70,7 @@ def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
         return example.to_pylist()
     if form == "scalar":
         return of_arrow(example.as_py(), example.type, name)
-    if form in ("array", "buffer"):
+    if form in ("array", "buffer", "awkward"):
         array = array_of(example, name)
         fields = array.dtype.names if array.ndim == 0 else None
         return array if fields is None else dict(zip(fields, array.tolist(), strict=True))

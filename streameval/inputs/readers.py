@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -241,6 +242,12 @@ def _polars(series: Any, argument: Argument) -> Source:
     return examples_of(series.to_list(), argument) if column is None else _arrow(column, argument)
 
 
+def _awkward(array: Any, argument: Argument) -> Source:
+    # Rows are those of a matrix only if their type says so: lists may have one length by chance.
+    is_matrix = re.fullmatch(r"\d+ \* \d+ \* \w+", array.typestr)
+    return _array(array, argument) if is_matrix else _list(array.to_list(), argument)
+
+
 def _series(series: Any, argument: Argument) -> Source:
     if str(series.dtype).endswith("[pyarrow]"):
         return _arrow(series.array.__arrow_array__(), argument)
@@ -328,6 +335,7 @@ def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
     return argument.columns(count)[indices]
 
 
+enter("awkward", object, "typestr", "to_list")
 enter("top_k", TopK)  # known before any other
 enter("bits", PackedRows)
 
@@ -335,6 +343,6 @@ _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": sparse_source, "arrow": _arrow,
     "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
     "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "top_k": _top_k, "bits": _packed,
-    "named": _named,
+    "named": _named, "awkward": _awkward,
 }  # fmt: skip
 """How an argument of each form is read; any other is refused."""

@@ -225,6 +225,19 @@ class LikePolars:
         return self._rows
 
 
+class LikeAwkward:
+    """An array of lists with what those of Awkward have."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self._rows, self.typestr = rows, f"{len(rows)} * var * string"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._rows, dtype)  # an error where their lengths differ
+
+    def to_list(self) -> list[Any]:
+        return self._rows
+
+
 class LikeNarwhals:
     """A data frame with what those of narwhals have."""
 
@@ -328,6 +341,7 @@ LISTS: dict[str, Callable[[Bits], object]] = {
     "pandas arrow lists": lambda bits: pd.Series(labels_of(bits), dtype=pd.ArrowDtype(pa.list_(pa.string()))),
     "polars lists": lambda bits: pl.Series(labels_of(bits), dtype=pl.List(pl.String)),
     "what is like a polars column": lambda bits: LikePolars(labels_of(bits)),
+    "what is like an array of Awkward": lambda bits: LikeAwkward(labels_of(bits)),
     "polars categories": lambda bits: pl.Series(labels_of(bits), dtype=pl.List(pl.Categorical)),
     "polars enum": lambda bits: pl.Series(labels_of(bits), dtype=pl.List(pl.Enum(NAMES))),
     "arrow lists": lambda bits: pa.array(labels_of(bits), pa.list_(pa.string())),
@@ -423,6 +437,14 @@ def test_any_three_forms_go_together(form_true: str, form_pred: str, form_mask: 
     ev = se.Evaluator(labels=NAMES, unknown="add")
     ev.update_many(FORMS[form_true](true), FORMS[form_pred](pred), mask=FORMS[form_mask](mask))
     assert ev.to_bytes() == by_loops(true, pred, mask, labels=NAMES, unknown="add").to_bytes()
+
+
+def test_lists_that_have_one_length_by_chance_are_no_matrix_where_their_type_says_lists() -> None:
+    labels = [[0], [1], [1]]
+    expected, got = se.Evaluator(), se.Evaluator()
+    expected.update_many(labels, labels[::-1])
+    got.update_many(LikeAwkward(labels), LikeAwkward(labels[::-1]))
+    assert got.to_bytes() == expected.to_bytes()
 
 
 @with_each("form", MATRICES)
