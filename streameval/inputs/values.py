@@ -303,10 +303,8 @@ def checked_scores(
 
 def no_scores(value: object) -> InputError:
     """The error about binary predictions where scores are needed."""
-    binary = f"y_pred holds binary predictions ({quoted(value)})"
-    return InputError(
-        f"{binary}, but rankings and curves need scores; give numbers, or for rankings alone ranked lists"
-    )
+    needed = "but rankings and curves need scores; give numbers, or for rankings alone ranked lists"
+    return InputError(f"y_pred holds binary predictions ({quoted(value)}), {needed}")
 
 
 def conversion(value: object, name: str) -> str:

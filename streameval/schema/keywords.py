@@ -18,6 +18,7 @@ _IN_NAME = "it is part of the name of a metric, such as"
 _LABELS = "write labels=[...], in the order of the columns"
 _WEIGHTS = "write weights=[...], one for each example"
 _WINDOW = "Rolling takes size=..., a number of examples, and TimeRolling period=..., a time"
+_FADING = "write half_life=..., a number of examples or a timedelta (Fading)"
 _OWNERS = {
     "Evaluator": ("keep", "label_limit", "labels", "nan", "rows", "threshold", "ties", "unknown"),
     "Fading": ("half_life",),
@@ -38,9 +39,7 @@ ADVICE = {
     **dict.fromkeys(("target_names", "classes", "num_labels", "num_classes", "n_labels"), _LABELS),
     **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),
     **dict.fromkeys(("window", "window_size", "maxlen", "size", "period", "duration"), _WINDOW),
-    **dict.fromkeys(
-        ("alpha", "fading_factor", "decay"), "write half_life=..., a number of examples or a timedelta (Fading)"
-    ),
+    **dict.fromkeys(("alpha", "fading_factor", "decay"), _FADING),
 }
 """By keyword of another class, of scikit-learn, torchmetrics or River."""
 

@@ -167,9 +167,8 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
         inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
         if inner is None or not pa.types.is_binary(inner):
             return column
-        raise LabelError(
-            f"column {name!r} holds lists of {type_text(inner)}; labels are strings or integers: cast them"
-        )
+        advice = "labels are strings or integers: cast them"
+        raise LabelError(f"column {name!r} holds lists of {type_text(inner)}; {advice}")
     else:
         advice += ", or name a column for each label by a pattern such as 'true_*'"
     raise InputError(f"column {name!r} holds {type_text(kind)}, not lists of labels; {advice}")
