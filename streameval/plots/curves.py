@@ -252,7 +252,7 @@ def plot_lines(
         ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(ax.xaxis.get_major_locator()))
     ax.spines[["top", "right"]].set_visible(False)
     if len(lines) > _WITHIN and ax.figure.get_layout_engine() is not None:  # which makes room for it
-        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3)
     elif len(lines) > 1 or not by_evaluator:
-        ax.legend(frameon=True, framealpha=0.8, edgecolor="none", loc="best")
+        style.legend(ax)
     return ax
