@@ -85,6 +85,14 @@ def test_every_example_is_named_on_a_page():
     assert missing == []
 
 
+@pytest.mark.parametrize("page", sorted(DOCS.glob("engines/*.md")), ids=lambda page: page.stem)
+def test_the_tests_of_an_engine_run_its_page_and_its_example(page):
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "adapters" / page.stem).glob("*.py"))
+    programs = re.findall(r"examples/(\w+\.py)", page.read_text(encoding="utf-8"))
+    assert programs
+    assert [name for name in (page.name, *programs) if f'{name}"' not in tests] == []
+
+
 def test_every_public_name_is_in_the_reference(website):
     pages = website.reference_pages()
     text = "\n".join(pages.values())
