@@ -14,14 +14,14 @@ from streameval.inputs.lists import unwrapped
 from streameval.inputs.values import array_of
 from streameval.schema.text import quoted
 from streameval.wire.fields import Sink, Source, require, varint
-from streameval.wire.values import Names, Packed, packed, put_values, take_values, unpacked
+from streameval.wire.values import Names, PackedValues, packed, put_values, take_values, unpacked
 
 
 class Row(NamedTuple):
     """A mapping in two parts, of which the labels are shared between predictions; or a set, which has no values."""
 
     labels: tuple[object, ...]
-    values: Packed | None
+    values: PackedValues | None
 
 
 def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:

@@ -27,7 +27,7 @@ MAIN = 3
 LABELS, HITS, GAINS, IDEALS = 3, 4, 5, 6
 
 
-class Part(NamedTuple):
+class Entries(NamedTuple):
     """What examples add to the sums of one table: ``digits`` in base 2**32, in units of ``2**-scale``.
 
     Each entry has a key, its example, and its digits, of the shape (sums, digits).
@@ -51,7 +51,7 @@ def sums_of(
     ``inverse_of`` gives the inverse propensity of a column.
     """
     if weights is not None:
-        main = [Part(table, *entries) for table, entries in enumerate(entries_of(records))]
+        main = [Entries(table, *entries) for table, entries in enumerate(entries_of(records))]
         return _summed([*main, *_optional_parts(records, options, inverse_of)], weights)
     if len(records.labels) + len(records.rows) > _FEW:
         return _summed(_optional_parts(records, options, inverse_of), None)
@@ -62,14 +62,14 @@ def sums_of(
     return sums
 
 
-def _optional_parts(records: Records, options: RankingOptions, inverse_of: Callable[[int], float]) -> list[Part]:
+def _optional_parts(records: Records, options: RankingOptions, inverse_of: Callable[[int], float]) -> list[Entries]:
     parts = []
     row, column, a, g = records.labels.T
     if options.label_ranks:
         end = np.where(a >= 0, a + g, options.label_ranks + 1)
         for rank, chosen in ((np.zeros_like(end), slice(None)), (end, end <= options.label_ranks)):
             keys = np.stack([column[chosen], rank[chosen]], axis=1)
-            parts.append(Part(LABELS, keys, row[chosen], np.ones((len(keys), 1, 1), np.int64)))
+            parts.append(Entries(LABELS, keys, row[chosen], np.ones((len(keys), 1, 1), np.int64)))
     parts += [_hits(records, cutoff) for cutoff in options.hit_cutoffs]
     if options.gain_ranks:
         inverse = np.ones(1 + int(column.max(initial=0)), np.float64)
@@ -79,7 +79,7 @@ def _optional_parts(records: Records, options: RankingOptions, inverse_of: Calla
     return parts
 
 
-def _hits(records: Records, cutoff: int) -> Part:
+def _hits(records: Records, cutoff: int) -> Entries:
     """The groups before a cutoff, with the true labels that surely are before it and the group that straddles it."""
     row, a, g, t, upto = records.groups.T
     sure, straddling = np.zeros(len(records.rows), np.int64), np.zeros((len(records.rows), 3), np.int64)
@@ -88,10 +88,10 @@ def _hits(records: Records, cutoff: int) -> Part:
     straddling[row[across]] = np.stack([cutoff - a, g, t], axis=1)[across]
     row, a, g, t, upto = records.groups[inside | across].T
     keys = np.column_stack([np.full(len(row), cutoff), sure[row], straddling[row], a, g])
-    return Part(HITS, keys, row, np.stack([t, t * upto, t * t], axis=1)[:, :, None])
+    return Entries(HITS, keys, row, np.stack([t, t * upto, t * t], axis=1)[:, :, None])
 
 
-def _gains(records: Records, ranks: int, inverse: FloatArray) -> list[Part]:
+def _gains(records: Records, ranks: int, inverse: FloatArray) -> list[Entries]:
     """Inverse propensities by the group of their label, and by the rank they would have in the best ranking."""
     row, column, a, g = records.labels.T
     size = np.minimum(records.rows[row, 0], ranks)
@@ -99,17 +99,17 @@ def _gains(records: Records, ranks: int, inverse: FloatArray) -> list[Part]:
     whole = digits[:, None].astype(np.int64)
     chosen = (a >= 0) & (a < ranks)
     keys = np.stack([size, a, g], axis=1)[chosen]
-    parts = [Part(GAINS, keys, row[chosen], whole[column[chosen]], scale)]
+    parts = [Entries(GAINS, keys, row[chosen], whole[column[chosen]], scale)]
     _, worth = np.unique(-inverse, return_inverse=True)
     order = np.argsort(row * len(inverse) + worth[column])
     starts = np.flatnonzero(np.diff(row[order], prepend=-1))
     rank = np.arange(len(row)) - np.repeat(starts, np.diff(starts, append=len(row))) + 1
     order, rank = order[rank <= ranks], rank[rank <= ranks]
     keys = np.stack([size[order], rank], axis=1)
-    return [*parts, Part(IDEALS, keys, row[order], whole[column[order]], scale)]
+    return [*parts, Entries(IDEALS, keys, row[order], whole[column[order]], scale)]
 
 
-def _summed(parts: list[Part], weights: FloatArray | None) -> ExactSums[Key]:
+def _summed(parts: list[Entries], weights: FloatArray | None) -> ExactSums[Key]:
     finest, weighed = 0, None
     if weights is not None:
         finest, digits = backend.decisions.limbs(weights)
@@ -129,7 +129,7 @@ def _summed(parts: list[Part], weights: FloatArray | None) -> ExactSums[Key]:
     return sums
 
 
-def _totals(part: Part, weights: IntArray | None) -> tuple[IntArray, list[int]]:
+def _totals(part: Entries, weights: IntArray | None) -> tuple[IntArray, list[int]]:
     """The distinct keys of entries, and for each of them one sum after the other."""
     spans = [int(top) + 1 for top in part.keys.max(axis=0)]
     room = math.prod(spans)

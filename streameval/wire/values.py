@@ -21,7 +21,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _PLAIN = "str, int, bool, bytes, None or tuples of these"
 _KNOWN = {TUPLE: _PLAIN, FLOAT: f"float, {_PLAIN}", SPAN: "a number, a date or a timedelta of whole microseconds"}
 
-Packed: TypeAlias = "bytes | array[float] | tuple[Any, ...]"
+PackedValues: TypeAlias = "bytes | array[float] | tuple[Any, ...]"
 """Values in little memory: booleans as bytes, floats as an array, anything else as it is."""
 
 
@@ -91,17 +91,17 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufSU" else value
 
 
-def packed(values: tuple[Any, ...]) -> Packed:
+def packed(values: tuple[Any, ...]) -> PackedValues:
     """Values in little memory."""
     kinds = set(map(type, values))
     return bytes(values) if kinds == {bool} else array("d", values) if kinds == {float} else values
 
 
-def unpacked(values: Packed) -> Iterable[Any]:
+def unpacked(values: PackedValues) -> Iterable[Any]:
     return map(bool, values) if type(values) is bytes else values
 
 
-def put_values(sink: Sink, values: Packed) -> None:
+def put_values(sink: Sink, values: PackedValues) -> None:
     values = packed(tuple(map(_plain, values))) if type(values) is tuple else values
     form = (tuple, bytes, array).index(type(values))
     sink += (varint(len(values)), bytes((form,)))
@@ -112,7 +112,7 @@ def put_values(sink: Sink, values: Packed) -> None:
         sink.append(values if type(values) is bytes else np.array(values, "<f8").tobytes())
 
 
-def take_values(source: Source) -> Packed:
+def take_values(source: Source) -> PackedValues:
     size, form = source.count(), source.byte(2)
     if form == 0:
         return tuple([take_value(source, FLOAT) for _ in range(size)])

@@ -176,6 +176,9 @@ def test_columns_out_of_range_are_refused(examples: int, bad: int):
     one.change("prepare_example", np.array([5 * 8 + 1]), 1)
     with pytest.raises(IndexError):
         counted.table.prepare_merge(one.table, np.arange(8), 1)
+    falling = np.array([0, 9, 2])  # of which only the ends lie within the columns
+    with pytest.raises(IndexError):
+        counted.table.count_lists(2, 8, (falling, np.zeros(2, np.int64)), None, None)
 
 
 def test_twins_decline_alike_when_full():
