@@ -19,7 +19,7 @@ from streameval.cli.outputs import CATALOGUE, THRESHOLDS, Format, check_outputs,
 from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_of, show, show_tables, write_line, write_rows
-from streameval.cli.results import Output, Result, comparison, load_state, load_states, merged
+from streameval.cli.results import Output, Result, comparison, interrupted, load_state, load_states, merged
 from streameval.cli.settings import in_options, note, say
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
@@ -328,7 +328,7 @@ def thresholds(
             rows = [(*row[:3], "" if best[row[0]].exact else f"at most {row[3]:.4f}") for row in choices]
             columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
             show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline)
-    return 130 if stopped else 0
+    return interrupted() if stopped else 0
 
 
 @command(app, "values", "printing")

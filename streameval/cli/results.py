@@ -281,6 +281,12 @@ def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]
     return checks
 
 
+def interrupted() -> int:
+    """Say that Ctrl-C ended the counting; the exit status."""
+    say("interrupted: this is what was counted until then")
+    return 130
+
+
 class Output:
     """Where a command writes and in which format: checked before its work, as are the checks of metrics."""
 
@@ -311,8 +317,7 @@ class Output:
             with until_unread(), written_to(self.options["output"]):  # checks are made whether or not it is read
                 show(document, self.format, **form)
         if stopped:
-            say("interrupted: this is what was counted until then")
-            return 130
+            return interrupted()
         failed = [(check.text, how) for check in self.checks if (how := check.failed(document.parts))]
         for text, how in failed:
             say(f"failed: {text} ({how})")

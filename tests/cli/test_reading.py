@@ -262,6 +262,9 @@ def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):
     assert "interrupted" in ran.err
     assert "3 examples" in ran.out
     assert se.load("state") == library()
+    (tmp_path / "s.jsonl").write_bytes(jsonl(SCORED))
+    ran = run("thresholds", "s.jsonl", "-a", "tags", "-s", "p")
+    assert (ran.code, ran.err) == (130, "interrupted: this is what was counted until then\n")
 
 
 def test_ctrl_c_ends_a_wait_at_once():
