@@ -15,8 +15,6 @@ from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
 from streameval.states.views import Counts, Integers, Tables
 
-__all__: list[str] = []
-
 _TINY = Decimal("1e-400")  # below the smallest float64 by far
 
 _BETA = Parameter("beta", 1.0, 0.0, math.inf, above=True)

@@ -24,8 +24,6 @@ from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.states.rankings import Groups, RankingTables, Rows
 from streameval.states.views import Integers, total
 
-__all__: list[str] = []
-
 _SCHAPIRE = "Schapire & Singer 2000, BoosTexter: a boosting-based system for text categorization, Machine Learning 39"
 _LOZA = "Loza Mencía & Fürnkranz 2010, Efficient multilabel classification algorithms for large-scale problems"
 
