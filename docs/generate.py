@@ -36,7 +36,7 @@ def reference() -> str:
         "",
         'You have an evaluator. You want a metric. You write its name: `ev.get("f1_macro")`.',
         "",
-        "Every metric of the catalogue. `tp`, `fp`, `fn`, `tn` are the outcomes of a label (`macro`, `weighted`,",
+        "This page lists every metric. `tp`, `fp`, `fn`, `tn` are the outcomes of a label (`macro`, `weighted`,",
         "`per_label`), pooled over labels (`micro`), or of an example (`samples`); see [conventions](conventions.md).",
         "The first average is the default. A metric is written as its name and average (`f1_macro`), where the default",
         'average may be left out, as an object of its class (`F1(average="macro")`), or with `streameval.metric`.',
@@ -67,18 +67,18 @@ PUBLIC = """\
 You have a program to write. You want the name of a function or a class. You write a name of this page; nothing else is
 stable.
 
-Arrays are called `y_true`, `y_pred`, `y_score`; columns of tables
-`actual`, `predicted`, `scores`, in Python as in the shell, which understands `--y-true`, `--y-pred` and `--y-score` as
-well. `weight` is of one example, `weights` of many, for which `score` and `classification_report` also take
-`sample_weight`; `keep=` names [states](metrics.md) beyond those of the metrics. What is not on this page can change at
-any time. Details are in the reference and in the docstrings; every metric, with its class, is in [metrics](metrics.md).
+Arrays are called `y_true`, `y_pred`, `y_score`. Columns of tables are called `actual`, `predicted`, `scores`, in Python
+and in the shell, which also accepts `--y-true`, `--y-pred` and `--y-score`. `weight` is the weight of one example,
+`weights` are those of many; `score` and `classification_report` also accept `sample_weight`. `keep=` names states
+beyond those that the metrics require. What is not on this page can change at any time. Details are in the reference and
+in the docstrings; every metric, with its class, is in [metrics](metrics.md).
 
 {sections}
 ## Attributes
 
-Metrics by name have the methods of `Metric`. `roc_curve`, `precision_recall_curve` and `calibration_curve` need the
-state `"curves"`, so do the methods with thresholds; `confusion_matrix`, `cooccurrence`, `label_sets` and `concurrence`
-need [pairs](pairs.md).
+The classes of single metrics, such as `F1`, have the methods of `Metric`. `roc_curve`, `precision_recall_curve`,
+`calibration_curve` and the methods with thresholds require the state `"curves"`; `confusion_matrix`, `cooccurrence`,
+`label_sets` and `concurrence` require [pairs](pairs.md).
 
 | class | methods and attributes |
 |---|---|

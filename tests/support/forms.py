@@ -585,8 +585,8 @@ def page() -> str:
         "You have an object of some library. You want to know whether it is read. You write",
         "`ev.update(y_true, y_pred)` or `ev.update_many(y_true, y_pred)`.",
         "",
-        "What calls read, as `y_true`, `y_pred` and `mask`, one by one (`update`, `revert`, River, `Pending`) and as",
-        "batches (`update_many`, `score`): a test feeds each form to each call. [Inputs](inputs.md) explains.",
+        "These tables list what is read as `y_true`, `y_pred` and `mask`: as one example (by `update`, `revert`, River",
+        "and `Pending`) and as many (by `update_many`, `score`). All are tested. [Inputs](inputs.md) explains them.",
         "",
     ]
     for kind, forms in FORMS.items():
