@@ -125,14 +125,14 @@ def _in_bounds(content: RankingContent) -> bool:
     size, options, examples = len(content.labels), content.options, content.examples
     groups, first, rows, labels, hits, gains, ideals = content.tables
     m, l, a, g = groups.keys.T  # noqa: E741
-    checks: list[Flags] = [m >= 1, g >= 1, a + g <= l, l <= size]
+    checks: list[Flags] = [a + g <= l]
     if options.ties == "last":
-        checks += [g == 1, groups.sums[:, 0] == groups.sums[:, 2]]
+        checks.append(g == 1)
     a, g, t = first.keys.T
     checks += [t >= 1, t <= g, a + g <= size]
     m, l, u, h = rows.keys.T  # noqa: E741
     n, wrong, _, erring, *_ = rows.sums.T
-    checks += [u <= m, m - u <= l, l + u + h <= size, (erring > 0) | (wrong == 0)]
+    checks += [m - u <= l, l + u + h <= size, (erring > 0) | (wrong == 0)]
     column, rank = labels.keys.T
     checks += [column < size, rank <= options.label_ranks, labels.sums[:, 0] <= examples]
     k, sure, places, whole, within, a, g = hits.keys.T

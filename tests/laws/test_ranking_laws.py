@@ -15,7 +15,7 @@ from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import ranking_sums
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_sums import HITS
+from streameval.states.ranking_sums import GAINS, HITS
 from streameval.states.rankings import RankingTables, Table
 from streameval.wire.rankings import is_possible
 from tests.support.effort import cases
@@ -144,6 +144,59 @@ def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
         sums[row] = impossible
         tables = (*content.tables[:HITS], hits._replace(sums=sums), *content.tables[HITS + 1 :])
         assert not is_possible(replace(content, tables=tables)), sums
+
+
+@pytest.mark.parametrize(("truth", "scores", "wrong"), [
+    ("a", {"a": 0.5, "b": 0.5}, {0: ([1, 2, 0, 3], [1, 2, 2])}),  # more share ranks than are ranked
+    ("a", {"a": 0.5, "b": 0.5}, {0: ([1, 2, 0, 0], [1, 1, 1])}),
+    ("a", {"a": 0.5, "b": 0.5}, {1: ([0, 1, 0], [1])}),  # the best true ones: none, more than share their rank, of 4
+    ("a", {"a": 0.5, "b": 0.5}, {1: ([0, 1, 2], [1])}),
+    ("a", {"a": 0.5, "b": 0.5}, {1: ([3, 1, 1], [1])}),
+    ("a", {"b": 0.5}, {2: ([1, 1, 2, 0], [1, 0, 0, 0, 0, 0])}),  # more without a score than are true
+    ("abc", {"a": 0.9, "b": 0.5}, {0: ([3, 1, 0, 1], [2, 2, 2]), 2: ([3, 1, 1, 0], [1, 0, 0, 0, 0, 2])}),
+    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 2], [1, 0, 1, 0, 0, 1])}),  # 4 labels
+    ("a", {"a": 0.5, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 1, 2, 0, 0, 0])}),  # a wrong pair in no example
+    ("a", {"a": 0.5}, {3: ([[0, 0], [3, 1]], [[1], [1]])}),  # a label, a rank, an example that there is not
+    ("a", {"a": 0.5}, {3: ([[0, 0], [0, 2]], [[1], [1]])}),
+    ("a", {"a": 0.5}, {3: ([[0, 0], [0, 1]], [[1], [2]])}),
+])  # fmt: skip
+def test_ranks_that_no_example_has_are_not_possible(truth: str, scores: dict[str, float], wrong: dict):
+    ev = se.Evaluator(["label_coverage_at(k=1)"], labels=["a", "b", "c"])
+    ev.update(set(truth), scores)
+    content = ev._core.states.content()["rankings"]
+    assert is_possible(content)
+    tables = [*content.tables]
+    for at, (keys, sums) in wrong.items():
+        tables[at] = tables[at]._replace(keys=np.array(keys, ndmin=2), sums=np.array(sums, ndmin=2))
+    assert not is_possible(replace(content, tables=tuple(tables)))
+
+
+def test_no_labels_share_a_rank_where_the_later_one_ranks_better():
+    ev = se.Evaluator(["coverage_error"])
+    ev.update({"a"}, {"a": 0.5, "b": 0.5})
+    content = ev._core.states.content()["rankings"]
+    assert not is_possible(replace(content, options=replace(content.options, ties="last")))
+
+
+@pytest.mark.parametrize("form", ["smaller units of weights", "smaller units of gains", "a row of nothing"])
+def test_what_would_be_written_otherwise_is_not_possible(form: str):
+    ev = se.Evaluator(["psp_at(k=2)", "label_coverage_at(k=2)"], inverse_propensities={"a": 1.5, "b": 2.0})
+    ev.update({"a"}, {"a": 0.9, "b": 0.5}, weight=0.5)
+    content = ev._core.states.content()["rankings"]
+    assert is_possible(content)
+    tables, parts = [*content.tables], {}
+    if form == "smaller units of weights":
+        parts = {"scale": content.scale + 1}
+        double = [[[2 * value for value in row] for row in table.weights()] for table in tables]
+        tables = [table._replace(weights=rows.copy) for table, rows in zip(tables, double, strict=True)]
+    elif form == "smaller units of gains":
+        parts = {"gain_scale": content.gain_scale + 1}
+        tables[GAINS:] = [table._replace(sums=2 * table.sums) for table in tables[GAINS:]]
+    else:
+        keys, sums, weights = tables[1]
+        rows = [*weights(), [0]]
+        tables[1] = Table(np.vstack([keys, [[0, 2, 1]]]), np.vstack([sums, [[0]]]), rows.copy)
+    assert not is_possible(replace(content, **parts, tables=tuple(tables)))
 
 
 @settings(max_examples=cases(60))
