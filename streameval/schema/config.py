@@ -129,7 +129,8 @@ class Config:
         if self is other or self == other:
             return []
         pairs = [(words, getattr(self, name), getattr(other, name)) for name, words in _DIFFER.items()]
-        result = [f"{words} ({quoted(mine)} and {quoted(theirs)})" for words, mine, theirs in pairs if mine != theirs]
+        unequal = [(words, *map(_readable, sides)) for words, *sides in pairs if sides[0] != sides[1]]
+        result = [f"{words} ({quoted(mine)} and {quoted(theirs)})" for words, mine, theirs in unequal]
         if self.states != other.states:
             names = [" + ".join(("decisions", *each.states)) for each in (self, other)]
             result.append(f"states differ ({names[0]} and {names[1]})")
@@ -137,6 +138,11 @@ class Config:
             for mine, theirs in zip(self.options, other.options, strict=True):
                 result += mine.differences(theirs)
         return result
+
+
+def _readable(value: Any) -> Any:
+    """A choice as a user writes it: thresholds of labels as a mapping."""
+    return dict(value) if isinstance(value, tuple) and value and isinstance(value[0], tuple) else value
 
 
 def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:

@@ -330,6 +330,7 @@ def test_what_a_metric_needs_remembered_must_be_named_when_building():
         ({"nan": "missing"}, "nan differs"),
         ({"keep": ["curves"]}, "states differ"),
         ({"threshold": 0.5}, "thresholds differ"),
+        ({"threshold": {"a": 0.5, "b": 1}}, r"thresholds differ \(None and \{'a': 0\.5, 'b': 1\.0\}\)"),
         ({"metrics": ["ndcg", "psp_at(k=2)"], "inverse_propensities": {"a": 2.0}}, "metrics differ"),
         ({"metrics": ["roc_auc_macro"], "keep": ["rankings"]}, "states differ"),
     ],
