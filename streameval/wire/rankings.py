@@ -137,13 +137,13 @@ def _in_bounds(content: RankingContent) -> bool:
     checks += [column < size, rank <= options.label_ranks, labels.sums[:, 0] <= examples]
     k, sure, places, whole, within, a, g = hits.keys.T
     straddles, end = whole > 0, a + g  # whether a group does
-    checks += [np.isin(k, options.hit_cutoffs), a < k, g >= 1, sure <= size, within <= whole]
+    checks += [np.isin(k, options.hit_cutoffs), sure <= size, within <= whole]
     checks += [straddles == (number > 0) for number in (places, within, whole - places)]
     checks.append(np.where(end > k, (places == k - a) & (whole == g), (end <= k - places) & (sure > 0)))
     m, a, g = gains.keys.T
-    checks += [m >= 1, m <= options.gain_ranks, a < options.gain_ranks, g >= 1]
+    checks += [a < options.gain_ranks, g >= 1]
     m, rank = ideals.keys.T
-    checks += [rank >= 1, rank <= m, m <= options.gain_ranks]
+    checks += [rank >= 1, rank <= m]
     checks += [content.mentions <= examples, (content.mentions > 0) == (np.arange(size) >= content.fixed)]
     counted = sum(n.tolist()) == examples <= COUNT_MAX
     return counted and all(bool(check.all()) for check in checks)

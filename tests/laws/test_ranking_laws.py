@@ -159,9 +159,17 @@ def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
     ("a", {"a": 0.5}, {3: ([[0, 0], [3, 1]], [[1], [1]])}),  # a label, a rank, an example that there is not
     ("a", {"a": 0.5}, {3: ([[0, 0], [0, 2]], [[1], [1]])}),
     ("a", {"a": 0.5}, {3: ([[0, 0], [0, 1]], [[1], [2]])}),
+    ("a", {"a": 0.5}, {5: ([1, 1, 1], [3])}),  # gains at ranks that are not counted, of no label, at no rank
+    ("a", {"a": 0.5}, {5: ([1, 0, 0], [3])}),
+    ("a", {"a": 0.5}, {6: ([1, 0], [3])}),
+    ("a", {"a": 0.5}, {6: ([1, 2], [3])}),
+    ("a", {"a": 0.5}, {4: ([1, 1, 0, 0, 0, 1, 1], [1, 2, 1])}),  # hits behind a cutoff, and above more than 3 labels
+    ("a", {"a": 0.5}, {4: ([1, 4, 0, 0, 0, 0, 1], [1, 1, 1])}),
+    ("a", {"a": 0.5}, {4: ([2, 1, 0, 0, 0, 0, 1], [1, 1, 1])}),
 ])  # fmt: skip
 def test_ranks_that_no_example_has_are_not_possible(truth: str, scores: dict[str, float], wrong: dict):
-    ev = se.Evaluator(["label_coverage_at(k=1)"], labels=["a", "b", "c"])
+    metrics = ["label_coverage_at(k=1)", "psp_at(k=1)", "map_at(k=1, divisor=hits)"]
+    ev = se.Evaluator(metrics, labels=["a", "b", "c"], inverse_propensities={"a": 1.5, "b": 2.0, "c": 2.0})
     ev.update(set(truth), scores)
     content = ev._core.states.content()["rankings"]
     assert is_possible(content)
