@@ -126,9 +126,9 @@ def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
         keys[row, part] = value
         tables = (*content.tables[:HITS], hits._replace(keys=keys), *content.tables[HITS + 1 :])
         assert not is_possible(replace(content, tables=tables)), keys
-    for part in (2, 3, 4):
+    for part, value in ((2, 0), (3, 0), (4, 0), (4, 4)):
         keys = hits.keys.copy()
-        keys[:, part] = 0
+        keys[:, part] = value
         tables = (*content.tables[:HITS], hits._replace(keys=keys), *content.tables[HITS + 1 :])
         assert not is_possible(replace(content, tables=tables)), keys
     assert hits.sums.tolist() == [[1, 1, 1], [1, 2, 1]]
@@ -233,6 +233,8 @@ def test_what_is_held_is_possible_and_most_of_what_is_not_is_reported(stream: St
             tables = [*content.tables[:which], swapped, *content.tables[which + 1 :]]
             assert not is_possible(replace(content, tables=tuple(tables)))
     wrong = [{"examples": content.examples + 1}]
+    if content.mentions.any():
+        wrong.append({"mentions": content.mentions * (content.examples + 1)})
     if content.labels:
         wrong.append({"mentions": 1 - np.minimum(content.mentions, 1)})
     if content.options.label_ranks and content.tables[3].keys.size:
