@@ -75,7 +75,8 @@ def to_html(
     if len(runs) == 1:
         name, whole = runs[0]
         if hasattr(whole, "copy") and not isinstance(whole, type):  # read from a copy, all of it at one moment
-            getattr(whole, "_look", bool)()
+            if hasattr(whole, "_look"):
+                whole._look()
             whole = whole.copy()
             runs = [(name, whole)]
         trace = whole if trace is None and hasattr(whole, "_lines") else trace
@@ -154,7 +155,8 @@ def counts_of(source: object, what: str) -> Any:
     if isinstance(source, type):
         raise InputError(f"{what} must be an object, not a class; write {source.__name__}()")
     counts: Any = source
-    getattr(source, "_look", bool)()
+    if hasattr(counts, "_look"):
+        counts._look()
     while not hasattr(counts, "_views"):
         traced = getattr(counts, "evaluators", None)
         if isinstance(traced, dict):  # of a trace

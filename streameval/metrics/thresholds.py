@@ -157,7 +157,7 @@ def _best(whole: Path, goal: Objective, unit: Fraction) -> Choice:
 
 
 def _scored(path: Path) -> tuple[Path, int]:
-    """The steps that a threshold reaches, which predicts nothing that has no score, and all positives."""
+    """A path without the cells that have no score, which no threshold predicts, and the number of all positives."""
     return path[: np.count_nonzero(path.bins >= 0)], int(path.tp[-1])
 
 
