@@ -64,6 +64,9 @@ _PHRASES = {
     r"""\b(null|rows|sep|labels?|unknown|threshold|join|mask|example)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
     r"\b(?<!-)(sep|zero_division)(?= is| must)|^(labels|threshold)(?=:| holds?| must)": r"--\1\2",
     "--zero_division": "--zero-division",
+    "give that of the integer, not (of the string .*)": (
+        r"the file has that \1; write integers as in files of 'streameval thresholds --save'"
+    ),
     r"^(best_thresholds|decisions_at)\(\) requires the .*": (
         "thresholds require scores, which the state does not hold; save one with --scores and --metrics roc_auc_macro"
     ),

@@ -16,7 +16,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config, Null
 from streameval.schema.labels import Key, LabelIndex, distinct, is_unicode, key_of, normalise
 from streameval.schema.record import Record, record_of
-from streameval.schema.text import number_of, quoted, suggestion
+from streameval.schema.text import number_of, printable, quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
 NAMES = {TRUE: "y_true", PRED: "y_pred", MASK: "mask"}
@@ -218,6 +218,8 @@ class Reader:
         if value is None:
             unnamed = isinstance(label, int) and not any(isinstance(key, int) for key in self._thresholds)
             advice = "construct with labels=[...], which name columns" if unnamed else "give one per label"
+            if unnamed and (string := printable(label)) in self._thresholds:
+                advice = f"give that of the integer, not of the string {quoted(string)}"
             raise LabelError(f"no threshold for label {quoted(label)}; {advice}")
         return value
 

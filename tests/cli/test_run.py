@@ -155,6 +155,7 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     ("evaluate t.jsonl -a a -s s -t t.jsonl", "--threshold must be a number, or a .json file of label: number, not"),
     ("evaluate t.jsonl -a a -s s -t twice.json", "--threshold twice.json: a label has two thresholds"),
     ("evaluate t.jsonl -a a -s s -t keys.json", "--threshold keys.json: a label has two thresholds"),
+    ("evaluate 3.jsonl -a a -s s -t 3.json", "label 3; the file has that of the string '3'; write integers as in f"),
     ("evaluate t.jsonl -a a -s s -t list.json", "--threshold list.json: it must hold one object label: number, or wh"),
     (
         "evaluate t.jsonl -a a -s s --labels a,b",
@@ -177,6 +178,8 @@ def test_what_a_command_cannot_do_is_refused_before_it_begins(run, tmp_path, lin
     (tmp_path / "t.jsonl").write_text('{"a": ["x"], "s": {"x": 0.5}}\n')
     (tmp_path / "list.json").write_text("[1]")
     label = {"label": "x", "threshold": 0.5}
+    (tmp_path / "3.jsonl").write_text('{"a": [3], "s": [[3, 0.5]]}\n')
+    (tmp_path / "3.json").write_text('{"3": 0.5}')
     (tmp_path / "keys.json").write_text('{"cat": 0.5, "cat": 0.9}')
     (tmp_path / "twice.json").write_text(json.dumps({"thresholds": [label, label]}))
     for name, state in (("single", se.F1()), ("one", se.Evaluator(["f1"])), ("two", se.Evaluator(["hamming_loss"]))):
