@@ -19,16 +19,13 @@ def outcomes_of(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> 
 
 def dense_rows(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, cells: IntArray) -> IntArray:
     """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
-    outcomes = outcomes_of(true, pred, mask)
-    each = [outcomes == outcome for outcome in range(5)]
-    cells += np.stack([cell.sum(axis=0) for cell in each], axis=1)
-    return _row_keys(np.stack([cell.sum(axis=1) for cell in each]))
-
-
-def _row_keys(outcomes: IntArray) -> IntArray:
-    """The row keys of examples that have so many cells of each outcome, shape (5, examples)."""
-    _, missed, wrong, hits, masked = outcomes
-    return np.stack([missed + hits, wrong + hits, hits, masked], axis=1)
+    mask = np.zeros_like(true) if mask is None else mask
+    true, pred = true & ~mask, pred & ~mask
+    sides = true, pred, true & pred, mask
+    in_true, in_pred, both, masked = (side.sum(axis=0, dtype=np.int64) for side in sides)
+    neither = len(true) - in_true - in_pred + both - masked
+    cells += np.stack([neither, in_true - both, in_pred - both, both, masked], axis=1)
+    return np.stack([side.sum(axis=1, dtype=np.int64) for side in sides], axis=1)
 
 
 def list_cells(
@@ -65,8 +62,8 @@ def list_rows(
     counted = np.bincount(slots, minlength=cells.size).reshape(-1, 5)
     cells += counted
     cells[everywhere, 0] += examples - counted[everywhere].sum(axis=1)
-    by_row = np.bincount(5 * row + slots % 5, minlength=5 * examples).reshape(examples, 5)
-    return _row_keys(by_row.T), row, slots
+    _, missed, wrong, hits, masked = np.bincount(5 * row + slots % 5, minlength=5 * examples).reshape(examples, 5).T
+    return np.stack([missed + hits, wrong + hits, hits, masked], axis=1), row, slots
 
 
 def tally(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
