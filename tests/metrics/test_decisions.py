@@ -28,7 +28,7 @@ EMPTIES = ("zero_division", "zero", "one", "nan", "drop")
 SETTINGS = settings(max_examples=cases(60), derandomize=True, database=None)
 
 WEIGHTS = (1.0, 0.0, 0.1, 0.25, 1 / 3, 3.0, 2.0**53, 1e300, 5e-324)
-NUMBERS = (1.0, 0.0, 0.5, 2.0, 0.1, 31.0, 100.0, 5e-324, 1e100, 1.7e308, math.inf)
+NUMBERS = (1.0, 0.0, 0.5, 2.0, 0.1, 1 / 3, 7.0, 31.0, 100.0, 1e-3, 5e-324, 1e100, 1e300, 1.7e308, math.inf)
 PARAMETERS = {name: {p.name: values_of(p, NUMBERS) for p in entry.parameters} for name, entry in ENTRIES.items()}
 
 LABELS = ["ab", "b", "é", 3, -1]

@@ -7,7 +7,7 @@ import itertools
 import pickle
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -73,10 +73,13 @@ def test_adding_metrics_collects_them_as_river_does():
     assert distinct(both) == 1
 
 
-@pytest.mark.parametrize(
-    "make", [everything, lambda: [MicroF1(), SubsetAccuracy()], lambda: [MicroF1(), MacroF1(labels=[*"abcde"])]]
-)
-def test_a_collection_counts_as_its_members_would_each_by_itself(make: Callable[[], list[RiverMetric]]):
+@pytest.mark.parametrize(("make", "states"), [
+    (everything, range(4, 99)),  # a further kind of state adds one
+    (lambda: [MicroF1(), SubsetAccuracy()], [1]), (lambda: [MicroF1(), MacroF1(labels=[*"abcde"])], [2]),
+])  # fmt: skip
+def test_a_collection_counts_as_its_members_would_each_by_itself(
+    make: Callable[[], list[RiverMetric]], states: Sequence[int]
+):
     together, single = MetricCollection(make()), make()
     examples = [(*pair, 1.0 if place < 30 else weight) for place, (*pair, weight) in enumerate(stream(60))]
     for y_true, y_pred, weight in examples:
@@ -84,6 +87,7 @@ def test_a_collection_counts_as_its_members_would_each_by_itself(make: Callable[
         for metric in single:
             metric.update(y_true, y_pred, weight)
     assert distinct(together) == configurations(single)
+    assert configurations(single) in states
     assert repr(together.get()) == repr([metric.get() for metric in single])  # nan equals itself as text
     for y_true, y_pred, weight in examples[:30]:
         together.revert(y_true, y_pred, weight)
