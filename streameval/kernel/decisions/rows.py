@@ -17,6 +17,15 @@ def outcomes_of(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> 
     return outcomes if mask is None else np.where(mask != 0, np.uint8(4), outcomes)
 
 
+def dense_slots(
+    true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, columns: IntArray
+) -> tuple[IntArray, IntArray]:
+    """The row and the slot of each cell that is no true negative, of rows of 0 and 1 in these columns."""
+    outcomes = outcomes_of(true, pred, mask)
+    rows, places = np.nonzero(outcomes)
+    return rows, 5 * columns[places] + outcomes[rows, places]
+
+
 def dense_rows(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, cells: IntArray) -> IntArray:
     """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
     mask = np.zeros_like(true) if mask is None else mask
@@ -102,10 +111,9 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
 
 def weigh_dense(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, weights: FloatArray) -> Weighed:
     """Sum the weights of rows of 0 and 1."""
-    width, outcomes = true.shape[1], outcomes_of(true, pred, mask)
-    rows, columns = np.nonzero(outcomes)
+    width = true.shape[1]
     keys = dense_rows(true, pred, mask, np.zeros((width, 5), np.int64))
-    return _weighed(keys, rows, 5 * columns + outcomes[rows, columns], width, weights)
+    return _weighed(keys, *dense_slots(true, pred, mask, np.arange(width)), width, weights)
 
 
 def weigh_lists(

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.decisions.rows import list_cells, outcomes_of
+from streameval.kernel.decisions.rows import dense_slots, list_cells
 from streameval.kernel.pairs.pairing import NONE, Pair, pairs_of, placed
 from streameval.kernel.table import Counted, SumTable
 from streameval.kernel.types import IntArray, Lists, Ragged, UInt8Array
@@ -43,9 +43,7 @@ class Pairs(SumTable[Pair]):
         seen = int(np.bitwise_or.reduce(true, axis=None) | np.bitwise_or.reduce(pred, axis=None))
         seen |= 0 if mask is None else int(np.bitwise_or.reduce(mask, axis=None))
         if seen <= 1:
-            outcome = outcomes_of(true, pred, mask)
-            rows, place = np.nonzero(outcome)
-            self._add(len(true), rows, 5 * columns[place] + outcome[rows, place])
+            self._add(len(true), *dense_slots(true, pred, mask, columns))
         return seen
 
     def count_lists(
