@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -42,7 +41,13 @@ class StreamevalError(Exception):
         The exception keeps all of it, for debuggers. Python itself asks no exception, and a handler around each public
         method would cost as much as a small call.
         """
-        own = (str(Path(__file__).parent), "streameval/", "<string>", sys.prefix, sys.base_prefix)  # two are relative
+        own = (
+            __file__.removesuffix("errors.py"),
+            "streameval/",
+            "<string>",
+            sys.prefix,
+            sys.base_prefix,
+        )  # two are relative
         steps: list[TracebackType] = []
         step = self.__traceback__
         while step is not None:
@@ -151,7 +156,7 @@ def warn(message: str) -> None:
         if _deferring.warns:
             raise _Deferred(message)
         return
-    home, frame, level = str(Path(__file__).parent), sys._getframe(1), 2
+    home, frame, level = __file__.removesuffix("errors.py"), sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, DataWarning, stacklevel=level)

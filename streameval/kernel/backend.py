@@ -14,7 +14,6 @@ import os
 import sys
 import warnings
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND", "commit", "curves", "decisions", "lists", "packing", "pairs", "rankings", "strings", "tape"]
 
-_FOLDER = Path(__file__).parent
-
 
 def _chosen() -> Literal["compiled", "numpy"]:
     wanted = os.environ.get("STREAMEVAL_KERNEL", "auto")
@@ -42,16 +39,19 @@ def _chosen() -> Literal["compiled", "numpy"]:
     try:
         import_module("streameval.kernel.decisions.compiled")
     except ImportError as error:
-        built = [file.name for file in (_FOLDER / "decisions").glob("compiled.*") if file.suffix in (".so", ".pyd")]
+        from pathlib import Path  # which takes as long to import as a tenth of this package
+
+        folder = Path(__file__).parent
+        built = [file.name for file in (folder / "decisions").glob("compiled.*") if file.suffix in (".so", ".pyd")]
         problem = "the compiled kernel was not built"
         remedy = "install with a C compiler and STREAMEVAL_BUILD=require to see why"
         if built:
             problem = f"the compiled kernel was built ({built[0]}) but cannot be loaded: {error}"
             remedy = "install streameval again"
-        elif not _FOLDER.exists():
+        elif not folder.exists():
             problem = "streameval is imported from a zip file, from which no compiled kernel can be loaded"
             remedy = "install it with pip"
-        elif (_FOLDER.parents[1] / "setup.py").exists():
+        elif (folder.parents[1] / "setup.py").exists():
             problem = "streameval is imported from its source tree, where the kernel is not compiled"
             remedy = "leave that folder, or install with pip install --editable"
         elif wanted == "auto":

@@ -10,8 +10,6 @@ from functools import lru_cache
 from importlib import import_module
 from inspect import cleandoc
 from itertools import chain
-from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 from streameval.errors import MetricError, above, public
@@ -202,8 +200,10 @@ def catalogue() -> Catalogue:
 
 def _modules() -> Iterator[str]:
     """The modules of this folder in the order of the catalogue, each imported when it is its turn."""
-    folder = (module.name for module in iter_modules([str(Path(__file__).parent)]) if module.name not in FAMILIES)
-    for family in chain(FAMILIES, folder):
+    from pkgutil import iter_modules
+
+    path = import_module("streameval.metrics").__path__
+    for family in chain(FAMILIES, (name for _, name, _ in iter_modules(path) if name not in FAMILIES)):
         yield import_module(f"streameval.metrics.{family}").__name__
 
 
