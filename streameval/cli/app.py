@@ -23,7 +23,7 @@ from streameval.cli.results import Output, Result, comparison, interrupted, load
 from streameval.cli.settings import in_options, note, say
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.pages import to_html
+from streameval.evaluation.pages import look_at, to_html
 from streameval.kernel import BACKEND
 from streameval.metrics.catalogue import MetricInfo, catalogue, entry_of, parse_spec
 from streameval.metrics.thresholds import FScore
@@ -143,7 +143,7 @@ def _count(
         columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n".replace(" labels=,", " --labels,")
         text = text.replace("\ny_true:", columns.describe(f"\nactual {columns.actual!r}:"))
         say(text.replace("\ny_pred:", f"\npredicted {columns.scores or columns.predicted!r}:").strip("\n"))
-    counting.state._look()
+    look_at(counting.state)
     return stopped
 
 
@@ -158,9 +158,7 @@ def merge(states: list[Path], save: Path | None = None, **options: Any) -> int:
     """
     read = [path for path in states if save is None or identity(path) != identity(save)]
     output = Output({**options, "save": save}, read)
-    total = merged(states)
-    total._look()
-    result = Result.of(total).with_checks(output.checks)
+    result = Result.of(look_at(merged(states))).with_checks(output.checks)
     notes = [f"{save} was one of the merged states, and now holds their sum"] if len(read) < len(states) else []
     return output.write(result.document({"files": [*map(str, states)]}, notes=notes), result)
 

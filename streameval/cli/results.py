@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -20,7 +19,7 @@ from streameval.cli.settings import note, say, until_unread
 from streameval.errors import MetricError, StreamevalError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.pages import report_of
+from streameval.evaluation.pages import look_at, report_of
 from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -138,9 +137,7 @@ def load_state(path: Path, *, warns: bool = True) -> Any:
     if state is None:
         held = HOLDERS[holder]
         raise UserError(f"{path} holds {held}; read it with streameval.load, and save the evaluator that is in it")
-    if warns:
-        state._look()
-    return state
+    return look_at(state) if warns else state
 
 
 def load_states(paths: Sequence[Path], *, warns: bool = True) -> Iterator[tuple[Path, Any]]:
@@ -207,9 +204,7 @@ def judged(report: Report, counts: Any, thresholds: Any) -> Report:
         return report
     outcomes, corners = counts.decisions_at(thresholds), list[_Judged]()
     for tp, fp in product((outcomes.most, outcomes.least), repeat=2):
-        views = copy(report.views)
-        views.decides, views.tables = True, cast(Tables, _Tables(report.tables, outcomes, tp.tp, fp.fp))
-        views._made = {"decisions": views.tables}
+        views = report.views.with_decisions(cast(Tables, _Tables(report.tables, outcomes, tp.tp, fp.fp)))
         corners.append(_Judged(views, report.specs, report.warnings))
     if not outcomes.exact.all():
         corners[0].corners = tuple(corners)

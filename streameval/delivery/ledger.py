@@ -10,6 +10,7 @@ from streameval.delivery.shards import SavedSum, Shard, Version, counter, digest
 from streameval.errors import FormatError, InputError, MergeError, StreamevalError, public
 from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of
 from streameval.evaluation.guarding import changes, combines, reads
+from streameval.evaluation.pages import look_at
 from streameval.evaluation.value import Mergeable, differences
 from streameval.kernel.backend import commit
 from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
@@ -182,7 +183,7 @@ class Ledger(Mergeable, Generic[StateT]):
         with self._guard.reading:
             whole: Any = self._read()
         record_of(whole._guard).warnings = record_of(self._guard).warnings  # it is summed anew, but warns once
-        whole._look()
+        look_at(whole)
         with self._guard.reading:
             return answer_of(self._read(), metric, "a ledger of a single metric answers")
 

@@ -75,9 +75,7 @@ def to_html(
     if len(runs) == 1:
         name, whole = runs[0]
         if hasattr(whole, "copy") and not isinstance(whole, type):  # read from a copy, all of it at one moment
-            if hasattr(whole, "_look"):
-                whole._look()
-            whole = whole.copy()
+            whole = look_at(whole).copy()
             runs = [(name, whole)]
         trace = whole if trace is None and hasattr(whole, "_lines") else trace
         slices = whole if slices is None and callable(getattr(whole, "slices", None)) else slices
@@ -132,6 +130,13 @@ def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:
     return Report(counts._views(), counts._specs if specs is None else specs, counts.warnings, counts.input_summary)
 
 
+def look_at(counts: Any) -> Any:
+    """What was passed; if it counts, it warns of what is probably wrong in its input, as somebody reads it."""
+    if hasattr(counts, "_look"):
+        counts._look()
+    return counts
+
+
 def _counted(named: object, what: str) -> _Named:
     if named is None:
         return []
@@ -154,9 +159,7 @@ def counts_of(source: object, what: str) -> Any:
     """An independent evaluator or metric with the examples that an object has counted, which are looked at first."""
     if isinstance(source, type):
         raise InputError(f"{what} must be an object, not a class; write {source.__name__}()")
-    counts: Any = source
-    if hasattr(counts, "_look"):
-        counts._look()
+    counts = look_at(source)
     while not hasattr(counts, "_views"):
         traced = getattr(counts, "evaluators", None)
         if isinstance(traced, dict):  # of a trace

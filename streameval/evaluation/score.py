@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 from streameval.errors import InputError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.pages import report_of
+from streameval.evaluation.pages import look_at, report_of
 from streameval.inputs.samples import InputSummary
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
@@ -205,8 +205,7 @@ def classification_report(
     counts = Evaluator([], labels=labels, threshold=threshold)
     with meant_weights(classification_report, weights, {"sample_weight": sample_weight}) as weights:
         _count(counts, y_true, y_pred, weights=weights, mask=mask)
-    counts._look()
-    report = report_of(counts)
+    report = report_of(look_at(counts))
     columns = [*report.label_values(zero_division).values(), report.support]
     rows = list(zip(map(printable, report.labels), map(list, zip(*columns, strict=True)), strict=True))
     averages = report.averages(zero_division).items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import MetricError
@@ -33,6 +34,12 @@ class Views:
         self.config, self.decides, self.tables = config, config.decides, decisions
         self._states, self._kinds = states, kinds
         self._made: dict[str, Any] = {"decisions": decisions}
+
+    def with_decisions(self, tables: Tables) -> Views:
+        """The same, with the binary predictions that these tables count."""
+        views = copy(self)
+        views.decides, views.tables, views._made = True, tables, {"decisions": tables}
+        return views
 
     def keeps(self, name: str) -> bool:
         """Whether a state besides decisions is present."""

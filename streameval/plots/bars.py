@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 import streameval.plots.style as style
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import MetricLike, specs_of
+from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.plots.style import COLOURS, INK, MARKS, MUTED, Words, holds, named, run_of, runs_of, some_of, titled
-from streameval.report.model import MetricValue, Report, arrow, cell_text, of_each_label, worst_first
+from streameval.report.model import MetricValue, arrow, cell_text, of_each_label, worst_first
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, columns_of, number_of
 
@@ -48,7 +49,7 @@ def plot_labels(
         metric = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
     spec = of_each_label(specs_of([metric])[0])
     values, name = style.values_of(run, spec), MetricValue(spec, None).column
-    if run._decides():
+    if report_of(run).has_decisions:
         table = run.per_label()
         support = dict(zip(table.labels, table.support.tolist(), strict=True))
     labels = [label for label, value in values.items() if math.isfinite(value)]
@@ -85,7 +86,7 @@ def plot_metric(
     if len(runs) > 1:
         return plot_compare(runs, specs, ax=ax, title=title)
     run = next(iter(runs.values()))
-    report = Report(run._views(), specs or run._specs)
+    report = report_of(run, specs or None)
     if len(report.specs) == 1 and report.specs[0].average is None:
         return plot_labels(run, metric=report.specs[0], ax=ax, title=title)
     items = [item for item in report.single(strict=specs is not None) if item.number is not None and run.examples]

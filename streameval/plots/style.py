@@ -10,9 +10,8 @@ import numpy as np
 
 from streameval.errors import InputError, imported
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.pages import Names, counts_of, counts_of_slices
+from streameval.evaluation.pages import Names, counts_of, counts_of_slices, report_of
 from streameval.metrics.spec import MetricSpec
-from streameval.report.model import Report
 from streameval.report.page.markup import label_strings
 from streameval.schema.labels import Label
 from streameval.schema.text import cut_distinct, quoted
@@ -75,7 +74,7 @@ def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
 
 def values_of(run: Any, spec: MetricSpec) -> dict[Any, float]:
     """The values of a metric per label, or that of all under None; none where there is no example."""
-    item = Report(run._views()).value(spec, strict=True)
+    item = report_of(run).value(spec, strict=True)
     return item.by_label if run.examples else {}
 
 

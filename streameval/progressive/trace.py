@@ -17,6 +17,7 @@ from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import specs_of
 from streameval.evaluation.guarding import Change, Declined, held, make, reads
 from streameval.evaluation.metric import Metric
+from streameval.evaluation.pages import look_at
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -178,7 +179,7 @@ class Trace(Holder):
     def _look(self) -> None:
         """Let evaluators warn before a change, which they do not where a row is written, as guards are held there."""
         for target in self._targets.values():
-            target.evaluator._look()
+            look_at(target.evaluator)
 
     def _count_plain(self, y_true: object, y_pred: object) -> bool:
         """Count an unweighted example that runs no code of the user, if it is one and all evaluators can read it."""

@@ -14,9 +14,11 @@ from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError, silent
 from streameval.evaluation.core import NUMBERS
+from streameval.evaluation.counting import core_of
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import Change, Declined, make
 from streameval.evaluation.kinds import options_for
+from streameval.evaluation.pages import look_at
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.catalogue import MetricInfo, build_spec
@@ -270,7 +272,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         counts, _ = parts = self._parts
         if len(counts) == 1:  # the common case, in a third of the time
             with self._sharing.guard:
-                done = self._is_complete(parts) and counts[0]._core.fast_count(y_true, y_pred, sign) == DONE
+                done = self._is_complete(parts) and core_of(counts[0]).fast_count(y_true, y_pred, sign) == DONE
         else:
             try:
                 with commit.Guards([self._guard, *[one._guard for one in counts]]):
@@ -307,7 +309,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
     def get(self) -> list[Any]:  # type: ignore[override]  # as that of River's
         """The values of all metrics, in their order."""
         for member in self.data:
-            member._counts._look()
+            look_at(member._counts)
         with self._guard.reading, silent():
             return [member.get() for member in self.data]
 
@@ -342,7 +344,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
 
 def _reads_alike(one: Evaluator, other: Evaluator) -> bool:
     """Whether they are equal, and take the same input from here on, which is no part of equality."""
-    mine, theirs = one._config, other._config
+    mine, theirs = core_of(one).config, core_of(other).config
     return one == other and (mine.label_limit, mine.rows) == (theirs.label_limit, theirs.rows)
 
 
