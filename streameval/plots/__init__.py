@@ -27,5 +27,6 @@ def draw(source: object, kind: str, **options: Any) -> Any:
     """Draw a picture of something by its name."""
     kinds = [name.removeprefix("plot_") for name in __all__]
     if kind not in kinds:
-        raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{suggestion(kind, kinds)}")
+        hint = suggestion(kind, kinds) or f"; a metric is drawn by plot('metric', metrics={quoted(kind)})"
+        raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{hint}")
     return globals()[f"plot_{kind}"](source, **options)

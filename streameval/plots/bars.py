@@ -126,7 +126,7 @@ def plot_slices(
     spec = next((one for one in specs_of([metric] if metric else first._specs) if one.average or metric), None)
     if spec is None:
         raise InputError("the evaluator has no metric that is one number; give metric=")
-    read = {name: _number(run, spec) for name, run in runs.items()}
+    read = style.of_each(runs, lambda run: _number(run, spec))
     names = [name for name, value in read.items() if not math.isnan(value)]
     drawn = [names[place] for place in worst_first([read[name] for name in names], spec)[:limit]]
     values = [read[name] for name in drawn]
@@ -171,10 +171,10 @@ def plot_compare(
     runs, of = runs_of(source), "Metrics"
     specs = _specs(metrics) or next(iter(runs.values()))._specs
     if len(specs) == 1 and specs[0].average is None:
-        read, of = {name: style.values_of(run, specs[0]) for name, run in runs.items()}, f"{specs[0].name} of labels"
+        read, of = style.of_each(runs, lambda run: style.values_of(run, specs[0])), f"{specs[0].name} of labels"
     else:
         chosen = [spec for spec in specs if spec.average is not None]
-        read = {name: {spec.key + arrow(spec): _number(run, spec) for spec in chosen} for name, run in runs.items()}
+        read = style.of_each(runs, lambda run: {spec.key + arrow(spec): _number(run, spec) for spec in chosen})
     if len(read) < 2:
         raise InputError("plot_compare draws at least two runs; give a mapping such as {'old': ev, 'new': other}")
     if len(read) > len(MARKS):
@@ -220,10 +220,11 @@ def _rows(
 
 
 def _with_bars(ax: Axes, values: Sequence[float]) -> Axes:
-    bars = ax.barh(range(len(values)), values, color=_BAR, height=0.72)
-    ax.bar_label(bars, [*map(_three, values)], padding=3, fontsize=8, color=INK)
-    if min(values, default=0) >= 0:
-        ax.set_xlim(0, 1.12 * max(values, default=0) or 1)
+    drawn = [value if math.isfinite(value) else 0.0 for value in values]
+    notes = ["undefined" if math.isnan(value) else _three(value) for value in values]
+    ax.bar_label(ax.barh(range(len(values)), drawn, color=_BAR, height=0.72), notes, padding=3, fontsize=8, color=INK)
+    if min(drawn, default=0) >= 0:
+        ax.set_xlim(0, 1.12 * max(drawn, default=0) or 1)
     else:
         ax.margins(x=0.12)
     return ax

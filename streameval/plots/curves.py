@@ -179,11 +179,12 @@ def _lines(source: object, y_score: object, method: str, labels: Iterable[Label]
         runs, chosen = style.runs_of(source, y_score, ["curves"]), [None] if labels is None else [*labels]
         words, average = ([""], "micro") if labels is None else (named(chosen, 26), None)
         metric, area = _AREAS[method]
-        lines = []
-        for head, run in zip(_heads(runs, 26), runs.values(), strict=True):
-            curves = [curve_line(_read(run, method, label)) for label in chosen]
-            areas = style.values_of(run, build_spec(metric, average=average))
-            for word, label, line in zip(words, chosen, curves, strict=True):
+        lines, spec = [], build_spec(metric, average=average)
+        read = style.of_each(
+            runs, lambda run: ([_read(run, method, label) for label in chosen], style.values_of(run, spec))
+        )
+        for head, (curves, areas) in zip(_heads(runs, 26), read.values(), strict=True):
+            for word, label, line in zip(words, chosen, map(curve_line, curves), strict=True):
                 value, name = areas.get(label, math.nan), f"{word} {head}".strip() or "all labels"
                 lines.append((f"{name}, {area} {value:.3f}" if math.isfinite(value) else name, line))
     if len(lines) > len(COLOURS):

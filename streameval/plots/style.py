@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from streameval.errors import InputError, imported
+from streameval.errors import InputError, MetricError, imported
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import Names, counts_of, counts_of_slices, report_of
 from streameval.metrics.spec import MetricSpec
@@ -70,6 +70,17 @@ def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
     if len(runs) != 1:
         raise InputError(f"this picture is drawn of one evaluator; choose one of {', '.join(map(repr, runs))}")
     return next(iter(runs.values()))
+
+
+def of_each(runs: Mapping[Any, Any], read: Callable[[Any], Any]) -> dict[Any, Any]:
+    """What is read of each run; an error names the run, if there are several."""
+    parts = {}
+    for name, run in runs.items():
+        try:
+            parts[name] = read(run)
+        except MetricError as error:
+            raise MetricError(f"{quoted(name)}: {error}" if len(runs) > 1 else str(error)) from None
+    return parts
 
 
 def values_of(run: Any, spec: MetricSpec) -> dict[Any, float]:
@@ -139,7 +150,9 @@ def legend(ax: Axes, where: Any = "best") -> None:
 
 
 def no_values(ax: Axes) -> Axes:
-    ax.text(0.5, 0.5, "no values", transform=ax.transAxes, ha="center", va="center", color=MUTED)
+    ax.text(
+        0.5, 0.5, "no values", transform=ax.transAxes, ha="center", va="center", color=MUTED, backgroundcolor="white"
+    )
     return ax
 
 

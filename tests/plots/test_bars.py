@@ -71,6 +71,10 @@ def test_metrics_are_drawn_as_bars():
     assert lengths(plots.plot_metric(window, "f1_micro")) == [window.get("f1_micro")]
     assert lengths(plots.plot_metric(ev, "f1_per_label")) == sorted(ev.get("f1_per_label").values())
     assert notes(plots.plot_metric(se.Evaluator([]))) == ["no values"]
+    undefined = se.Evaluator(["f1_micro(zero_division=nan)", "f1_macro"], labels=["cat"])
+    undefined.update(set(), set())
+    ax = plots.plot_metric(undefined)
+    assert (notes(ax), lengths(ax), ax.get_xlim()) == (["undefined", "0.00"], [0, 0], (0, 1))
 
 
 def test_a_metric_of_a_trace_is_drawn_along_the_stream_and_of_several_evaluators_side_by_side():
@@ -141,7 +145,11 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
         (lambda: plots.plot_slices(se.Sliced(se.Evaluator(), by="x")), "nothing to draw; .* slices"),
         (lambda: plots.plot_compare({"a": se.Evaluator()}), "at least two runs"),
         (lambda: plots.plot_compare({str(n): se.Evaluator() for n in range(9)}), "too many to distinguish"),
+        (lambda: plots.plot_compare({"old": se.Evaluator(["ndcg"]), "new": se.Evaluator()}), "^'new': ndcg requires"),
+        (lambda: plots.plot_roc_curve({"old": se.RocAuc(), "new": se.F1()}), "^'new': .* requires the 'curves' state"),
+        (lambda: plots.plot_slices({"old": se.F1(), "new": se.NDCG()}), "^'new': f1_macro requires"),
         (lambda: se.Evaluator().plot("slices"), "no slice"),
+        (lambda: se.Evaluator().plot("ndcg"), r"; a metric is drawn by plot\('metric', metrics='ndcg'\)"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_before_there_is_a_figure(draw: Callable[[], object], message: str):
