@@ -38,7 +38,7 @@ app = typer.Typer(
     epilog="""
     streameval demo --write demo
     streameval evaluate demo/photos.jsonl -a true -p predicted --save old.state
-    streameval evaluate demo/photos.jsonl -a true -s scores -t 0.4 --save new.state
+    streameval evaluate demo/photos.jsonl -a true -s scores -t .4 --save new.state
     streameval compare old.state new.state
     """,
 )  # fmt: skip

@@ -58,7 +58,7 @@ def forget_output() -> None:
 _PHRASES = {
     r"np\.asarray\(rows?\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
     r", or declare the labels.*": "",  # with an argument that is no option
-    r"construct with threshold=:.*": "evaluate, or show the state, with --threshold 0.5",
+    r"construct with threshold=0\.5": "evaluate, or show the state, with --threshold 0.5",
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"; for scores give threshold=0.5.*": "; for scores give --scores, not --predicted, and --threshold 0.5",
     r"""\b(null|rows|sep|labels?|unknown|threshold|join|mask|example)=(?:(['"])(\w+)\2)?""": r"--\1 \3",

@@ -393,7 +393,7 @@ def _undefined(value: object) -> float:
     number = number_or_none(value)
     if number is not None and (math.isnan(number) or number in (0.0, 1.0)):
         return number + 0.0
-    raise MetricError(f"zero_division must be 0.0, 1.0 or nan, not {quoted(value)}")
+    raise MetricError(f"zero_division must be 0, 1 or nan, not {quoted(value)}")
 
 
 def _key(

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 def without_decisions(what: str) -> str:
     """What is wrong where a metric of decisions is asked for and nothing makes decisions of scores."""
-    return (
-        f"{what} requires binary predictions, but predictions are scores; construct with threshold=: "
-        "labels scoring at or above it are predicted"
-    )
+    return f"{what} requires binary predictions, but predictions are scores; construct with threshold=0.5"
 
 
 class Views:

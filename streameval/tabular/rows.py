@@ -105,17 +105,17 @@ def column_of(rows: list[Any], name: str, role: str, place: Callable[[int], str]
     return values
 
 
-def _value(row: Any, name: str, role: str) -> Any:
+def _value(row: Any, name: str, role: str, within: str = "") -> Any:
     keyed = isinstance(row, Mapping)
     outer, _, inner = name.partition(".")
     if keyed and name not in row and outer in row:
-        return None if row[outer] is None else _value(row[outer], inner, role)
+        return None if row[outer] is None else _value(row[outer], inner, role, f"{within}{outer}.")
     fields = (getattr(row, kind, ()) for kind in ("_fields", "__dict__", "__slots__"))
     names = list(row if keyed else next(filter(None, fields), ()))
     if not (keyed or names):
         raise InputError(f"a row must be a mapping or have the columns as attributes, not {quoted(row)}")
     if name not in names and (keyed or not hasattr(row, name)):
-        raise Columns(name, name).missing(name, role, names)
+        raise Columns(name, name).missing(within + name, role, [within + str(known) for known in names])
     return row[name] if keyed else getattr(row, name)
 
 

@@ -335,5 +335,5 @@ def _format(file: Path) -> str:
     with file.open("rb") as opened:
         start = opened.read(4)
     if start not in _FORMATS and file.suffix.lower() in _NAMES:
-        raise InputError(f"{file} is neither Parquet nor Arrow: it starts with {start!r}; give a table of it")
+        raise InputError(f"{file} is neither Parquet nor Arrow: it starts with {start!r}; name it by its real format")
     return _FORMATS.get(start, "stream")

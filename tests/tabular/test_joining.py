@@ -221,6 +221,8 @@ def test_nested_keys_are_looked_up_in_long_tables_and_in_truths(kind: Any):
     truth = [{"id": row["id"], "o": {"tags": row["tags"]}} for row in TRUTH]
     made = se.evaluate_table(kind(GUESS), actual="o.tags", predicted="guess", truth=kind(truth), join="id")
     assert made == expected([0, 1, 2, 3])
+    with pytest.raises(se.InputError, match=r"no column 'o\.tag' \(actual\)(; did you mean 'o\.tags'|; the col)"):
+        se.evaluate_table(kind(truth), actual="o.tag", predicted="o.tags")
 
 
 def test_rows_of_an_example_must_agree():
