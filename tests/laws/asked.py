@@ -225,6 +225,7 @@ def collection_calls(feed: Feed) -> Calls:
     return river_calls(feed) | {
         "update of a member": lambda held: held.data[0].update({0: True}, {7: True}),
         "reading of a member": lambda held: held.data[1].get(),
+        "addition": lambda held: repr((held + river.MicroRecall()).get()),
     }
 
 

@@ -229,13 +229,16 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         self._sharing = Sharing()
         shared: list[Evaluator] = []
         members: list[CountedMetric] = []
-        for member in metrics:
+        data = list(metrics)
+        for member in data:
             _check_member(member)
-            counts = next((known for known in shared if _reads_alike(known, member._counts)), None)
-            if counts is None:
-                counts = member._counts.copy()
-                shared.append(counts)
-            members.append(member._share_counts(counts, self._sharing))
+        with _one_moment(data):
+            for member in data:
+                counts = next((known for known in shared if _reads_alike(known, member._counts)), None)
+                if counts is None:
+                    counts = member._counts.copy()
+                    shared.append(counts)
+                members.append(member._share_counts(counts, self._sharing))
         Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]
         self._parts: _Parts = [], []
         self._complete()
@@ -348,6 +351,12 @@ def _reads_alike(one: Evaluator, other: Evaluator) -> bool:
     return one == other and (mine.label_limit, mine.rows) == (theirs.label_limit, theirs.rows)
 
 
+def _one_moment(members: Iterable[object]) -> commit.Guards:
+    """Surrounds what reads metrics, while collections that they are in count nothing."""
+    sharings = [member._sharing for member in members if isinstance(member, CountedMetric)]
+    return commit.Guards([], [one.guard for one in sharings if one is not None])
+
+
 def _check_member(member: object) -> None:
     if not isinstance(member, CountedMetric):
         advice = "write [MicroF1(), ...], and collect other metrics in river.metrics.base.Metrics"
@@ -362,7 +371,8 @@ def _collected(*parts: object) -> Metrics:
             raise MetricError(f"{type(member).__name__} is not a multi-label metric; evaluate it on its own")
     if all(isinstance(member, CountedMetric) for member in members):
         return MetricCollection(members)
-    return Metrics([copy.copy(member) if isinstance(member, CountedMetric) else member for member in members])  # type: ignore[no-untyped-call]
+    with _one_moment(members):
+        return Metrics([copy.copy(member) if isinstance(member, CountedMetric) else member for member in members])  # type: ignore[no-untyped-call]
 
 
 def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float) -> Answer:
