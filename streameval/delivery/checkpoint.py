@@ -17,9 +17,10 @@ from typing import Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
 from streameval.delivery.shards import MOST
-from streameval.errors import FormatError, InputError, public
+from streameval.errors import FormatError, InputError, StreamevalError, public
 from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
+from streameval.kernel.backend import commit
 from streameval.progressive.pending import Pending
 from streameval.progressive.states import AnyState, check_class, check_compatible, check_empty, restored
 from streameval.progressive.trace import Trace
@@ -158,7 +159,8 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
         check_writable(self._path)
         self._evaluator, self._position = evaluator, 0
-        self._turn, self._waiting = threading.RLock(), 0  # entered faster than a Condition
+        self._turn = threading.RLock()  # entered faster than a Condition
+        self._saving: list[int] = []  # by which threads
         self._stepped = threading.Condition(self._turn)
         self._lock = PathLock(self._path)
         self._release = weakref.finalize(self, self._lock.release)
@@ -224,12 +226,14 @@ class Checkpointer(Generic[HeldT]):
             self._check_open()
         check_number("count", count, 0, MOST)
         with self._turn:
+            if self._saving and threading.get_ident() in self._saving:
+                raise StreamevalError(commit.REENTERED)
             if count > MOST - self._position:
                 raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
             noted = self._version(), threading.get_ident()
             # In one line without a call, so that an interruption leaves all of it or nothing.
             self._position, self._open, (self._noted, self._thread) = self._position + count, False, noted
-            if self._waiting:
+            if self._saving:
                 self._release_path()
             steps = self._position - self._saved
             due = self._every is not None and steps >= self._every
@@ -245,16 +249,11 @@ class Checkpointer(Generic[HeldT]):
         the file, or if this is closed or of another process; `OSError` if it cannot be written. It is what it was.
         """
         self._check_open()
-        with self._turn:
-            self._waiting += 1
-            try:
-                patience = 0 if self._thread == threading.get_ident() else _PATIENCE
-                while self._stepped.wait_for(lambda: self._noted == self._version(), patience):
-                    with contextlib.suppress(_MovedError):
-                        return self._write()
-            finally:
-                self._waiting -= 1
-                self._stepped.notify_all()
+        with self._turn, self._in_save():
+            patience = 0 if self._thread == threading.get_ident() else _PATIENCE
+            while self._stepped.wait_for(lambda: self._noted == self._version(), patience):
+                with contextlib.suppress(_MovedError):
+                    return self._write()
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
 
     def close(self) -> None:
@@ -268,7 +267,8 @@ class Checkpointer(Generic[HeldT]):
     def _write(self, *, last: bool = False) -> None:
         """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
         self._check_open()
-        if self._identity() not in self._ours:
+        ours = self._ours
+        if self._identity() not in ours and self._ours is ours:  # else a handler has saved meanwhile
             lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
             raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
 
@@ -279,7 +279,7 @@ class Checkpointer(Generic[HeldT]):
             if not last and self._noted != self._version():
                 raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
-        with contextlib.closing(pieces()) as written:  # an interruption may follow as soon as the file is replaced
+        with self._in_save(), contextlib.closing(pieces()) as written:  # an interruption may follow as soon as the file is replaced
             write_file(self._path, written, lambda status: self._ours.add(_identity_of(status)))
         self._ours = {None, self._identity()}
         self._saved, self._saved_at = self._position, time.monotonic()
@@ -293,7 +293,17 @@ class Checkpointer(Generic[HeldT]):
 
     def _release_path(self) -> None:
         self._stepped.notify_all()
-        self._stepped.wait_for(lambda: not self._waiting)
+        self._stepped.wait_for(lambda: not self._saving)
+
+    @contextlib.contextmanager
+    def _in_save(self) -> Iterator[None]:
+        """Surrounds what saves, in which a handler of this thread may save, but not step; this has the turn."""
+        self._saving.append(thread := threading.get_ident())
+        try:
+            yield
+        finally:
+            self._saving.remove(thread)
+            self._stepped.notify_all()
 
     def __enter__(self) -> Self:
         return self

@@ -7,6 +7,7 @@ import doctest
 import errno
 import os
 import pickle
+import random
 import re
 import signal
 import socket
@@ -18,7 +19,7 @@ import time
 import weakref
 from collections.abc import Callable
 from datetime import timedelta
-from itertools import cycle, islice
+from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from streameval.delivery.checkpoint import encode_checkpoint
 from streameval.delivery.lock import PathLock
 from streameval.wire import files
 from tests.support.effort import cases
+from tests.support.exploring import Explorer
 from tests.support.interruptions import Interrupted, chosen, interrupted
 
 try:
@@ -632,7 +634,7 @@ def test_another_thread_saves_what_the_last_step_said(tmp_path: Path, monkeypatc
         feed(saved.evaluator, item)
         if place == 3:
             ended = in_thread(saved.save)
-            until(lambda: saved._waiting)
+            until(lambda: saved._saving)
             assert not path.exists()
         if place == 4:
             until(ended.__len__)
@@ -663,7 +665,7 @@ def test_another_thread_is_refused_after_a_while_and_learns_its_own_errors(
             monkeypatch.setattr(checkpoint, "_PATIENCE", 20)
             monkeypatch.setattr(os, "fsync", lambda _file: (_ for _ in ()).throw(OSError(errno.EIO, "broken disk")))
             ended = in_thread(saved.save)
-            until(lambda: saved._waiting)
+            until(lambda: saved._saving)
     until(ended.__len__)
     assert isinstance(ended[0], OSError)
     assert "broken disk" in str(ended[0])
@@ -676,7 +678,7 @@ def test_a_thread_that_waits_to_save_when_the_block_ends_has_saved(tmp_path: Pat
     with held(tmp_path / "state") as saved:
         feed(saved.evaluator, STREAM[0])  # and no step
         ended = in_thread(saved.save)
-        until(lambda: saved._waiting)
+        until(lambda: saved._saving)
     until(ended.__len__)
     assert ended == [None]
     assert se.load(tmp_path / "state") == se.Checkpoint(counted(1), 0)
@@ -726,6 +728,31 @@ def test_a_thread_that_counts_while_another_steps_is_computed(tmp_path: Path, mo
 
 
 # -- files that are none of ours --------------------------------------------------------------------------------------
+
+
+def test_steps_and_saves_of_another_thread_or_a_handler_come_before_or_after(tmp_path: Path):
+    numbers = count()
+
+    def make() -> se.Checkpointer:
+        folder = tmp_path / f"{next(numbers)}"
+        folder.mkdir()
+        made = se.Checkpointer(counted(0), folder / "state", every=1)
+        feed(made.evaluator, STREAM[0])
+        made.step()
+        return made
+
+    def state(made: se.Checkpointer) -> Any:
+        made.close()
+        return made.position, made.path.read_bytes()
+
+    calls: dict[str, Callable[[Any], object]] = {
+        "step": lambda made: made.step(),
+        "save": lambda made: made.save(),
+        "evaluator": lambda made: made.evaluator.to_bytes(),
+    }
+    explorer = Explorer(make, state, calls, lines=True)
+    explorer.try_each_place(random.Random(7), cases(100) / 100)
+    assert explorer.wrong == []
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only on POSIX")
