@@ -279,7 +279,8 @@ class Checkpointer(Generic[HeldT]):
             if not last and self._noted != self._version():
                 raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
-        with self._in_save(), contextlib.closing(pieces()) as written:  # an interruption may follow as soon as the file is replaced
+        with self._in_save(), contextlib.closing(pieces()) as written:
+            # An interruption may follow as soon as the file is replaced.
             write_file(self._path, written, lambda status: self._ours.add(_identity_of(status)))
         self._ours = {None, self._identity()}
         self._saved, self._saved_at = self._position, time.monotonic()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from streameval.errors import MergeError, above, silent
+from streameval.errors import MergeError, above, silent, warning_first
 from streameval.evaluation import pages
 from streameval.evaluation.guarding import copied, held
 from streameval.inputs.samples import InputSummary
@@ -180,9 +180,14 @@ class Mergeable(Saveable):
     def _combined(self, other: Self, verb: str) -> Self:
         if not isinstance(other, self._family) or not hasattr(self, verb):
             return NotImplemented  # type: ignore[no-any-return]
-        result = self.copy()
-        getattr(result, verb)(other)
-        return result
+
+        def combined() -> Self:
+            with held(self, other):
+                result = self.copy()
+                getattr(result, verb)(other)
+                return result
+
+        return warning_first(combined)
 
     def _differences(self: Any, other: Any) -> list[str]:
         """What differs in how the two, of one class, were constructed, in words: their arguments, or the templates."""

@@ -141,13 +141,13 @@ def reverting(feed: Feed, *, t: bool = False, where: bool = False) -> Calls:
 
 def merging(feed: Feed, make: Callable[[Feed], Any], *, inverse: bool, t: bool = False, where: bool = False) -> Calls:
     """What adds other objects and takes them out."""
-    more, less, zero = make(feed), make(feed), make(feed)
+    more, less = make(feed), make(feed)
     more.update(NEW, feed.pred(SCORED_FIRST), weight=0.3, **keywords(3, t=t, where=where))
     count(less, feed, 1, t=t, where=where)
     calls: Calls = {
         "merge": lambda held: held.merge(more),
         "merge with itself": lambda held: held.merge(held),
-        "being merged": lambda held: (zero + held).to_bytes(),
+        "addition": lambda held: (held + held).to_bytes(),
     }
     return calls | ({"unmerge": lambda held: held.unmerge(less)} if inverse else {})
 

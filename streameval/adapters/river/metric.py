@@ -156,9 +156,8 @@ class CountedMetric(MultiLabelMetric):
         self._own_counts().unmerge(other._counts)
 
     def __sub__(self, other: Self) -> Self:
-        less = copy.copy(self)
-        less.unmerge(other)
-        return less
+        self._check_metric(other, "unmerge")
+        return self._share_counts(self._counts - other._counts, None)
 
     def _check_metric(self, other: object, verb: str) -> None:
         if not isinstance(other, CountedMetric) or other._spec != self._spec:
