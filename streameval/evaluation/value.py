@@ -180,14 +180,13 @@ class Mergeable(Saveable):
     def _combined(self, other: Self, verb: str) -> Self:
         if not isinstance(other, self._family) or not hasattr(self, verb):
             return NotImplemented  # type: ignore[no-any-return]
+        return warning_first(self._both, other, verb)
 
-        def combined() -> Self:
-            with held(self, other):
-                result = self.copy()
-                getattr(result, verb)(other)
-                return result
-
-        return warning_first(combined)
+    def _both(self, other: Self, verb: str) -> Self:
+        with held(self, other):
+            result = self.copy()
+            getattr(result, verb)(other)
+        return result
 
     def _differences(self: Any, other: Any) -> list[str]:
         """What differs in how the two, of one class, were constructed, in words: their arguments, or the templates."""
