@@ -61,7 +61,7 @@ _PHRASES = {
     r"construct with threshold=0\.5": "evaluate, or show the state, with --threshold 0.5",
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"; for scores give threshold=0.5.*": "; for scores give --scores, not --predicted, and --threshold 0.5",
-    r"""\b(null|rows|sep|labels?|unknown|threshold|join|mask|example)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
+    r"""(?<!['"])\b(null|rows|sep|labels?|unknown|threshold|join|mask|example)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
     r"\b(?<!-)(sep|zero_division)(?= is| must)|^(labels|threshold)(?=:| holds?| must)": r"--\1\2",
     "--zero_division": "--zero-division",
     "give that of the integer, not (of the string .*)": (
@@ -86,7 +86,8 @@ _PHRASES = {
     r"(columns?) and y_pred has": r"\1 and the predictions have",
     r"(?<=\b[io][nf] )y_true\b": "the true labels",
     r"(?<=\b[io][nf] )y_pred\b": "the predictions",
-    r"must be a set, list or tuple of labels, .* 0/1 array, (not .*?)(; for one label an example .*)?$": (
+    ": a collection holds labels alone.*": ": give one list of labels in a row",
+    r"must be a set, list or tuple of labels, .* 0/1 array, (not .*?)(; (?:for one label|give list).*)?$": (
         r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*'"
     ),
     r": convert it, for example with str\(\)": ": write it as a string",

@@ -21,7 +21,7 @@ from streameval.kernel import backend
 from streameval.kernel.types import EITHER, FloatArray, IntArray, Lists
 from streameval.schema.batch import offsets_of
 from streameval.schema.record import FEW
-from streameval.schema.text import quoted
+from streameval.schema.text import python_value, quoted
 
 _COLLECTIONS = {set, frozenset, list, tuple}
 _VALUES = 2**22  # Python objects in the examples that are read at a time, unless these are few
@@ -82,12 +82,11 @@ def _refuse(example: object, argument: Argument) -> Cells:
 def no_example(example: object, name: str, position: int | None = None, scored: bool = False) -> InputError:
     """The error about what is no example, or no example of scores; ``position`` is where it stands among many."""
     place = name if position is None else f"{name}[{position}]"
-    if scored and not is_missing(example):
-        forms = "a mapping label -> score, a ranked list of labels or a row of scores"
-        return InputError(f"{place} must be {forms}, not {quoted(example)}")
-    if isinstance(example, str) and example[:1] in ("[", "(", "{"):
-        return InputError(f"{place} is the string {quoted(example)}; give ast.literal_eval(string), if it holds labels")
-    if isinstance(example, str | bytes):
+    example = python_value(example)
+    if isinstance(example, str | bytes) and not scored:
+        if example[:1] in ("[", "(", "{"):
+            written = "give ast.literal_eval(string), if it holds labels"
+            return InputError(f"{place} is the string {quoted(example)}; {written}")
         decoded = ".decode()" * isinstance(example, bytes)
         advice = f"{{{quoted(example)}{decoded}}}" if position is None else f"[[label{decoded}] for label in {name}]"
         separator = next((mark for mark in (", ", "; ", *",;| ") if isinstance(example, str) and mark in example), None)
@@ -97,8 +96,12 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
         ways = "or drop the example" if position is None else "drop the row, or give null='empty'"
         return InputError(f"{place} is missing ({quoted(example)}); give [] if there is no label, {ways}")
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
-    single = isinstance(example, int | np.integer) and position is not None
-    advice = f"; for one label an example write [[label] for label in {name}]" if single else ""
+    if scored:
+        forms = "a mapping label -> score, a ranked list of labels or a row of scores"
+    advice = f"; give list({place})" * isinstance(example, Iterable)
+    if isinstance(example, int | float) and position is not None:
+        classes = f", for one class an example [[label] for label in {name}]" * (type(example) is int)
+        advice = f"; for one label write numpy.reshape({name}, (-1, 1)){classes}"
     return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)}){advice}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set as AbstractSet
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,7 +43,8 @@ def checked_weights(weights: object) -> FloatArray:
         array = np.asarray(array_of(weights, "weights"))
         if array.ndim != 1 or array.dtype.kind not in "iufO" or np.ma.is_masked(weights):
             shape = f"weights has shape {array.shape} and type {array.dtype}"
-            advice = "; write np.ravel(weights)" if array.ndim == 2 and 1 in array.shape else ", none of them masked"
+            advice = {0: "; write [weight] * n", 2: "; write np.ravel(weights)" * (1 in array.shape)}.get(array.ndim, "")
+            advice += ", none of them masked" * bool(np.ma.is_masked(weights))
             raise InputError(f"{shape}; give a 1-D array of numbers, one per example (not per cell){advice}")
         if array.dtype.kind != "O":
             with np.errstate(over="ignore"):
@@ -105,9 +106,16 @@ def binary(value: object, label: object, argument: Argument) -> bool | None:
     raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, argument)}", argument)
 
 
+_PIPELINES: dict[Any, str] = {
+    "label": "if each is a label with its score, wrap each in a list: [{{'label': {0}, 'score': ...}}]",
+    **dict.fromkeys(("labels", "sequence"), "for scores give dict(zip(each['labels'], each['scores'])) of each"),
+}
+"""What to write in place of what pipelines of Hugging Face predict, by a key of it."""
+
+
 def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
-    if label == "label" and value[0] in "'\"" and argument.role == PRED:
-        advice = f"if each is a label with its score, wrap each in a list: [{{'label': {value}, 'score': ...}}]"
+    if label in _PIPELINES and value[0] in "'\"[" and argument.role == PRED:
+        advice = _PIPELINES[label].format(value)
     known = "" if label is None else f" for label {quoted(label)}"
     return InputError(f"{argument.place} is {value}{known}; {advice}")
 
@@ -129,11 +137,13 @@ def _advice_about(value: Any, argument: Argument) -> str:
         if (positive := _POSITIVES.get(value, value)) in _POSITIVES.values():
             return f": convert strings, with value == {positive!r}{' or .astype(int)' * positive.isdigit()}"
         return ": for labels give lists, and leave out columns that are no labels"
+    if isinstance(value, list | tuple | AbstractSet):
+        return "" if argument.many else ": for many examples use update_many"
     number = number_or_none(value)
-    if number == -1:
-        return ": where -1 is false give y > 0, where it is masked give numpy.where(y == -1, numpy.nan, y)"
-    if number == -100:
-        return ": where -100 is masked give numpy.where(y == -100, numpy.nan, y)"
+    if number in (-1, -100):
+        masked = f"where {number:g} is masked give numpy.where(y == {number:g}, numpy.nan, y)"
+        ways = {TRUE: f"where -1 is false give y > 0, {masked}", PRED: "for -1 and 1 give y > 0"} if number == -1 else {TRUE: masked}
+        return f": {ways[role]}" if role in ways else ""
     if number is not None and isinstance(value, int | np.integer):
         labels = "leave rows='indicator' out" if argument.rows == "indicator" else "give y.tolist()"
         return f": where integers are counts give y > 0, where labels {labels}; leave out columns that are no labels"

@@ -187,7 +187,7 @@ def _partial(path: Path, max_fpr: float) -> Unrounded | None:
 @curve(
     "average_precision", "Mean, over positives, of the precision at their score.",
     "sum of steps of recall times precision", "Salton & McGill 1983, Introduction to modern information retrieval",
-    certify=lambda formula: formula, aliases=("auprc",), unclear=("map", "mean_average_precision"),
+    certify=lambda formula: formula, aliases=("auprc", "pr_auc"), unclear=("map", "mean_average_precision"),
     reported=("micro", "macro"),
 )  # fmt: skip
 def average_precision(tables: CurveTables, spec: MetricSpec) -> Certified:

@@ -230,7 +230,7 @@ def entry_of(name: object) -> MetricInfo:
         raise MetricError(f"there is no metric {quoted(name)}; Evaluator.per_label() returns the counts of each label")
     keys = [build_spec(entry.name, average=average).key for entry in catalogue() for average in entry.averages]
     alike = [known for known in _names() if f"{word}_".startswith(f"{known}_") or known.startswith(f"{word}_")]
-    hint = suggestion(word, [*_names(), *keys], 3, 0.75) or suggestion(word, alike, 3, 0.0)
+    hint = suggestion(word, [*_names(), *keys], 3, 0.78) or suggestion(word, alike, 3, 0.0)
     raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
 
 

@@ -46,7 +46,7 @@ recall = _metric(
 )(lambda c: Ratios(c.tp, c.tp + c.fn))  # fmt: skip
 f1 = _metric(
     "f1", "Harmonic mean of precision and recall.", "2 tp / (2 tp + fp + fn)",
-    "van Rijsbergen 1979, Information Retrieval; " + _ZHANG, aliases=("dice",),
+    "van Rijsbergen 1979, Information Retrieval; " + _ZHANG, aliases=("dice", "f_measure", "f_score"),
 )(lambda c: Ratios(both := 2 * c.tp, both + c.fp + c.fn))  # fmt: skip
 
 
@@ -70,7 +70,7 @@ _metric(
 )(lambda c: Ratios(c.tp, c.tp + c.fp + c.fn))  # fmt: skip
 accuracy = _metric(
     "accuracy", "Fraction of (example, label) cells predicted correctly.", "(tp + tn) / (tp + fp + fn + tn)", _ZHANG,
-    unclear=("accuracy",),
+    unclear=("accuracy", "acc"),
 )(lambda c: Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
 _metric(
     "hamming_score", "One minus the Hamming loss.", "(tp + tn) / (tp + fp + fn + tn)",
@@ -229,7 +229,7 @@ _of_examples(
     "subset_accuracy", "Fraction of examples whose label set is predicted exactly.",
     "[fp + fn = 0], mean over examples", _ZHANG,
     aliases=("exact_match", "exact_match_ratio", "emr", "accuracy_score"),
-    unclear=("accuracy",),
+    unclear=("accuracy", "acc"),
 )(lambda c: _yes(c.fp + c.fn == 0))  # fmt: skip
 _of_examples(
     "zero_one_loss", "Fraction of examples whose label set is not predicted exactly.",

@@ -34,9 +34,10 @@ ADVICE = {
     **{name: f"{owner} takes {name}=..." for owner, names in _OWNERS.items() for name in names},
     "average": f"{_IN_NAME} 'f1_macro'",
     **dict.fromkeys(("beta", "k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
-    "top_k": f"{_IN_NAME} 'precision_at(k=5)' or 'f1_at(k=3)'",
+    **dict.fromkeys(("top_k", "topk"), f"{_IN_NAME} 'precision_at(k=5)' or 'f1_at(k=3)'"),
+    "ignore_index": "unknown truths are NaN in y_true, or true in mask=",
     "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
-    **dict.fromkeys(("target_names", "classes", "num_labels", "num_classes", "n_labels"), _LABELS),
+    **dict.fromkeys(("target_names", "classes", "class_names", "num_labels", "num_classes", "n_labels"), _LABELS),
     **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),
     **dict.fromkeys(("window", "window_size", "maxlen", "size", "period", "duration"), _WINDOW),
     **dict.fromkeys(("alpha", "fading_factor", "decay"), _FADING),
@@ -49,6 +50,7 @@ _MEANT = {
     **dict.fromkeys(("id", "uid", "request", "name"), "key"),
     **dict.fromkeys(("by", "group", "groups", "slice", "slices", "where"), "where"),
     "labels": "label",
+    "avg": "average",
     **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
 }
 """The arguments of ours that other words stand for."""
@@ -78,7 +80,7 @@ def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False) -> st
         return _written("weight")
     if advice is _WEIGHTS and "key" in known:
         return "; an example is weighted when its truth is observed"
-    return suggestion(name, known) if not advice or (of_metric and advice.startswith(_IN_NAME)) else f"; {advice}"
+    return suggestion(name, known, cutoff=0.76) if not advice or (of_metric and advice.startswith(_IN_NAME)) else f"; {advice}"
 
 
 def _written(name: str) -> str:

@@ -104,7 +104,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", "--true", "a"], "there is no option --true; did you mean '--actual'?"),
     (["t.jsonl", "--predcted", "a"], "there is no option --predcted; did you mean '--predicted'?"),
     ([], "FILE... is missing; see streameval evaluate --help"),
-    (["t.jsonl", *COLUMNS, "-m", "f1_micr"], "did you mean 'f1_micro', 'f1_macro' or 'fpr_micro'?"),
+    (["t.jsonl", *COLUMNS, "-m", "f1_micr"], "did you mean 'f1_micro' or 'f1_macro'?"),
     (["t.jsonl", *COLUMNS, "-m", "roc_auc"], "--scores"),
     (["t.jsonl", *COLUMNS, "-m", "f1_micro", "--beta", "2"], "--beta 2 applies to none of these metrics; name"),
     (["t.jsonl", *COLUMNS, "-m", "fbeta_micro(beta=3),f1_micro", "--beta", "2"], "fbeta_micro(beta=3) has its own"),
@@ -284,7 +284,7 @@ def test_columns_may_be_named_as_arrays_are(run):
 
 
 @pytest.mark.parametrize(("row", "options", "message"), [
-    ({"y": {"a": -1}, "p": ["a"]}, "", "where -1 is false write 0 and 1, where it is masked write null"),
+    ({"y": {"a": -1}, "p": ["a"]}, "", "where -1 is false write 0 and 1, where -1 is masked write null"),
     ({"y": 3.5, "p": ["a"]}, "", "true or false, not float (3.5); for a column for each label give 'true_*'"),
     ({"y": {"a": -100}, "p": ["a"]}, "", "where -100 is masked write null"),
     ({"y": {"a": 7}, "p": ["a"]}, "", "counts write 0 and 1, where labels write lists of them; leave out columns that"),

@@ -260,9 +260,9 @@ def test_what_a_sparse_matrix_does_not_store_has_no_score_and_ranks_last():
 def test_what_has_no_scores_is_refused_with_the_forms_that_have(example: object):
     ev = se.Evaluator(["ndcg"])
     forms = "a mapping label -> score, a ranked list of labels or a row of scores"
-    with pytest.raises(se.InputError, match=f"y_pred must be {forms}, not {example!r}"):
+    with pytest.raises(se.InputError, match=f"y_pred must be {forms}, not {type(example).__name__} .{example!r}"):
         ev.update({"cat"}, example)
-    with pytest.raises(se.InputError, match=rf"y_pred\[1\] must be {forms}, not {example!r}"):
+    with pytest.raises(se.InputError, match=rf"y_pred\[1\] must be {forms}, not {type(example).__name__} .{example!r}"):
         ev.update_many([{"cat"}] * 2, [["cat"], example])
     assert ev == se.Evaluator(["ndcg"])
 

@@ -42,7 +42,7 @@ MISTAKES = [
         'se.Evaluator().update(collections.Counter("aab"), {"a"})',
         ("Counter", "set(counter)"),
     ),
-    Mistake("A range as one example", "se.Evaluator().update(range(3), {0})", ("must be a set, list or tuple",)),
+    Mistake("A range as one example", "se.Evaluator().update(range(3), {0})", ("must be a set, list", "list(y_true)")),
     Mistake(
         "A label that was not declared",
         'se.score([["cta"]], [["cat"]], labels=["cat", "dog"])',
@@ -61,6 +61,7 @@ MISTAKES = [
         "se.score(2 * Y - 1, Y)",
         ("y_true[0] is -1 for label 1", "give y > 0", "masked give numpy.where"),
     ),
+    Mistake("Predictions of -1 and 1", "se.score(Y, 2 * Y - 1)", ("y_pred[0] is -1", "threshold=0.5: for -1 and 1 give y > 0")),
     Mistake(
         "Integers in an array that are labels",
         "se.Evaluator().update(np.array([3, 7]), {3})",
@@ -136,6 +137,7 @@ MISTAKES = [
         "se.score(Y, Y, weights=np.ones((3, 1)))",
         ("weights has shape (3, 1)", "np.ravel(weights)"),
     ),
+    Mistake("One weight for all", "se.score(Y, Y, weights=2.0)", ("shape ()", "one per example (not per cell); write [")),
     Mistake("`average=` of scikit-learn", 'se.Evaluator(average="macro")', ("average", "f1_macro")),
     Mistake(
         "`target_names=` of scikit-learn",
@@ -193,5 +195,20 @@ MISTAKES = [
     ),
     Mistake(
         "One class an example", "se.score([3, 1, 2], [3, 1, 1])", ("y_true[0] must be", "[[label] for label in y_true]")
+    ),
+    Mistake(
+        "One score an example",
+        "se.score(Y[:, :1], S[:, 0].tolist(), threshold=0.5)",
+        ("y_pred[0] must be", "one label write numpy.reshape(y_pred, (-1, 1))"),
+    ),
+    Mistake(
+        "Many examples for `update`",
+        "se.Evaluator().update(names, names)",
+        ("not list (['cat', 'dog'])", "use update_many"),
+    ),
+    Mistake(
+        "What a zero-shot pipeline predicts",
+        'se.score([["a"]], [{"sequence": "x", "labels": ["a"], "scores": [0.9]}], threshold=0.5)',
+        ("y_pred[0] is 'x' for label 'sequence'", "dict(zip(each['labels'], each['scores']))"),
     ),
 ]
