@@ -106,7 +106,7 @@ def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
     if not kinds <= _LABELS:
         values = [*map(score_value if argument.compared or argument.scored else python_value, example)]
         kinds = set(map(type, values))
-        pairs = _pairs(values) if argument.role == PRED else None
+        pairs = pairs_of(values) if argument.role == PRED else None
         if pairs is not None and (argument.scored or argument.compared):
             return mapping_of(pairs, argument.at(position))
         if pairs is not None and float in {type(score) for _, score in pairs}:  # as pipelines of Hugging Face predict
@@ -142,7 +142,7 @@ def _row(values: list[Any], kinds: set[type], argument: Argument, position: int)
     return np.array(values, None if kinds <= {bool} or kinds <= {float} else object)
 
 
-def _pairs(values: list[Any]) -> list[Any] | None:
+def pairs_of(values: list[Any]) -> list[Any] | None:
     """Scores in pairs (label, score), or in mappings with a label and a score; None if these are neither."""
     if all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in values):
         return values
@@ -159,7 +159,7 @@ def of_arrow(value: Any, kind: Any, name: str) -> Any:
         return mapping_of(value, name)
     if not str(getattr(kind, "value_type", "")).startswith("struct<"):
         return value
-    return _pairs(value) or [part if part is None else (*part.values(),) for part in value]
+    return pairs_of(value) or [part if part is None else (*part.values(),) for part in value]
 
 
 def mapping_of(pairs: Iterable[Any], name: str) -> dict[Any, Any]:

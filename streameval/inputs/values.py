@@ -43,8 +43,10 @@ def checked_weights(weights: object) -> FloatArray:
         array = np.asarray(array_of(weights, "weights"))
         if array.ndim != 1 or array.dtype.kind not in "iufO" or np.ma.is_masked(weights):
             shape = f"weights has shape {array.shape} and type {array.dtype}"
-            advice = {0: "; write [weight] * n", 2: "; write np.ravel(weights)" * (1 in array.shape)}.get(array.ndim, "")
-            advice += ", none of them masked" * bool(np.ma.is_masked(weights))
+            advice = ", none of them masked" * bool(np.ma.is_masked(weights)) + "; write [weight] * n" * (
+                not array.ndim
+            )
+            advice += "; write np.ravel(weights)" * (array.ndim == 2 and 1 in array.shape)
             raise InputError(f"{shape}; give a 1-D array of numbers, one per example (not per cell){advice}")
         if array.dtype.kind != "O":
             with np.errstate(over="ignore"):
@@ -141,9 +143,9 @@ def _advice_about(value: Any, argument: Argument) -> str:
         return "" if argument.many else ": for many examples use update_many"
     number = number_or_none(value)
     if number in (-1, -100):
-        masked = f"where {number:g} is masked give numpy.where(y == {number:g}, numpy.nan, y)"
-        ways = {TRUE: f"where -1 is false give y > 0, {masked}", PRED: "for -1 and 1 give y > 0"} if number == -1 else {TRUE: masked}
-        return f": {ways[role]}" if role in ways else ""
+        masked = f"where {number:g} is masked give numpy.where(y == {number:g}, numpy.nan, y)" if role == TRUE else ""
+        ways = {TRUE: "where -1 is false give y > 0, ", PRED: "for -1 and 1 give y > 0"} if number == -1 else {}
+        return f": {way}" if (way := ways.get(role, "") + masked) else ""
     if number is not None and isinstance(value, int | np.integer):
         labels = "leave rows='indicator' out" if argument.rows == "indicator" else "give y.tolist()"
         return f": where integers are counts give y > 0, where labels {labels}; leave out columns that are no labels"

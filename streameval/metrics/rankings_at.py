@@ -85,7 +85,8 @@ _of_hits(
     notes="Divided by k in Spark's RankingMetrics; with ``divisor=\"ranked\"`` by min(k, l), as in Hivemall.",
 )(lambda _, places: (1, places))  # fmt: skip
 _of_hits(
-    "recall_at", "Fraction of true labels that are in the top k.", "hits / m, mean over examples", _MANNING, aliases=("r_at",),
+    "recall_at", "Fraction of true labels that are in the top k.", "hits / m, mean over examples", _MANNING,
+    aliases=("r_at",),
 )(lambda groups, _: (1, groups.m))  # fmt: skip
 _of_hits(
     "f1_at", "Harmonic mean of precision and recall at k.", "2 hits / (k + m), mean over examples",

@@ -10,9 +10,9 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.examples import no_example
-from streameval.inputs.lists import unwrapped
-from streameval.inputs.values import array_of
-from streameval.schema.text import quoted
+from streameval.inputs.lists import pairs_of, unwrapped
+from streameval.inputs.values import array_of, score_value
+from streameval.schema.text import python_value, quoted
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import Names, PackedValues, packed, put_values, take_values, unpacked
 
@@ -29,13 +29,21 @@ def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
     y_pred = unwrapped(y_pred, "y_pred")
     if isinstance(y_pred, Mapping):
         same = len(y_pred) == len(labels) and all(map(is_, y_pred, labels))  # equal is not enough, since True == 1
-        return Row(labels if same else tuple(y_pred), packed(tuple(y_pred.values())))
+        values = packed(tuple(y_pred.values()))
+        if isinstance(values, tuple):  # some of which may change, such as arrays without dimensions
+            values = packed(tuple(map(score_value, values)))
+        return Row(labels if same else tuple(y_pred), values)
     if isinstance(y_pred, AbstractSet):
         return Row(tuple(y_pred), None)
     if isinstance(y_pred, list | tuple):
-        return y_pred if isinstance(y_pred, tuple) else y_pred[:]
+        if {*map(type, y_pred)} <= {str, int, float, bool}:
+            return y_pred if isinstance(y_pred, tuple) else y_pred[:]
+        plain = [*map(python_value, y_pred)]
+        pairs = pairs_of(plain)
+        return plain if pairs is None else [(label, score_value(score)) for label, score in pairs]
     if hasattr(y_pred, "__array__"):
-        return np.array(array_of(y_pred, "y_pred"), subok=True).reshape(-1)
+        array = array_of(y_pred, "y_pred")
+        return np.array(array, subok=isinstance(array, np.ma.MaskedArray)).reshape(-1)
     raise no_example(y_pred, "y_pred")
 
 

@@ -80,7 +80,9 @@ def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False) -> st
         return _written("weight")
     if advice is _WEIGHTS and "key" in known:
         return "; an example is weighted when its truth is observed"
-    return suggestion(name, known, cutoff=0.76) if not advice or (of_metric and advice.startswith(_IN_NAME)) else f"; {advice}"
+    if not advice or (of_metric and advice.startswith(_IN_NAME)):
+        return suggestion(name, known, cutoff=0.76)
+    return f"; {advice}"
 
 
 def _written(name: str) -> str:

@@ -199,7 +199,9 @@ LABELS = [
     pd.Series({"a": 1, 7: 0}), {}, set(), [],
 ]  # fmt: skip
 SCORES = [
-    {"a": 0.1 + 0.2, "b": -0.0}, {"a": np.float32(0.3), "b": 1, 7: np.uint8(3)}, {"a": math.nan, "b": 5e-324},
+    {"a": {False: 0.7, True: 0.3}}, {"a": np.array(0.3)}, [{"label": "a", "score": 0.3}], [["a", np.array(0.3)]],
+    np.array([[0.3, 0.5, 1]]).view(np.matrix), {"a": 0.1 + 0.2, "b": -0.0}, {"a": math.nan, "b": 5e-324},
+    {"a": np.float32(0.3), "b": 1, 7: np.uint8(3)},
     *(np.array([0.3, 0.5, 1], kind) for kind in ("f2", "f4", "f8", ">f8")), pd.Series({"a": 0.3, 7: 0.1}), {},
 ]  # fmt: skip
 
@@ -216,6 +218,18 @@ def test_predictions_of_every_form_are_counted_after_a_restart_as_before(scored:
         waits.observe(key, {"a"}, weight=key + 1)
         twin.observe(key, {"a"}, weight=key + 1)
         assert twin.evaluator == waits.evaluator, key
+
+
+@pytest.mark.parametrize(("score", "key", "wrap"), [
+    (np.array(0.9), (), lambda one: {"a": one}), (np.array(0.9), (), lambda one: [["a", one]]),
+    ({False: 0.1, True: 0.9}, True, lambda one: {"a": one}), ({"label": "a", "score": 0.9}, "score", lambda one: [one]),
+])  # fmt: skip
+def test_a_score_that_changes_after_it_was_predicted_is_counted_as_it_was(score: Any, key: Any, wrap: Any):
+    waits = se.Pending(se.Evaluator(["f1_micro"], threshold=0.5))
+    waits.predict(1, wrap(score))
+    score[key] = 0.1
+    waits.observe(1, {"a"})
+    assert waits.evaluator.get() == {"f1_micro": 1.0}
 
 
 @pytest.mark.parametrize(("t", "back"), [

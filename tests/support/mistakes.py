@@ -61,7 +61,11 @@ MISTAKES = [
         "se.score(2 * Y - 1, Y)",
         ("y_true[0] is -1 for label 1", "give y > 0", "masked give numpy.where"),
     ),
-    Mistake("Predictions of -1 and 1", "se.score(Y, 2 * Y - 1)", ("y_pred[0] is -1", "threshold=0.5: for -1 and 1 give y > 0")),
+    Mistake(
+        "Predictions of -1 and 1",
+        "se.score(Y, 2 * Y - 1)",
+        ("y_pred[0] is -1", "threshold=0.5: for -1 and 1 give y > 0"),
+    ),
     Mistake(
         "Integers in an array that are labels",
         "se.Evaluator().update(np.array([3, 7]), {3})",
@@ -137,7 +141,9 @@ MISTAKES = [
         "se.score(Y, Y, weights=np.ones((3, 1)))",
         ("weights has shape (3, 1)", "np.ravel(weights)"),
     ),
-    Mistake("One weight for all", "se.score(Y, Y, weights=2.0)", ("shape ()", "one per example (not per cell); write [")),
+    Mistake(
+        "One weight for all", "se.score(Y, Y, weights=2.0)", ("shape ()", "one per example (not per cell); write [")
+    ),
     Mistake("`average=` of scikit-learn", 'se.Evaluator(average="macro")', ("average", "f1_macro")),
     Mistake(
         "`target_names=` of scikit-learn",
