@@ -156,13 +156,16 @@ class CountedMetric(MultiLabelMetric):
         self._own_counts().unmerge(other._counts)
 
     def __sub__(self, other: Self) -> Self:
+        if not isinstance(other, CountedMetric):
+            return NotImplemented
         self._check_metric(other, "unmerge")
         return self._share_counts(self._counts - other._counts, None)
 
     def _check_metric(self, other: object, verb: str) -> None:
-        if not isinstance(other, CountedMetric) or other._spec != self._spec:
-            theirs = other._spec.key if isinstance(other, CountedMetric) else quoted(other)
-            differing = f"metrics differ ({self._spec.key} and {theirs})"
+        if not isinstance(other, CountedMetric):
+            raise MergeError(f"cannot {verb} an object of type {type(other).__name__}; {verb} takes one of this class")
+        if other._spec != self._spec:
+            differing = f"metrics differ ({self._spec.key} and {other._spec.key})"
             raise MergeError(f"cannot {verb}: {differing}; construct both with the same configuration")
 
     def snapshot(self) -> Evaluator:

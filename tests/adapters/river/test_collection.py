@@ -527,6 +527,10 @@ def test_what_was_merged_can_be_taken_out_again_to_the_byte():
         both.unmerge(first)
     with pytest.raises(se.MergeError, match="cannot unmerge: metrics differ"):
         both.unmerge(MacroF1())
+    with pytest.raises(se.MergeError, match="cannot unmerge an object of type int"):
+        both.unmerge(1)
+    with pytest.raises(TypeError):
+        both - 1
     assert both.snapshot().to_bytes() == before[1]
 
 
