@@ -1,7 +1,5 @@
 """A reader of the byte format, written from ``docs/format.md`` alone: no streameval, no numpy."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from datetime import datetime, timedelta, timezone
@@ -38,7 +36,7 @@ class Reader:
         while part & 128:
             part = self.byte()
             value, shift = value | (part & 127) << shift, shift + 7
-        assert (part or shift == 7) and value < 2**64  # noqa: PT018
+        assert value < 2**64 and (part or shift == 7)  # noqa: PT018
         return value
 
     def many(self, form: Any) -> list[Any]:
@@ -47,8 +45,11 @@ class Reader:
     def zigzag(self) -> int:
         return (value := self.varint()) >> 1 ^ -(value & 1)
 
+    def bytes(self) -> bytes:
+        return self.raw(self.varint())
+
     def integer(self) -> int:
-        raw = self.raw(self.varint())
+        raw = self.bytes()
         assert not raw or raw[-1]
         return int.from_bytes(raw, "little")
 
@@ -56,7 +57,7 @@ class Reader:
         return struct.unpack(form, self.raw(struct.calcsize(form)))[0]
 
     def string(self) -> str:
-        return self.raw(self.varint()).decode()
+        return self.bytes().decode()
 
     def label(self) -> str | int:
         raw = self.raw((size := self.varint()) >> 1)
@@ -129,14 +130,14 @@ class Reader:
             for place in range(length):
                 bins.append(bins[-1] + next(steps) if place else next(firsts))
         for column in self.columns(len(bins), 2):
-            totals, squares = iter(self.wide(sum(n > 0 for n in column))), iter(self.wide(sum(n > 1 for n in column)))
+            totals, squares = (iter(self.wide(sum(n > least for n in column))) for least in (0, 1))
             moments = [(n, next(totals) if n else 0) for n in column]
             sums.append([(n, total, next(squares) if n > 1 else total * total) for n, total in moments])
         content = {"sides": sides, "lengths": lengths, "bins": bins, "sums": sums}
         if self.byte():
             content |= {"scale": self.varint(), "weight": self.integer()}
             content["side_weights"] = [[self.integer(), self.integer()] for _ in range(size)]
-            moments = [one for pair in zip(*sums, strict=True) for one in pair]
+            moments = (one for pair in zip(*sums, strict=True) for one in pair)
             counts = [0 if not n else 1 if n * squares == total * total else 3 for n, total, squares in moments]
             content["bin_weights"] = [[self.integer() for _ in range(count)] for count in counts]
         return content
@@ -147,8 +148,7 @@ class Reader:
             if parts & bit:
                 size = self.varint()
                 row, column = ([place - 1 for place in self.column(size)] for _ in range(2))
-                num = self.column(size) if kind == 2 else [1] * size
-                den = self.column(size) if kind < 3 else [1] * size
+                num, den = (self.column(size) if written else [1] * size for written in (kind == 2, kind < 3))
                 pairs += zip([kind] * size, row, column, num, den, self.column(size), strict=True)
         lengths = self.column(self.varint()) if (listed := parts & 8) else []
         members = iter(self.column(sum(lengths)) if listed else ())
@@ -173,10 +173,9 @@ class Reader:
     def value(self) -> Any:
         if (kind := self.byte()) < 3:
             return (None, False, True)[kind]
-        if kind in (3, 6):
-            return self.label() if kind == 3 else self.float()
-        if kind < 6:
-            return self.raw(self.varint()) if kind == 4 else tuple(self.many(self.value))
+        plain = {3: self.label, 4: self.bytes, 5: lambda: tuple(self.many(self.value)), 6: self.float}
+        if kind in plain:
+            return plain[kind]()
         number: Any = self.label()
         assert kind < 11 and isinstance(number, int)  # noqa: PT018
         zone = timezone.utc if kind == 8 else None  # noqa: UP017
@@ -185,8 +184,7 @@ class Reader:
 
     def values(self) -> list[Any]:
         size, form = self.varint(), self.byte()
-        one = {0: self.value, 1: lambda: (False, True)[self.byte()], 2: self.float}[form]
-        return [one() for _ in range(size)]
+        return [(self.value, lambda: (False, True)[self.byte()], self.float)[form]() for _ in range(size)]
 
     def names(self, form: int) -> list[Any]:
         if self.byte():
@@ -194,7 +192,7 @@ class Reader:
         return self.known[form]
 
     def held(self) -> list[Any]:
-        return self.many(lambda: (self.string(), read(self.raw(self.varint()))))
+        return self.many(lambda: (self.string(), read(self.bytes())))
 
     def pending(self) -> dict[str, Any]:
         content = {"parameters": [self.value() for _ in range(3)], "held": self.held(), "now": self.value()}
@@ -208,7 +206,7 @@ class Reader:
         if form < 4:
             return self.values()
         kind = "?bhiqBHIQefd"[self.byte()]
-        return [value for (value,) in struct.iter_unpack("<" + kind, self.raw(self.varint()))]
+        return [value for (value,) in struct.iter_unpack("<" + kind, self.bytes())]
 
     def trace(self) -> dict[str, Any]:
         content = {"every": self.value(), "held": self.held(), "metrics": self.value()}
@@ -216,30 +214,29 @@ class Reader:
         return content | {"rows": self.many(one), "examples": self.varint(), "moment": self.value()}
 
     def slices(self, head: dict[str, Any]) -> dict[str, Any]:
-        most = self.varint()
-        names = self.many(lambda: (self.string(), self.byte())[0])
-        crosses = self.many(lambda: self.many(self.varint))
+        content = {"max_slices": self.varint(), "names": self.many(lambda: (self.string(), self.byte())[0])}
+        content["crosses"] = self.many(lambda: self.many(self.varint))
         one = lambda width: ([self.value() for _ in range(width)], self.states(head, 1))  # noqa: E731
-        widths = [1] * len(names) + [len(cross) for cross in crosses]
+        widths = [1] * len(content["names"]) + [len(cross) for cross in content["crosses"]]
         axes = [(self.many(lambda width=width: one(width)), self.states(head, 1)) for width in widths]
-        return {"max_slices": most, "names": names, "crosses": crosses, "axes": axes}
+        return content | {"axes": axes}
 
     def ledger(self) -> dict[str, Any]:
-        raw, sums = self.raw(self.varint()), []
-        for _ in range(self.varint()):
-            size = self.varint()
-            shards = [(self.label(), self.varint(), self.varint(), self.raw(16 * (size > 1))) for _ in range(size)]
-            sums.append((shards, read(self.raw(self.varint()))))
-        return {"empty": read(raw) if raw else None, "sums": sums}
+        empty = read(raw) if (raw := self.bytes()) else None
+        return {"empty": empty, "sums": self.many(lambda: (self.shards(), read(self.bytes())))}
+
+    def shards(self) -> list[Any]:
+        size = self.varint()
+        return [(self.label(), self.varint(), self.varint(), self.raw(16 * (size > 1))) for _ in range(size)]
 
     def checkpoint(self) -> dict[str, Any]:
-        return {"position": self.varint(), "state": read(self.raw(self.varint()))}
+        return {"position": self.varint(), "state": read(self.bytes())}
 
 
 SECTIONS = {1: ("rankings", Reader.rankings), 2: ("curves", Reader.curves), 3: ("pairs", Reader.pairs)}
 FORMS: dict[int, Any] = {
-    1: lambda reader: reader.many(reader.label), 2: Reader.byte, 4: Reader.byte, 5: Reader.varint, 64: Reader.byte,
-    65: Reader.integer,
-    3: lambda reader: reader.numbers() if reader.byte() else reader.float(), 67: Reader.integer, 68: Reader.numbers,
-    66: lambda reader: reader.many(reader.integer), 96: Reader.varint,
+    **dict.fromkeys((2, 4, 64), Reader.byte), **dict.fromkeys((5, 96), Reader.varint), 68: Reader.numbers,
+    **dict.fromkeys((65, 67), Reader.integer), 66: lambda reader: reader.many(reader.integer),
+    1: lambda reader: reader.many(reader.label),
+    3: lambda reader: reader.numbers() if reader.byte() else reader.float(),
 }  # fmt: skip
