@@ -15,13 +15,15 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from streameval.metrics.bounds import Choice
     from streameval.metrics.calibration import CalibrationCurve, Strategy
     from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
     from streameval.metrics.label_sets import Concurrence
     from streameval.metrics.pairs import Matrix, Side, Values
     from streameval.metrics.thresholds import DecisionsAt, Objective, Thresholds
-    from streameval.report.label_table import LabelTable
+    from streameval.report.label_table import Column, LabelTable
 
 Pooled = Literal["micro"]
 
@@ -30,7 +32,7 @@ class Details:
     """The methods that evaluators, metrics and windows share. Those of curves and of pairs require these states."""
 
     __slots__ = ()
-    _draw: Callable[..., Any]
+    _draw: Callable[..., Axes]
 
     def __dir__(self) -> list[str]:
         return [name for name in object.__dir__(self) if name not in ATTRIBUTES or hasattr(self, name)]
@@ -54,7 +56,7 @@ class Details:
 
         return LabelTable.of(self._view("decisions", "per_label()"))
 
-    def multilabel_confusion(self) -> Any:
+    def multilabel_confusion(self) -> Column:
         """The 2x2 table of each label: an array of shape (labels, 2, 2), ``[[tn, fp], [fn, tp]]`` each.
 
         As scikit-learn's ``multilabel_confusion_matrix``, in the order of ``labels``; of weighted examples float64.
@@ -286,7 +288,7 @@ class Details:
 
     # -- pictures ------------------------------------------------------------------------------------------------------
 
-    def plot(self, kind: str | None = None, **options: Any) -> Any:
+    def plot(self, kind: str | None = None, **options: Any) -> Axes:
         """Plot the counts with matplotlib, and return the axes.
 
         Parameters

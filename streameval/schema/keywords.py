@@ -28,7 +28,8 @@ _OWNERS = {
     "update of TimeRolling": ("t",),
     "update_many of TimeRolling": ("times",),
     "Pending": ("max_age", "max_pending", "no_prediction"),
-    "Checkpointer": ("every", "seconds"),
+    "Trace": ("every",),
+    "Checkpointer": ("seconds",),
 }
 ADVICE = {
     **{name: f"{owner} takes {name}=..." for owner, names in _OWNERS.items() for name in names},
@@ -36,6 +37,7 @@ ADVICE = {
     **dict.fromkeys(("beta", "k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
     **dict.fromkeys(("top_k", "topk"), f"{_IN_NAME} 'precision_at(k=5)' or 'f1_at(k=3)'"),
     "ignore_index": "unknown truths are NaN in y_true, or true in mask=",
+    "task": "every metric is multi-label; leave it out",
     "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
     **dict.fromkeys(("target_names", "classes", "class_names", "num_labels", "num_classes", "n_labels"), _LABELS),
     **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),
@@ -51,6 +53,7 @@ _MEANT = {
     **dict.fromkeys(("by", "group", "groups", "slice", "slices", "where"), "where"),
     "labels": "label",
     "avg": "average",
+    "every": "size",
     **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
 }
 """The arguments of ours that other words stand for."""
