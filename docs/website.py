@@ -294,6 +294,7 @@ def for_site(markdown: str, uri: str, source: Path) -> str:
 
     markdown = re.sub(r"(?<!\[)`examples/(\w+)\.py`", example, markdown)
     text = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, markdown)
+    text = re.sub(r"`[^`\n]+`", lambda code: code[0].replace("\\|", "|"), text)  # which GitHub's tables need escaped
     text = re.sub(r"^```python\n(?=>>> )", "```pycon\n", text, flags=re.MULTILINE)
     text = re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)  # the blank line that ends a doctest
     return re.sub(r"^<BLANKLINE>$", "", re.sub(r" *# doctest: .*$", "", text, flags=re.MULTILINE), flags=re.MULTILINE)

@@ -138,6 +138,7 @@ def test_links_out_of_the_folder_lead_to_pages_of_the_site(website):
     assert deep == "[a](../examples/slices.md) [`examples/slices.py`](../examples/slices.md)"
     contributing = website.for_site("[a](docs/tables.md)", "contributing.md", ROOT / "CONTRIBUTING.md")
     assert contributing == "[a](tables.md)"
+    assert website.for_site(r"| `a\|b` | \|*s*\| |", "x.md", DOCS / "x.md") == r"| `a|b` | \|*s*\| |"
 
 
 def test_doctests_are_displayed_without_their_marks(website):
