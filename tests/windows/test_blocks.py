@@ -163,6 +163,7 @@ def test_windows_of_time_start_at_whole_periods_and_late_examples_count_where_th
         window.update_many([{"x"}] * 2, [set()] * 2, times=times)
     assert window.to_bytes() == before
     window.advance(DAY + timedelta(hours=10, minutes=45))
+    window.advance(DAY + timedelta(hours=10, minutes=50))  # in the window in progress
     assert window.examples == 0
     assert [c.index for c in window.closed] == [first, first + 1]
     assert window.last.evaluator.labels == ("second",)
@@ -228,6 +229,13 @@ def test_windows_of_different_build_do_not_merge():
     naive.update({"a"}, {"a"}, t=DAY)
     with pytest.raises(se.MergeError, match="time zone"):
         zoned.merge(naive)
+    t = DAY + timedelta(hours=1)
+    for call in (
+        lambda: zoned.update({"a"}, {"a"}, t=t), lambda: zoned.advance(t),
+        lambda: zoned.update_many([{"a"}], [{"a"}], times=[t]),
+    ):  # fmt: skip
+        with pytest.raises(se.InputError, match="t has no time zone, but the times so far have one"):
+            call()
 
 
 # -- Fading -----------------------------------------------------------------------------------------------------------
