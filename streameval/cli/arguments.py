@@ -297,7 +297,7 @@ def usage_error(error: Any) -> str:
     return f"{text[:1].lower()}{text[1:]}; see {path} --help"
 
 
-def _translated(said: str) -> str:
+def _translated(message: str) -> str:
     for theirs, ours in _SAID.items():
-        said = re.sub(theirs, ours, said)
-    return said
+        message = re.sub(theirs, ours, message)
+    return message

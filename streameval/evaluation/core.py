@@ -134,7 +134,7 @@ class Core:
 
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """One example as the states read it; may run code of the user, and register labels."""
-        heavy, labels, placed, row = checked_weight(weight), self.labels, None, y_pred
+        factor, labels, placed, row = checked_weight(weight), self.labels, None, y_pred
         if self.scored and type(y_pred) is list and len(y_pred) > 1 and {*map(type, y_pred)} == {float}:
             row = np.array(y_pred)
         first = self.scored and self.config.labels is None and not labels.labels
@@ -146,7 +146,7 @@ class Core:
             placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
         if placed is None:  # not of a form that the kernel reads
             reader = Reader(self.config, labels)
-            return labels, read_one(y_true, y_pred, mask, heavy, reader), reader
+            return labels, read_one(y_true, y_pred, mask, factor, reader), reader
         if is_due:
             note_examples(self.reader, (y_true, y_pred), [placed[0]], many=False)
         rows = None
@@ -156,15 +156,15 @@ class Core:
                     rows = rows or Reader(self.config, labels)
                     rows.positions(len(side), name)
         if not self.scored:
-            return labels, Example(placed[0], placed[1], heavy), rows
+            return labels, Example(placed[0], placed[1], factor), rows
         slots, key, true, ranked, scores = placed
-        weights = None if heavy == 1.0 else np.array([heavy])
+        weights = None if factor == 1.0 else np.array([factor])
         scored: Batch
         if isinstance(ranked, np.ndarray):  # predictions, of a row
             scored = Dense(np.arange(scores.shape[1]), true, ranked, scores, weights=weights)
         else:
             scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
-        return labels, Example(slots, key, heavy, scored), rows
+        return labels, Example(slots, key, factor, scored), rows
 
     def read_many(
         self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1, null: Null = "error"

@@ -207,7 +207,7 @@ class Evaluator(Accumulator):
         return self._described(f", {number_of(len(self.labels), 'label')}")
 
     def _ipython_key_completions_(self) -> list[str]:
-        states = ("decisions",) * self._config.decides + self._config.states
+        states = ("decisions",) * self._config.has_decisions + self._config.states
         own, entries = [spec.key for spec in self._specs], [one for one in catalogue() if one.state in states]
         return own + [build_spec(one.name, average=average).key for one in entries for average in one.averages]
 

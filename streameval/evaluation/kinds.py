@@ -110,7 +110,7 @@ def reads_scores(entry: MetricInfo) -> bool:
 
 def check_threshold(specs: Iterable[MetricSpec], config: Config) -> None:
     """Raise if a metric of decisions is to be read where nothing makes decisions of scores."""
-    if not config.decides:
+    if not config.has_decisions:
         for spec in specs:
             if not reads_scores(entry_of(spec.name)):
                 raise MetricError(without_decisions(spec.key))

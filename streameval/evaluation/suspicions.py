@@ -59,7 +59,7 @@ def resume(guard: commit.Guard, core: Core) -> None:
 
 def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
     true, pred = (record.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
-    if core.config.decides:
+    if core.config.has_decisions:
         yield from _of_decisions(core, true, pred)
     if core.config.scored and pred.numbers:
         yield from _of_scores(pred)

@@ -188,7 +188,7 @@ def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
             _, columns, scores = ranked.taken(np.array([row]))
             numbers = zip(columns.tolist(), scores.tolist(), strict=True)
             described = {"scores": [{"label": names[column], "score": score} for column, score in numbers]}
-            samples[1].first[-1] = (samples[1].first[-1] if reader.config.decides else {}) | described
+            samples[1].first[-1] = (samples[1].first[-1] if reader.config.has_decisions else {}) | described
 
 
 def _note(samples: Sequence[Sample], names: list[Label], slots: list[int]) -> None:

@@ -28,16 +28,16 @@ def _rows(scored: Scored) -> Iterator[Cells]:
     names = columns.tolist()
     for row, truths in enumerate((true != 0).tolist()):
         cells: Cells = dict(zip(names, zip(truths, scores[row].tolist(), strict=True), strict=True))
-        hidden = [] if mask is None else columns[mask[row] != 0].tolist()
-        yield cells | dict.fromkeys(hidden)
+        masked = [] if mask is None else columns[mask[row] != 0].tolist()
+        yield cells | dict.fromkeys(masked)
 
 
 def _lists(scored: Scored) -> Iterator[Cells]:
     _, _, true, scores, ranked, mask = scored
     for row in range(len(true[0]) - 1):
-        trues, rankeds, hidden = (
+        trues, rankeds, masked = (
             [] if side is None else side[1][slice(*side[0][row : row + 2])].tolist() for side in (true, ranked, mask)
         )
         score_of = dict(zip(rankeds, scores[slice(*ranked[0][row : row + 2])].tolist(), strict=True))
         cells: Cells = {column: (column in trues, score_of.get(column)) for column in [*trues, *rankeds]}
-        yield cells | dict.fromkeys(hidden)
+        yield cells | dict.fromkeys(masked)

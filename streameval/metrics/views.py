@@ -28,14 +28,14 @@ class Views:
     def __init__(
         self, config: Config, decisions: Tables, states: Mapping[str, Any], kinds: Mapping[str, Any]
     ) -> None:  # kinds are those of `streameval.evaluation.kinds`, which is above
-        self.config, self.decides, self.tables = config, config.decides, decisions
+        self.config, self.has_decisions, self.tables = config, config.has_decisions, decisions
         self._states, self._kinds = states, kinds
         self._made: dict[str, Any] = {"decisions": decisions}
 
     def with_decisions(self, tables: Tables) -> Views:
         """The same, with the binary predictions that these tables count."""
         views = copy(self)
-        views.decides, views.tables, views._made = True, tables, {"decisions": tables}
+        views.has_decisions, views.tables, views._made = True, tables, {"decisions": tables}
         return views
 
     def keeps(self, name: str) -> bool:
@@ -50,7 +50,7 @@ class Views:
 
     def named(self, name: str, what: str, keep: str | None = None) -> Any:
         """The tables of a state for ``what``; ``keep`` is the name in ``keep=`` that asks for what is needed of it."""
-        if name == "decisions" and not self.decides:
+        if name == "decisions" and not self.has_decisions:
             raise MetricError(without_decisions(what))
         if name != "decisions":
             options = self.config.options_of(name)

@@ -94,7 +94,7 @@ class Report:
     ) -> None:
         """``warnings`` are those that were issued about the input, ``input_summary`` says how it was read."""
         self.views, self.specs, self.warnings, self.input_summary = views, tuple(specs), warnings, input_summary
-        self.tables, self.has_decisions = views.tables, views.decides
+        self.tables, self.has_decisions = views.tables, views.has_decisions
         self._values: dict[MetricSpec, MetricValue] = {}  # each read once, however often a page shows it
 
     @property

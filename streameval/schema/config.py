@@ -120,7 +120,7 @@ class Config:
         return next((options for options in self.options if options.kind == state), None)
 
     @property
-    def decides(self) -> bool:
+    def has_decisions(self) -> bool:
         """Whether predictions are binary, or become binary by a threshold."""
         return self.threshold is not None or not self.scored
 

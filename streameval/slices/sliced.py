@@ -23,7 +23,7 @@ from streameval.schema.config import Null
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
 from streameval.slices.gathering import Coded, coded, counted, read_at_once
-from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, typed, value_of, values_of
+from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, typed, value_of, where_of
 from streameval.states.base import COUNT_MAX, Part
 from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
@@ -379,7 +379,7 @@ class Sliced(Mergeable, Generic[A]):
                     return group.rest.copy()
                 part = group.slices.get(tuple(map(typed, values, names)))
                 if part is None or not part.examples:
-                    known = [value for value in map(values_of, group.keys()) if isinstance(value, str)]
+                    known = [value for value in map(where_of, group.keys()) if isinstance(value, str)]
                     raise InputError(f"there is no slice {quoted(where)}{suggestion(values[0], known)}")
                 return part.copy()
         raise InputError(f"slices are by {[group.axis.names for group in self._slices]}, not by {quoted(tuple(where))}")
@@ -399,7 +399,7 @@ class Sliced(Mergeable, Generic[A]):
     @staticmethod
     def _answer(group: AxisSlices[A], metric: MetricLike | None) -> tuple[Names, dict[Where, Answer]]:
         parts, names = group.ordered(), group.axis.names
-        values = {values_of(key): answer_of(part, metric, _ANSWERS) for key, part in parts}
+        values = {where_of(key): answer_of(part, metric, _ANSWERS) for key, part in parts}
         if len(values) < len(parts):
             problem = f"{group.axis.describe()} holds booleans and also 0 and 1, which are the same keys to Python"
             raise InputError(f"{problem}; read slices()")

@@ -59,7 +59,7 @@ def typed(value: object, name: str) -> Typed:
     raise InputError(f"{wrong}; {advice}")
 
 
-def values_of(key: Key) -> Where:
+def where_of(key: Key) -> Where:
     """What a key stands for: the value itself where there is but one."""
     return key[0][1] if len(key) == 1 else tuple(value for _, value in key) or OTHER
 

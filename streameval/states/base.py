@@ -17,7 +17,7 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import FULL, FloatArray, IntArray
 from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.weights import ExactSums, SumCells, changed, common_scale, exact_weights, joined, units_of
+from streameval.states.weights import ExactSums, SumCells, changed, common_scale, exact_weights, joined_sums, units_of
 
 COUNT_MAX = 2**63 - 1
 
@@ -162,7 +162,7 @@ class State(ABC, Generic[K]):
 
     def _unit_sums(self) -> ExactSums[K]:
         """What the weight sums are if every example weighs 1."""
-        return joined(self._unit_blocks())
+        return joined_sums(self._unit_blocks())
 
     def _units_at(self, _keys: Collection[K]) -> ExactSums[K]:
         """The same, at least of some keys."""
@@ -262,7 +262,7 @@ class State(ABC, Generic[K]):
         if removed:
             after = changed(before, added)
             gone = changed(ExactSums(before.scale), [(sums, -times) for sums, times in added if times < 0])
-            units = joined(sums for sums, _ in sums_of(removed, weighted=False))
+            units = joined_sums(sums for sums, _ in sums_of(removed, weighted=False))
             self._check_removal(before, after, gone, units)
         return self.weights.prepare_add(added, before)
 
@@ -298,7 +298,7 @@ class State(ABC, Generic[K]):
             self.root.commit(self._prepare_extra([(self._extra_of(batch), 1)]))
         if before is not None:
             weights = np.ones(batch.examples) if batch.weights is None else batch.weights
-            self.root.commit(self.weights.prepare(joined([before, self._sums_of(batch, weights)])))
+            self.root.commit(self.weights.prepare(joined_sums([before, self._sums_of(batch, weights)])))
 
     def _reserve(self) -> None:
         """Make room for a column of every label."""

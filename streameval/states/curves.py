@@ -17,7 +17,7 @@ from streameval.schema.batch import Batch, Example
 from streameval.schema.recording import ExampleScores, rows_of
 from streameval.states.base import COUNT_MAX, Content, State
 from streameval.states.views import Arrays, View, cached_property, total
-from streameval.states.weights import ExactSums, exact_weights, joined
+from streameval.states.weights import ExactSums, exact_weights, joined_sums
 
 Place: TypeAlias = int
 """Column times ``_STRIDE``, and what is weighed there: from ``_FIRST`` on three places for each class of each bin. All
@@ -116,7 +116,7 @@ class Curves(State[Place]):
     def _units_at(self, keys: Collection[Place]) -> ExactSums[Place]:
         places = np.array([key for key in keys if key >= 0], np.int64)
         what = places % _STRIDE
-        return joined(self._unit_blocks(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6))
+        return joined_sums(self._unit_blocks(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
         return self._summed(batch, batch, *exact_weights(weights))
@@ -132,8 +132,8 @@ class Curves(State[Place]):
         cells, outcomes = rows * width + slots // 5, slots % 5
         scored, true = rows_of(scores.lengths) * width + scores.columns, cells[outcomes % 2 == 1]
         sums: ExactSums[Place] = ExactSums(scale, {_ALL: sum(values)} if values else {})
-        for what, bare in ((_POSITIVE, np.setdiff1d(true, scored)), (_MASKED, cells[outcomes == 4])):
-            rows, columns = np.divmod(bare, width)
+        for what, unscored in ((_POSITIVE, np.setdiff1d(true, scored)), (_MASKED, cells[outcomes == 4])):
+            rows, columns = np.divmod(unscored, width)
             for row, place in zip(rows.tolist(), (columns * _STRIDE + what).tolist(), strict=True):
                 sums.add(place, values[row])
         rows, columns = np.divmod(scored, width)
@@ -326,10 +326,10 @@ class CurveTables(View[Curves]):
         counts, sums = self._state.bins.pairs(self.columns)
         rows = []
         sides = self._state.bins.sides(self.columns)[:, 1:]
-        for (neg, pos), words, (bare_pos, masked) in zip(counts.tolist(), sums.tolist(), sides.tolist(), strict=True):
-            bare_neg = self.examples - masked - bare_pos - neg - pos
+        for (neg, pos), words, (unscored, masked) in zip(counts.tolist(), sums.tolist(), sides.tolist(), strict=True):
+            rest = self.examples - masked - unscored - neg - pos  # negatives without a score
             ordered, mixed = (low + (high << 64) for low, high in words)
-            rows.append((neg + bare_neg, pos + bare_pos, ordered + bare_neg * (2 * pos + bare_pos), mixed))
+            rows.append((neg + rest, pos + unscored, ordered + rest * (2 * pos + unscored), mixed))
         return rows
 
     @cached_property
@@ -351,9 +351,9 @@ class CurveTables(View[Curves]):
     def steps(self) -> Steps:
         offsets, bins, _, common, _ = self.read
         weights = self._plain.astype(object) if self.examples >= _SMALL else self._plain
-        return _steps(offsets, bins, weights, common, *self._bare(offsets, weights))
+        return _steps(offsets, bins, weights, common, self._unscored(offsets, weights))
 
-    def _bare(self, offsets: IntArray, weights: Integers) -> tuple[Integers, Integers]:
+    def _unscored(self, offsets: IntArray, weights: Integers) -> tuple[Integers, Integers]:
         sides = self._state.bins.sides(self.columns)
         whole = np.zeros(len(weights) + 1, weights.dtype)
         whole[1:] = np.cumsum(weights.sum(axis=1))
@@ -368,7 +368,7 @@ class CurveTables(View[Curves]):
     def pooled(self) -> Steps:
         """The steps of all labels together."""
         offsets, bins, counts, common, _ = self.pool
-        bare_neg, bare_pos = (total(part) for part in self._bare(self.read[0], self._plain))
+        unscored = [total(part) for part in self._unscored(self.read[0], self._plain)]
         weights: Integers = counts
         if self.moments is not None:
             weights = np.zeros(counts.shape, object)
@@ -376,7 +376,7 @@ class CurveTables(View[Curves]):
         elif self.examples * max(1, self.size) >= _SMALL:
             weights = counts.astype(object)
         kind = weights.dtype
-        return _steps(offsets, bins, weights, common, np.array([bare_neg], kind), np.array([bare_pos], kind))
+        return _steps(offsets, bins, weights, common, [np.array([part], kind) for part in unscored])
 
     @property
     def _plain(self) -> Integers:
@@ -384,7 +384,7 @@ class CurveTables(View[Curves]):
 
 
 def _steps(
-    offsets: IntArray, bins: IntArray, weights: Integers, common: IntArray, bare_neg: Integers, bare_pos: Integers
+    offsets: IntArray, bins: IntArray, weights: Integers, common: IntArray, unscored: Sequence[Integers]
 ) -> Steps:
     """Steps from bins: those whose two classes are known apart become two, and one without a score goes in front."""
     neg, pos = weights[:, 0], weights[:, 1]
@@ -410,7 +410,7 @@ def _steps(
         offsets + np.arange(len(offsets)),
         np.insert(bins, start, -1),
         np.insert(residuals, start, 0),
-        np.insert(neg, start, bare_neg),
-        np.insert(pos, start, bare_pos),
+        np.insert(neg, start, unscored[0]),
+        np.insert(pos, start, unscored[1]),
         np.insert(mixed, start, False),
     )

@@ -31,7 +31,7 @@ from streameval.states.decisions import in_blocks, listed
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, KEYS, LABELS, MAIN, NAMES, PARTS, Key, sums_of
 from streameval.states.views import Arrays, View, cached_property, total
-from streameval.states.weights import ExactSums, common_scale, joined, units_of
+from streameval.states.weights import ExactSums, common_scale, joined_sums, units_of
 
 
 class Table(NamedTuple):
@@ -169,7 +169,7 @@ class Rankings(State[Key]):
             _enter(sums, which, names, self.table.sums_of(which, _array(names, KEYS[which])).tolist())
         extra = self._extra
         rest = {key: extra.sums.get(key, 0) for key in keys if key[0] >= MAIN}
-        return joined([ExactSums(0, sums), ExactSums(extra.scale, rest)])
+        return joined_sums([ExactSums(0, sums), ExactSums(extra.scale, rest)])
 
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
         place = columns.tolist()

@@ -63,7 +63,7 @@ class ExactSums(Generic[K]):
         return 0 if zeros is None else self.scale - min(self.scale, zeros)
 
 
-def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
+def joined_sums(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
     """The sums of all, which must not be changed."""
     parts = [part for part in sums if part.sums]
     if len(parts) == 1:

@@ -109,7 +109,7 @@ class _Keys:
         return f"{quoted(value)} ({place()})"
 
 
-def joined(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) -> Iterator[Block]:
+def inner_join(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) -> Iterator[Block]:
     """The rows that are in both of two tables, of which the second is held in memory; warns of the others."""
     keys, known, matched = _Keys(columns.key), _Keys(columns.key), 0
     parts = [_checked(block, columns.sides[1]) for block in truths]

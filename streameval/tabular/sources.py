@@ -22,7 +22,7 @@ from streameval.errors import InputError, warn
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
-from streameval.tabular.joining import Joined, grouped, joined
+from streameval.tabular.joining import Joined, grouped, inner_join
 from streameval.tabular.rows import Block, blocks_of
 from streameval.tabular.text import read_text, sized
 
@@ -82,7 +82,7 @@ def open_source(source: Any, columns: Columns, size: int) -> Opened:
     """The rows that `evaluate_table` reads, in blocks of at most ``size``; or examples, where these need many rows."""
     if isinstance(columns, Joined):
         sides = [_open(*side, size) for side in zip((source, columns.truth), columns.sides, strict=True)]
-        return Opened(joined(sides[0].blocks, sides[1].blocks, columns))
+        return Opened(inner_join(sides[0].blocks, sides[1].blocks, columns))
     opened = _open(source, columns, size)
     if columns.example is not None:
         return Opened(grouped(opened.blocks, columns))
@@ -190,8 +190,8 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened
                 options.partitioning_factory = ds.HivePartitioning.discover()  # folders may say columns: region=eu
                 kind = ds.ParquetFileFormat() if name == "parquet" else ds.IpcFileFormat()
                 factory = ds.FileSystemDatasetFactory(LocalFileSystem(), files, kind, options)
-                own, said = factory.inspect_schemas()
-                more = pa.schema([field for field in said if field.name not in own.names])
+                own, inferred = factory.inspect_schemas()
+                more = pa.schema([field for field in inferred if field.name not in own.names])
                 dataset = ds.dataset(files, format=kind, partitioning=ds.HivePartitioning(more))
             schemas.append((dataset.schema, files[0]))
             blocks += [_scanned(*scan, columns, size) for scan in _scans(dataset, columns)]

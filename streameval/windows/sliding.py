@@ -187,7 +187,7 @@ class _Recent(Window[A]):
 
     def _taken(self, source: Source) -> Recording:
         config = core_of(self._template).config
-        labels, scored, predicts = config.labels or (), config.scored, config.decides
+        labels, scored, predicts = config.labels or (), config.scored, config.has_decisions
         return take_recording(source, labels, timed=self.timed, scored=scored, predicts=predicts)
 
 

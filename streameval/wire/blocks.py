@@ -109,7 +109,7 @@ def _rotated(words: WordArray, bits: int) -> WordArray:
     return words << np.uint64(bits) | words[:, ::-1] >> np.uint64(64 - bits) if bits else words
 
 
-def joined(words: WordArray) -> list[int]:
+def integers_of(words: WordArray) -> list[int]:
     """The integers of which these are the words."""
     return [low | high << 64 for low, high in words.tolist()]
 

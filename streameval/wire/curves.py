@@ -16,7 +16,7 @@ from streameval.schema.labels import Label
 from streameval.states.curves import BLOCK, CurveBlock, CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
-from streameval.wire.blocks import Blocks, Packed, joined
+from streameval.wire.blocks import Blocks, Packed, integers_of
 from streameval.wire.fields import LONGEST, Option, Sink, Source, WeightForm, require
 
 OPTIONS: tuple[Option, ...] = ()
@@ -58,9 +58,9 @@ def _weights_of(content: CurveContent) -> Iterator[int]:
     for block in content.blocks():
         plain = moments_of(block.counts, block.sums).tolist()
         for pair, moments in zip(plain, block.weigh(), strict=True):
-            for counted, heavy in zip(pair, moments, strict=True):
+            for counted, weights in zip(pair, moments, strict=True):
                 if counted[0]:
-                    yield from heavy if _differ(counted) else heavy[:1]
+                    yield from weights if _differ(counted) else weights[:1]
 
 
 def _differ(plain: Sequence[int]) -> bool:
@@ -154,7 +154,7 @@ def _take_sums(written: tuple[Packed, ...], places: list[int], counts: IntArray,
     value = sums[single, 0]
     require(value <= _LOWER, sums[single, 1] == 0)
     sums[single, 2:] = _squared(value)
-    numbers = zip(counts[many].tolist(), joined(totals[many[some]]), joined(squares), strict=True)
+    numbers = zip(counts[many].tolist(), integers_of(totals[many[some]]), integers_of(squares), strict=True)
     require(all(binned.possible(*part) for part in numbers))
     return ends
 
@@ -171,16 +171,16 @@ def _take_moments(source: Source, plain: list[int]) -> list[int]:
     n, total, _ = plain
     if not n:
         return [0, 0, 0]
-    heavy = source.integer()
+    weight = source.integer()
     if not _differ(plain):
-        return [heavy * (total // n) ** power for power in range(3)]
-    return [heavy, source.integer(_LONGEST), source.integer(_LONGEST)]
+        return [weight * (total // n) ** power for power in range(3)]
+    return [weight, source.integer(_LONGEST), source.integer(_LONGEST)]
 
 
 def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
     """Refuse what no stream can leave, and weights that are not in the form in which they are always written."""
     mentions, scale = np.zeros(len(content.labels), np.uint64), content.scale
-    heavy, sums, exceeds = [0] * len(content.labels), WeightForm(scale or 0), False
+    totals, sums, exceeds = [0] * len(content.labels), WeightForm(scale or 0), False
     for first, offsets, _, counts, words, weigh in blocks:
         scored = np.diff(offsets_of(counts.sum(axis=1))[offsets])  # far below 2**63
         mentioned = mentions[first : first + len(scored)]
@@ -193,7 +193,7 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
         owners = np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)).tolist()
         for column, pair in zip(owners, weights, strict=True):
             for weight, residuals, squares in pair:
-                heavy[column] += weight
+                totals[column] += weight
                 exceeds |= squares > residuals * _LOWER
                 exceeds |= weight * squares < residuals * residuals  # so that residuals <= weight * _LOWER
     for side in content.sides.T:
@@ -206,5 +206,5 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
     sums.add([whole, *chain.from_iterable(sides)], [content.examples, *chain.from_iterable(counted)])
     require(sums.holds())
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
-    if any(sum(pair) + of_bins > whole for pair, of_bins in zip(sides, heavy, strict=True)):
+    if any(sum(pair) + of_bins > whole for pair, of_bins in zip(sides, totals, strict=True)):
         raise FormatError("a label that weighs more than all examples")

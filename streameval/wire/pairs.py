@@ -80,10 +80,10 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
         own, plain = decisions.scale, replace(decisions, scale=None)  # with weights, cells would be heavier than counts
         require(own is None or _weights_of(decisions, own) == _weights_of(plain, own))
     else:
-        heavy, whole = _weights_of(decisions, scale)
-        cells = decisions.cells, np.array(heavy, object).reshape(-1, 5)
+        weights, whole = _weights_of(decisions, scale)
+        cells = decisions.cells, np.array(weights, object).reshape(-1, 5)
         form.add(
-            [whole, *chain.from_iterable(heavy)], [examples, *(n for row in cells[0].tolist() for n in (0, *row[1:]))]
+            [whole, *chain.from_iterable(weights)], [examples, *(n for row in cells[0].tolist() for n in (0, *row[1:]))]
         )
     pairs = dict[int, Callable[[], Iterable[PairBlock]]]()
     sets: Callable[[], Iterable[SetBlock]] = tuple

@@ -26,7 +26,7 @@ from streameval.states.curves import CurveContent
 from streameval.states.options import PairOptions
 from streameval.states.pairs import Pairs
 from streameval.states.state_set import StateSet
-from streameval.wire.blocks import Blocks, joined
+from streameval.wire.blocks import Blocks, integers_of
 from streameval.wire.fields import Sink, Source
 from streameval.wire.pairs import put_pairs, take_pairs
 from tests.support.each import with_each
@@ -176,7 +176,7 @@ def test_wide_columns_are_read_back(values: list[int], zeros: int):
     blocks.add(words)
     sink.append(blocks.pieces())
     source = Source(b"".join(sink.pieces()), 0)
-    assert joined(source.packed(len(values), words=2)[:]) == values
+    assert integers_of(source.packed(len(values), words=2)[:]) == values
     assert not source.left()
 
 
@@ -265,7 +265,7 @@ def sound(data: bytes) -> bool:
         assert twin.examples == 2 * ev.examples
         assert se.Evaluator.from_bytes(twin.to_bytes()) == twin
     for entry in catalogue():
-        retained = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.decides)
+        retained = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.has_decisions)
         spec = entry.spec
         if not retained or (entry.needs(spec) and entry.state == "rankings"):
             continue

@@ -43,15 +43,15 @@ __all__ = ["Counts", "count_groups", "limbs", "list_cells", "weigh_dense", "weig
 def _binary(side: Any, fixed: int, bound: float | None) -> dict[Any, int] | None:
     """What a plain set or mapping says of string labels, or a row of columns; None if it is another."""
     if type(side) is np.ndarray and side.shape == (fixed,) and side.dtype.kind in "biuf":
-        said = dict(enumerate(side.tolist()))
+        entries = dict(enumerate(side.tolist()))
     elif type(side) in (set, dict) and set(map(type, side)) <= {str}:
-        said = side if type(side) is dict else dict.fromkeys(side, True)
+        entries = side if type(side) is dict else dict.fromkeys(side, True)
     else:
         return None
-    kinds, values = set(map(type, said.values())), said.values()
+    kinds, values = set(map(type, entries.values())), entries.values()
     if bound is not None and kinds == {float}:
-        return {label: score >= bound for label, score in said.items()} if all(map(isfinite, values)) else None
-    return said if kinds <= {bool} or (bound is None and kinds <= {bool, int} and {*values} <= {0, 1}) else None
+        return {label: score >= bound for label, score in entries.items()} if all(map(isfinite, values)) else None
+    return entries if kinds <= {bool} or (bound is None and kinds <= {bool, int} and {*values} <= {0, 1}) else None
 
 
 class Counts(SumTable[RowKey]):

@@ -52,7 +52,7 @@ def label_strings(labels: Iterable[Label | None]) -> list[str]:
     return ["no label" if label is None else cut(label_text(label, mixed=mixed), LONGEST) for label in every]
 
 
-def number_text(value: float, kind: Kind = "number") -> str:
+def formatted(value: float, kind: Kind = "number") -> str:
     """A number as it stands in the page; a dash where it is undefined."""
     if math.isnan(value):
         return "\N{EN DASH}"
@@ -61,7 +61,7 @@ def number_text(value: float, kind: Kind = "number") -> str:
 
 
 escaped = escape  # a string for HTML, within attributes too
-as_count = partial(number_text, kind="count")  # how many, or a sum of weights
+as_count = partial(formatted, kind="count")  # how many, or a sum of weights
 
 
 def safe_json(value: object) -> str:
@@ -127,7 +127,7 @@ def _cell(table: Table, place: int, row: int, text: Any) -> str:
         marks, style = marks + " void", style + ' title="0/0, counted as 0"'
     if column.few and value < column.few:
         marks, style = marks + " few", f' title="fewer than {column.few}"'
-    return f'<td class="{marks}"{style}>{number_text(as_float(value), column.kind)}</td>'
+    return f'<td class="{marks}"{style}>{formatted(as_float(value), column.kind)}</td>'
 
 
 def _json_cell(value: Any, kind: Kind) -> object:

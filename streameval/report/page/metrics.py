@@ -24,7 +24,7 @@ from streameval.report.model import (
     rows_of,
 )
 from streameval.report.page.charts import Chart, fraction_axis, log_axis
-from streameval.report.page.markup import LONGEST, Section, as_count, escaped, label_strings, number_text, table_section
+from streameval.report.page.markup import LONGEST, Section, as_count, escaped, formatted, label_strings, table_section
 from streameval.report.parts import numbers_of, part_of
 from streameval.schema.text import VERSION, cut, cut_distinct, json_content, number_of, printable
 
@@ -50,7 +50,7 @@ def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> s
     report, html = runs[0][1], _pairs("about", [*pairs, ("streameval", VERSION)])
     if len(runs) == 1:
         html += _pairs("facts", (
-            (name.removesuffix("s") if value == 1 else name, value if kind == "text" else number_text(value, kind))
+            (name.removesuffix("s") if value == 1 else name, value if kind == "text" else formatted(value, kind))
             for name, kind, value in facts(report)
         ))  # fmt: skip
     which = f" of {cut(runs[0][0], LONGEST)}" if len({each.views.config for _, each in runs}) > 1 else ""
@@ -78,7 +78,7 @@ def _how(report: Report) -> list[tuple[str, str]]:
     config = report.views.config
     pairs = [
         ("metrics", ", ".join(spec.key for spec in report.specs) or "none"),
-        ("threshold", threshold_text(report) or ("none; predictions are binary" if config.decides else "none")),
+        ("threshold", threshold_text(report) or ("none; predictions are binary" if config.has_decisions else "none")),
         ("labels", "those of the stream" if config.labels is None else f"{len(config.labels):,} declared"),
         ("keep", ", ".join(name for options in config.options for name in options.keep()) or "none"),
     ]
@@ -95,9 +95,9 @@ def threshold_text(report: Report) -> str:
     """The threshold, or between what those of labels are; nothing where there is none."""
     threshold = report.views.config.threshold
     if not isinstance(threshold, tuple):
-        return "" if threshold is None else number_text(threshold)
+        return "" if threshold is None else formatted(threshold)
     values = [value for _, value in threshold] or [math.nan]
-    return f"{number_text(min(values))} to {number_text(max(values))}, one per label"
+    return f"{formatted(min(values))} to {formatted(max(values))}, one per label"
 
 
 def facts(report: Report) -> list[tuple[str, Kind, Any]]:
@@ -131,9 +131,9 @@ def _cards(items: Sequence[MetricValue], wide: int) -> str:
     """Metrics, whose names may break after an underscore, with bounds or errors; below what each means."""
     cards = ""
     for item in items:
-        number, below = f'<span class="value">{number_text(math.nan)}</span>', str(item.error)
+        number, below = f'<span class="value">{formatted(math.nan)}</span>', str(item.error)
         if item.error is None:
-            number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
+            number = f'<data class="value" value="{item.value!r}">{formatted(item.value, "fraction")}</data>'
             below = item.bounds_text()
         cards += (
             f"<li><h3><code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code></h3>{number}"

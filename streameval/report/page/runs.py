@@ -14,7 +14,7 @@ from streameval.metrics.catalogue import build_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Column, Report, Table, largest_first, rows_of, table_of_reports
 from streameval.report.page.charts import TONES, Chart, nice_axis
-from streameval.report.page.markup import LONGEST, Section, label_strings, number_text, table_section
+from streameval.report.page.markup import LONGEST, Section, formatted, label_strings, table_section
 from streameval.report.page.metrics import facts
 from streameval.report.parts import HasLines, Line
 from streameval.schema.labels import Label
@@ -230,6 +230,6 @@ def _chart(
         shaded = chart.band(across, np.fmin.reduceat(line.low, rows), np.fmax.reduceat(line.high, rows), tone)
         if shaded and line.is_bounded and "Shaded" not in chart.note:
             chart.note += "Shaded: guaranteed bounds of binned scores."
-        last = f"{name}: {number_text(float(drawn[-1]), 'fraction')} at the end".removeprefix(": ")
+        last = f"{name}: {formatted(float(drawn[-1]), 'fraction')} at the end".removeprefix(": ")
         chart.line(name or title, across, drawn, tone, marks=drawn, legend=last, thin=False)
     return chart.html()

@@ -16,7 +16,7 @@ from streameval.metrics.curves import curve_line, precision_recall_curve, roc_cu
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_axis
-from streameval.report.page.markup import Section, escaped, label_strings, number_text
+from streameval.report.page.markup import Section, escaped, formatted, label_strings
 from streameval.report.page.metrics import metric_list
 
 _Run: TypeAlias = tuple[str, Report, Any]  # its name, its report and the view of its curves
@@ -63,7 +63,7 @@ def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: boo
     if single:
         _, report, first = runs[0]
         item = report.value(f"{metric}_micro")
-        value = number_text(math.nan if item.number is None else item.number, "fraction")
+        value = formatted(math.nan if item.number is None else item.number, "fraction")
         bounds = item.bounds_text()
         chart.note = f"{area.capitalize()} of {_ALL} {value}{', ' * bool(bounds)}{bounds}."
         if not roc:
@@ -75,13 +75,13 @@ def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: boo
         areas = report.per_label(build_spec(metric, average=None))
         for name, place in labels:
             line = curve_line(read(first, first.labels[place]))
-            name = f"{name}, {area} {number_text(areas[place], 'fraction')}"
+            name = f"{name}, {area} {formatted(areas[place], 'fraction')}"
             chart.line(name, line.x, line.y, f"faint of{place}", steps=not roc, legend="")
     for (name, report, tables), tone in zip(runs, TONES, strict=False):
         line, number = curve_line(read(tables)), report.value(f"{metric}_micro").number
         if single and line.band is not None:
             chart.band(*line.band)
-        legend = f"{name}: {area} {number_text(math.nan if number is None else number, 'fraction')}"
+        legend = f"{name}: {area} {formatted(math.nan if number is None else number, 'fraction')}"
         chart.line(name, line.x, line.y, tone, steps=not roc, marks=line.thresholds, legend=legend)
     chart.description += f" of {_ALL}. {chart.note}"
     return chart.html()
@@ -99,9 +99,9 @@ def _thresholds(runs: Sequence[_Run]) -> str:
     chart = Chart("Thresholds", f"{what} over the threshold.", axis, unit_axis("" if single else "micro F1"))
     if single:
         best = best_threshold(runs[0][2])
-        value, most = number_text(best.value, "fraction"), number_text(best.bound, "fraction")
+        value, most = formatted(best.value, "fraction"), formatted(best.bound, "fraction")
         bound = f"; no threshold exceeds {most}" if most != value else ""
-        chart.note = f"Best micro F1: {value} at threshold {number_text(best.threshold)} (dotted){bound}."
+        chart.note = f"Best micro F1: {value} at threshold {formatted(best.threshold)} (dotted){bound}."
         if math.isfinite(best.threshold):
             chart.guide([best.threshold] * 2, [0, 1])
     tones = iter(TONES)
@@ -133,7 +133,7 @@ def _reliability(runs: Sequence[_Run]) -> str:
     top = float(weight.max())
     chart.note = (
         "Dotted: perfect calibration. Below it the model is overconfident. Bars: scores per bucket, "
-        f"{number_text(top, 'count')} at most (logarithmic)."
+        f"{formatted(top, 'count')} at most (logarithmic)."
     )
     height = Axis("", 0.0, math.log10(top + 1) or 1.0, ())
     strip = Chart("", "Scores per bucket.", unit_axis("mean score"), height, "strip")

@@ -7,7 +7,7 @@ import math
 
 from hypothesis import given, strategies as st
 
-from streameval.report.page.markup import label_strings, number_text, safe_json
+from streameval.report.page.markup import formatted, label_strings, safe_json
 
 
 @given(
@@ -30,7 +30,7 @@ def test_integer_labels_and_strings_of_digits_are_distinguished():
 
 
 def test_numbers_are_written_for_people():
-    assert number_text(math.nan) == "\N{EN DASH}"
-    assert number_text(-math.inf) == "\N{MINUS SIGN}∞"
-    assert number_text(-0.25, "fraction") == "\N{MINUS SIGN}0.2500"
-    assert [number_text(value, "count") for value in (1234.0, 1234.56, 0.125)] == ["1,234", "1,234.6", "0.125"]
+    assert formatted(math.nan) == "\N{EN DASH}"
+    assert formatted(-math.inf) == "\N{MINUS SIGN}∞"
+    assert formatted(-0.25, "fraction") == "\N{MINUS SIGN}0.2500"
+    assert [formatted(value, "count") for value in (1234.0, 1234.56, 0.125)] == ["1,234", "1,234.6", "0.125"]
