@@ -339,8 +339,10 @@ def test_what_is_older_than_64_half_lives_is_dropped():
     timed.update({"a"}, {"a"}, t=0)
     timed.update({"a"}, {"a"}, t=64)
     assert timed.examples == 2
-    timed.advance(65)
+    timed.advance(65.5)
     assert timed.examples == 1
+    with pytest.raises(se.InputError, match=r"goes back: 65.25 is before"):  # in a half-life
+        timed.advance(65.25)
     message = "its half-life is 65 before the one in progress, and 64 are stored; leave it out$"
     with pytest.raises(se.InputError, match=message):
         timed.update({"a"}, {"a"}, t=0)
