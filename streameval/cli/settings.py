@@ -79,7 +79,8 @@ _PHRASES = {
     r', or construct with nan="missing"': ", or skip the row with --skip-bad",
     r"is missing \(None\)": "is null",
     r"(\S+) requires the '\w+' state; construct with keep=.*": r"the state holds no \1; save one with --metrics \1",
-    r"(column '[^']*') is (None|nan)( for label .*?)?; .*": r"\1 is empty\3; fill it, or skip the row with --skip-bad",
+    r"(column '[^']*') is (None|nan); .*": r"\1 is empty; fill it, or skip the row with --skip-bad",
+    "is None (?=for label )": "is null ",
     "truth is 0, 1, or None or NaN where masked": "truth is 0 or 1, or null where masked",
     r"\b(are|in) y_true and y_pred\b": r"\1 --actual and --predicted",
     "no label of y_true is in y_pred, and none of y_pred in y_true": "no true label is a predicted one",
@@ -88,7 +89,8 @@ _PHRASES = {
     r"(?<=\b[io][nf] )y_pred\b": "the predictions",
     ": a collection holds labels alone.*": ": give one list of labels in a row",
     r"must be a set, list or tuple of labels, .* 0/1 array, (not .*?)(; (?:for one label|give list).*)?$": (
-        r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*'"
+        r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*', "
+        "for a row for each --example and --label"
     ),
     r": convert it, for example with str\(\)": ": write it as a string",
     r": convert strings, with .*": ": write it without quotes",
@@ -100,6 +102,7 @@ _PHRASES = {
     r"(?<=an integer, not )None|(?<=booleans and )None": "null",
     "a mapping label -> number": "an object label: number",
     r"; if these are binary predictions or scores by position, .*": "; scores by position are one list a row",
+    "(?<=all are 0 or 1; )(?=for indicators)": "for a row for each label give --example and --label, ",
     r"; for scores give these, for a ranking .*": "; give scores",
     r", or bound them with label_limit=|; see bounds\(\)": "",
     r"leave predicted out": "leave --predicted out",

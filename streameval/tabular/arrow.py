@@ -39,12 +39,13 @@ _CALL = re.compile(
     r"(?:set|frozenset|dict_keys|dict_values|deque|Counter|array|tensor)\(([\[{(].*[\]})])?(?:,\s*\w+=['\w<>.]+)*\)",
     re.DOTALL,
 )
+_WRITTEN = re.compile(rf"\s*(?:\[.*\]|\{{.*\}}|\(.*\)|{_CALL.pattern})\s*", re.DOTALL)
 _OBJECT = re.compile(r"\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # which Python writes for types of its own
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _DIGITS = re.compile("[01]{3,}")
 _NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # which Arrow reads
 _WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
-_MISSING = frozenset(["None", "nan", "NaN", "null", "NULL"])  # what programs write in place of an empty cell
+_MISSING = frozenset(["None", "nan", "NaN", "null", "NULL", r"\N"])  # what programs write in place of an empty cell
 
 
 def read_table(table: Any, columns: Columns) -> dict[str, Any]:
@@ -170,7 +171,7 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
         advice = "labels are strings or integers: cast them"
         raise LabelError(f"column {name!r} holds lists of {type_text(inner)}; {advice}")
     else:
-        advice += ", or name a column for each label by a pattern such as 'true_*'"
+        advice += ", name a column for each label by a pattern such as 'true_*', or give example= and label="
     raise InputError(f"column {name!r} holds {type_text(kind)}, not lists of labels; {advice}")
 
 
@@ -252,8 +253,11 @@ def _float(digits: str) -> float:
     return number
 
 
+NO_JSON = "{} is not valid JSON; write null where a truth is unknown, leave out a label without a score"
+
+
 def _constant(word: str) -> Any:
-    raise ValueError(f"{word} is not valid JSON; write null")
+    raise ValueError(NO_JSON.format(word))
 
 
 class _Strict(json.JSONDecoder):
@@ -291,7 +295,7 @@ def list_of(cell: str, sep: str) -> Any:
     if not is_written(text) and not _OBJECT.fullmatch(text):
         return [part for piece in text.split(sep) if (part := piece.strip())]
     try:
-        return STRICT.decode(text)
+        return STRICT.decode(text) or []  # of Postgres {} is a list
     except InputError:
         raise
     except ValueError:
@@ -301,6 +305,8 @@ def list_of(cell: str, sep: str) -> Any:
         at = token.end()
         tokens.append(token[2])
     try:
+        if braces and at == len(inside) and len(tokens) > 1 and {*tokens} <= {"t", "f"}:  # booleans of Postgres
+            return [token == "t" for token in tokens]
         if at == len(inside):
             return [_value(token, braces=braces) for token in tokens]
         value = ast.literal_eval(text)  # such as pairs
@@ -368,11 +374,12 @@ def _check_held(cell: str, name: str, place: str = "") -> None:
 
 def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
     """The scores in a cell such as ``cat:0.9|dog:0.2``; without labels, where these are in another column."""
-    parts = list_of(cell, sep)
-    if is_written(cell.strip()):
+    parts, text = list_of(cell, sep), cell.strip()
+    is_array = text[:1] == "{" and isinstance(parts, list)  # of Postgres, without quotes
+    if is_written(text) and not is_array:
         return parts
     try:
-        if not labelled:
+        if is_array or not labelled:
             return [_score(part, name) for part in parts]
         pairs = [(label.strip(), _score(score, name)) for label, score in (part.rsplit(":", 1) for part in parts)]
     except InputError:
@@ -411,7 +418,7 @@ def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> No
 
 def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
     # A space is taken for a separator only if nobody chose another.
-    cells = [cell for cell in pc.unique(column).to_pylist()[:_LOOKED_AT] if cell and not is_written(cell.strip())]
+    cells = [cell for cell in pc.unique(column).to_pylist()[:_LOOKED_AT] if cell and not _WRITTEN.fullmatch(cell)]
     if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
         name = title.split("'")[1]
         like = next((f" such as {name.removesuffix(label) + '*'!r}" for label in wide if name.endswith(label)), "")

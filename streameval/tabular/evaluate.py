@@ -146,6 +146,7 @@ def evaluate_table(
     if arrays:
         named = isinstance(arrays[0], str)
         advice = "write actual=... and predicted=..." if named else "for arrays write streameval.score(y_true, y_pred)"
+        advice = "write metrics=..." if actual else advice
         raise InputError(f"evaluate_table reads one table; {advice}")
     if actual == "":
         raise InputError("evaluate_table needs actual=, the column of true labels")

@@ -20,7 +20,7 @@ from pyarrow import csv as arrow_csv, json as arrow_json
 
 from streameval.errors import InputError, imported
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.arrow import STRICT
+from streameval.tabular.arrow import NO_JSON, STRICT
 from streameval.tabular.columns import Columns
 from streameval.tabular.rows import Block, EmptyError, RowError
 from streameval.wire.envelope import MAGIC
@@ -145,7 +145,20 @@ def _lines(
 def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
     parser = _Json(columns)
     for first, data, size in _lines(stream, name):
-        yield parser.rows(data), partial(_line, first, data), size
+        rows = parser.rows(data)
+        if first == 1 and len(rows) == 1 and isinstance(rows, list) and _holds_columns(rows[0]):
+            raise InputError(
+                f"{name} holds columns, as DataFrame.to_json() writes them; write its rows, orient='records'"
+            )
+        yield rows, partial(_line, first, data), size
+
+
+def _holds_columns(row: Any) -> bool:
+    """Whether an object is a whole data frame: what stands in its rows would be no value of a label."""
+    if not isinstance(row, dict) or row.keys() == {"columns", "index", "data"}:
+        return isinstance(row, dict)
+    numbered = all(isinstance(column, dict) and "0" in column for column in row.values())
+    return numbered and any(isinstance(column["0"], list | dict | str) for column in row.values())
 
 
 def _line(first: int, data: bytes, row: int) -> int:
@@ -260,7 +273,7 @@ class _Json:
             return RowError(_not_utf8(wrong), len(line[: wrong.start].decode()) + 1)
         except self.orjson.JSONDecodeError as error:
             word = _CONSTANT.match(line.decode(), max(0, error.colno - 2))
-            why = f"{word[1]} is not valid JSON; write null" if word else f"not JSON: {error.msg}"
+            why = NO_JSON.format(word[1]) if word else f"not JSON: {error.msg}"
             why += "; write each object on one line" * (line.strip() == b"{")
             return RowError(why, error.colno)
         except InputError as error:

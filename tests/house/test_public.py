@@ -167,6 +167,8 @@ def test_calls_that_mean_another_function_or_order_say_so():
         se.evaluate_table([[1, 0]], [[1, 1]])
     with pytest.raises(se.InputError, match=r"reads one table; write actual=\.\.\. and predicted=\.\.\.$"):
         se.evaluate_table("rows.csv", "truth", "guess")
+    with pytest.raises(se.InputError, match=r"reads one table; write metrics=\.\.\.$"):
+        se.evaluate_table("rows.csv", ["f1_micro"], actual="truth", predicted="guess")
     with pytest.raises(se.InputError, match="needs actual="):
         se.evaluate_table([{"a": ["x"]}])
 

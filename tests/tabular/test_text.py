@@ -162,6 +162,7 @@ WRITTEN = {
     "numpy": (lambda row: str(np.array(row, object)), LISTS),
     "Postgres": (lambda row: "{" + ",".join(map(json.dumps, row)) + "}", LISTS),
     "Postgres, plain": (lambda row: "{" + ",".join(row) + "}", [["cat", "a-b"], ["dog"], []]),
+    "Postgres, booleans": (lambda row: "{" + ",".join("ft"[cell] for cell in row) + "}", [[True, False], [True, True]]),
     "tuples": (lambda row: str(tuple(row)), LISTS),
     "sets": (lambda row: str(set(row)), [["cat"], ["dog"], []]),
     "arrays": (lambda row: repr(np.array(row, object)), [["cat", "bird"], ["dog"], []]),
@@ -240,6 +241,12 @@ def test_scores_and_flags_may_stand_in_cells(tmp_path: Path):
         pa.csv.write_csv(pa.table({"tags": ["cat", "a:b"], "p": [form(row) for row in scores]}), tmp_path / "a.csv")
         empty = se.Evaluator(["f1_micro"], threshold=0.5, keep=["curves"])
         assert se.evaluate_table(tmp_path / "a.csv", actual="tags", scores="p", metrics=empty) == own
+    pa.csv.write_csv(pa.table({"tags": ["cat", "dog"], "p": ["{0.9,2e-1}", "{0,1}"]}), tmp_path / "a.csv")  # Postgres
+    read = se.evaluate_table(tmp_path / "a.csv", actual="tags", scores="p", threshold=0.5, labels=["cat", "dog"])
+    assert read.get("subset_accuracy") == 1.0
+    pa.csv.write_csv(pa.table({"tags": ["{a}", "{}"], "q": ["{a,b}", "{}"], "p": ["{1,.2}", "{}"]}), tmp_path / "a.csv")
+    read = se.evaluate_table(tmp_path / "a.csv", actual="tags", predicted="q", scores="p", threshold=0.5)
+    assert read.get("subset_accuracy") == 1.0
     pa.csv.write_csv(pa.table({"tags": ["{'cat': 1, 'dog': 0}"], "guess": ['{"cat": true}']}), tmp_path / "a.csv")
     assert evaluated(tmp_path / "a.csv") == expected([{"tags": {"cat": 1, "dog": 0}, "guess": {"cat": True}}])
     written(tmp_path, "a.csv", "tags,p\ncat,cat:0.9\ncat,cat\n")
@@ -270,6 +277,7 @@ def test_strings_of_other_tables_are_split_where_sep_says_so():
         (["cat, dog", "dog", "bird", "fish"], "but some hold ','"),
         (["cat|None", "dog"], "column 'tags' holds the label 'None', which may stand for no label"),
         (["nan", "dog"], "holds the label 'nan'"),
+        (["\\N", "dog"], "holds the label '\\\\N'"),
     ],
 )
 def test_cells_that_are_probably_misread_are_warned_of_once(tags: list[str], message: str, tmp_path: Path):
@@ -288,6 +296,10 @@ def test_labels_that_hold_commas_and_slashes_are_not_warned_of(tmp_path: Path):
         assert evaluated(tmp_path / "a.csv").examples == len(tags)
         pa.csv.write_csv(pa.table({"tags": ["New York", "New Haven"], "guess": ["York", "Haven"]}), tmp_path / "a.csv")
         assert evaluated(tmp_path / "a.csv", sep="|").examples == 2
+        pa.csv.write_csv(
+            pa.table({"tags": ["('a', 'b')", "('b', 'a')", "('a',)"], "guess": ["a"] * 3}), tmp_path / "a.csv"
+        )
+        assert evaluated(tmp_path / "a.csv").labels == ("a", "b")
 
 
 @pytest.mark.parametrize("flags", [("True", "False"), ("true", "false"), ("1.0", "0.0")])
