@@ -102,7 +102,7 @@ _PHRASES = {
     r"(?<=an integer, not )None|(?<=booleans and )None": "null",
     "a mapping label -> number": "an object label: number",
     r"; if these are binary predictions or scores by position, .*": "; scores by position are one list a row",
-    "(?<=all are 0 or 1; )(?=for indicators)": "for a row for each label give --example and --label, ",
+    "(?<=all are 0 or 1; for )indicators give": "a row for each label give --example and --label, for indicators",
     r"; for scores give these, for a ranking .*": "; give scores",
     r", or bound them with label_limit=|; see bounds\(\)": "",
     r"leave predicted out": "leave --predicted out",

@@ -306,7 +306,7 @@ def list_of(cell: str, sep: str) -> Any:
         tokens.append(token[2])
     try:
         if braces and at == len(inside) and len(tokens) > 1 and {*tokens} <= {"t", "f"}:  # booleans of Postgres
-            return [token == "t" for token in tokens]
+            return [{"t": True, "f": False}[word] for word in tokens]
         if at == len(inside):
             return [_value(token, braces=braces) for token in tokens]
         value = ast.literal_eval(text)  # such as pairs
