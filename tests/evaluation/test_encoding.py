@@ -18,12 +18,12 @@ from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from streameval.evaluation.encoding import decode, encode
-from streameval.evaluation.kinds import reads_scores
+from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import catalogue, entry_of, parse_spec
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.curves import CurveContent
-from streameval.states.options import PairOptions
+from streameval.states.options import PARTS, PairOptions
 from streameval.states.pairs import Pairs
 from streameval.states.state_set import StateSet
 from streameval.wire.blocks import Blocks, integers_of
@@ -183,7 +183,7 @@ def test_wide_columns_are_read_back(values: list[int], zeros: int):
 @settings(max_examples=cases(200))
 @given(st.data())
 def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
-    chosen = data.draw(st.sets(st.sampled_from(["confusions", "contributions", "cooccurrence", "labelsets"])))
+    chosen = data.draw(st.sets(st.sampled_from(PARTS)))
     labels = LabelIndex("abcd")
     labels.fixed = 0
     pairs = only_pairs(labels, chosen)
@@ -469,7 +469,7 @@ IMPOSSIBLE: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 @with_each("name", IMPOSSIBLE)
 def test_contents_of_curves_and_pairs_that_no_stream_can_leave_are_refused(name: str):
-    ev = se.Evaluator([], keep=["confusions", "contributions", "cooccurrence", "labelsets", "curves"], threshold=0.5)
+    ev = se.Evaluator([], keep=[*PARTS, "curves"], threshold=0.5)
     ev.update({"a"}, {"a": 0.25, "b": 0.75}, weight=0.5)
     ev.update({"a", "b"}, {"a": 0.25 + 2**-40, "b": 0.75}, weight=1.5)
     ev.update({"b"}, {"a": 0.5}, weight=2.0)
@@ -489,7 +489,7 @@ def test_decisions_only_cost_no_byte_more_and_other_states_are_small():
     true = (rng.random((2000, 8)) < 0.3).astype(np.uint8)
     scores = np.clip(rng.random((2000, 8)), 0.01, 0.99).astype(np.float32)
     sizes = {}
-    for name in ("rankings", "curves", "pairs"):
+    for name in KINDS:
         ev = se.Evaluator(["f1_micro"], labels=range(8), threshold=0.5, keep=[name])
         bare = se.Evaluator(["f1_micro"], labels=range(8), threshold=0.5)
         for target in (ev, bare):

@@ -10,9 +10,10 @@ from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS
+from streameval.states.options import PARTS
 from tests.support.effort import cases
 
-KEEPS = [(), *((kind,) for kind in KINDS), tuple(KINDS), ("confusions", "contributions", "cooccurrence", "labelsets")]
+KEEPS = [(), *((kind,) for kind in KINDS), tuple(KINDS), PARTS]
 LABELS = ["a", "b", 3, "d", 2**70]
 CHECK = settings(max_examples=cases(20))
 

@@ -13,9 +13,9 @@ import sklearn
 from sklearn import metrics as sk
 
 import streameval as se
+from streameval.metrics.spec import AVERAGES
 from tests.support.effort import cases
 
-AVERAGES = ("micro", "macro", "weighted", "samples", None)
 ZERO_DIVISIONS = (0.0, 1.0, math.nan)
 BETAS = (0.5, 1.0, 2.0)
 KINDS_OF_WEIGHTS = ("none", "eighths", "uniform", "wide")

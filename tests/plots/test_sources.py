@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 import streameval as se
 from streameval import plots
 from streameval.errors import InputError, StreamevalError
+from streameval.evaluation.kinds import KINDS
 from tests.support.each import with_each
 
 RNG = np.random.default_rng(8)
@@ -21,9 +22,7 @@ PLOTS = [name for name in plots.__all__ if name.startswith("plot_")]
 
 
 def empty(labels: object = None) -> se.Evaluator:
-    return se.Evaluator(
-        ["f1_micro", "hamming_loss"], threshold=0.5, keep=["pairs", "curves", "rankings"], labels=labels
-    )
+    return se.Evaluator(["f1_micro", "hamming_loss"], threshold=0.5, keep=KINDS, labels=labels)
 
 
 def counted(holder: object, columns: int = 3, weight: float = 1.0) -> object:

@@ -20,11 +20,11 @@ from streameval.evaluation.kinds import reads_scores
 from streameval.inputs.readers import TopK
 from streameval.metrics.bounds import Bounds
 from streameval.states.decisions import Decisions
+from streameval.states.options import PARTS
 from tests.support.effort import cases
 from tests.support.kinds import KEEP
 
 CHECK = settings(max_examples=cases(30))
-PARTS = ["confusions", "contributions", "cooccurrence", "labelsets"]
 LABELS = ["a", "b", 3, "d", 2**70]
 LEVELS = [-1.0, -0.0, 0.0, 0.25, 0.5, 0.5000000001, 1.0, 1e-300, 7.0]
 METRICS = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import streameval as se
+from streameval.evaluation.kinds import KINDS
 
 HOSTILE = [
     "</script><script>window.hurt=1</script>", '" onmouseover="window.hurt=1', "'><img src=x onerror=window.hurt=1>",
@@ -20,7 +21,7 @@ TITLE = "</title><script>window.hurt=1</script> \u202e"
 def hostile(metrics: list[str] | None = None) -> se.Evaluator:
     """Everything kept, over labels that try to leave their place."""
     chosen = metrics or ["f1_micro", "mcc_per_label", "roc_auc_micro", "irlbl", "precision_at(k=3)", "log_loss_micro"]
-    ev = se.Evaluator(chosen, labels=HOSTILE, threshold=0.5, keep=["pairs", "curves", "rankings"])
+    ev = se.Evaluator(chosen, labels=HOSTILE, threshold=0.5, keep=KINDS)
     rng = np.random.default_rng(0)
     scores = rng.random((300, len(HOSTILE)))
     truth = rng.random(scores.shape) < np.linspace(0, 0.6, len(HOSTILE)) * scores * 1.5

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import streameval as se
+from streameval.evaluation.kinds import KINDS
 from streameval.kernel import backend
 from tests.benchmarks.memory import CASES, VERBS, child
 from tests.laws.asked import FULL
@@ -35,7 +36,7 @@ def test_bytes_take_little_memory(name: str, tmp_path: Path) -> None:
 
 
 def test_weights_that_sum_to_the_counts_leave_no_trace() -> None:
-    keep = ["rankings", "curves", "pairs", "labelsets"]
+    keep = [*KINDS, "labelsets"]
     options: Any = {"threshold": 0.5, "keep": keep, "inverse_propensities": {"a": 1.3, "b": 2.7}}
     plain, weighted = (se.Evaluator(["psp_at(k=1)", "f1_micro"], **options) for _ in range(2))
     for weight in (0.5, 1.5):

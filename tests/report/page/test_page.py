@@ -18,7 +18,7 @@ from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from streameval.errors import InputError
-from streameval.evaluation.kinds import reads_scores
+from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.report.page.markup import label_strings
 from streameval.report.parts import Line
@@ -102,7 +102,7 @@ CASES = {
     "hostile": hostile,
     "many": lambda: many(250),
     "empty": lambda: se.Evaluator(["f1_micro", "roc_auc_macro", "ndcg", "irlbl"], threshold=0.5, keep=["pairs"]),
-    "declared": lambda: se.Evaluator(labels=["cat"], keep=["pairs", "curves", "rankings"], threshold=0.5),
+    "declared": lambda: se.Evaluator(labels=["cat"], keep=KINDS, threshold=0.5),
     "no labels": lambda: fed(se.Evaluator(keep=["pairs"]), [([], []), ([], [])]),
     "no metrics": lambda: fed(se.Evaluator([]), [(["cat"], ["dog"])]),
     "integers": lambda: fed(se.Evaluator(keep=["pairs"]), [([1, 2], [2]), ([3], [3])]),
