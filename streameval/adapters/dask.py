@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
@@ -95,7 +95,7 @@ def state(collection: object, job: Job) -> Delayed:
     check_job(job)
     function, parts = _tasks(collection, job)
     count = dask.delayed(partial(function, job), name="streameval-count", traverse=False)
-    return _merged(job, [count(part) for part in parts])
+    return _merged(job, [count(place, part) for place, part in enumerate(parts)])
 
 
 def evaluate_arrays(
@@ -210,13 +210,23 @@ def _checked(frame: Any, job: Job) -> Any:
     return frame
 
 
-def _read(job: Job, file: str) -> bytes:
+@contextmanager
+def _naming(part: str) -> Iterator[None]:
+    """Let errors about rows say in which part they are."""
+    try:
+        yield
+    except StreamevalError as error:
+        raise type(error)(f"{part}: {error}") from None
+
+
+def _read(job: Job, _place: int, file: str) -> bytes:
     return count_rows(job, file).to_bytes()
 
 
-def _counted(job: Job, part: Any) -> bytes:
+def _counted(job: Job, place: int, part: Any) -> bytes:
     single = is_table(part) or isinstance(part, Mapping) or not isinstance(part, Iterable)
-    return job.state(blocks_of([part] if single else part))
+    with _naming(f"partition {place}"):
+        return job.state(blocks_of([part] if single else part))
 
 
 def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
@@ -250,8 +260,6 @@ def _counted_blocks(job: Job, names: tuple[str, ...], place: int, *blocks: Any) 
     arguments = dict(zip(names, blocks[: len(names)], strict=True))
     if job.columns.by:
         arguments["where"] = dict(zip(job.columns.by, blocks[len(names) :], strict=True))
-    try:
+    with _naming(f"chunk {place} along examples"):
         state.update_many(**arguments)
-    except StreamevalError as error:
-        raise type(error)(f"chunk {place} along examples: {error}") from None
     return state.to_bytes()

@@ -327,14 +327,14 @@ def test_lists_that_dask_turned_into_text_are_refused():
 )
 def test_a_worker_that_cannot_read_its_rows_says_so_in_one_sentence(scheduler, row, says):
     bag = db.from_sequence([*FEW[:9], row], npartitions=2)
-    with pytest.raises(se.InputError, match=says) as caught:
+    with pytest.raises(se.InputError, match=f"^partition 1: .*{says}") as caught:
         evaluate(bag, "actual", "predicted", scheduler=scheduler)
     assert "\n" not in str(caught.value)
 
 
 def test_errors_come_back_from_a_cluster(cluster):
     bag = db.from_sequence([*FEW[:9], {"actual": None, "predicted": []}], npartitions=2)
-    with pytest.raises(se.InputError, match=r"^column 'actual'.* is missing"):
+    with pytest.raises(se.InputError, match=r"^partition 1: column 'actual'.* is missing"):
         evaluate(bag, "actual", "predicted", scheduler=cluster)
 
 
