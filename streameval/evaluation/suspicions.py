@@ -135,7 +135,8 @@ def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, ex
     sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
     true_decimals, decimals = ([isinstance(name, str) and _DECIMAL.fullmatch(name) for name in side] for side in sides)
     are_scores = all(decimals) and not any(true_decimals)
-    if examples >= FIRST or are_scores or _same(*sides):
+    columns = cells[0].any() and (cells.sum(axis=0) == examples).all()  # each example mentions each label
+    if examples >= FIRST or are_scores or columns or _same(*sides):
         first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
         unshared = "no label of y_true is in y_pred, and none of y_pred in y_true"
         advice = "for scores give threshold=0.5, and numbers, not strings" if are_scores else "use the same names"

@@ -73,7 +73,8 @@ def row(low: float, high: float) -> Callable[[int], tuple[Any, Any]]:
 
 SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] = {
     "nothing shared": ({}, repeat(({"x", "y"}, {"p"}), ({"y"}, {"q"})), 101, "no label of y_true is in y_pred"),
-    "nothing shared, mappings": ({}, repeat(({"x": 1}, {"p": 1, "q": 0})), 101, "no label of y_true is in y_pred"),
+    "nothing shared, some mentioned": ({}, repeat(({"x": 1}, {"p": 1}), ({"x": 1}, {"q": 0})), 101, "no label of y_tr"),
+    "nothing shared, columns": ({}, repeat(({"x": 1}, {"p": 1, "q": 0})), 20, "no label of y_true is in y_pred"),
     "a prefix": ({}, repeat(({"cat"}, {"label_cat"}), ({"dog"}, {"label_dog"})), 20, "'cat' and 'label_cat'"),
     "suffixes": ({}, repeat(({"a_true"}, {"a_pred"}), ({"b_true"}, {"b_pred"})), 20, "'a_true' and 'a_pred'"),
     "scores as strings": ({}, repeat((["1"], ["0.76"]), (["0"], [".2"])), 20, "for scores give threshold=0.5, and num"),
