@@ -41,6 +41,7 @@ def _refuse_one(value: object, argument: Argument) -> Source:
     name, many = argument.name, "for many give a list of them"
     if isinstance(value, Mapping):
         many = f"for examples by key give list({name}.values()), for columns pd.DataFrame({name})"
+        many = f"of what a model gives out give {name}['logits']" if "logits" in value else many
     one = f"{name} must be many examples in order, not one {type(value).__name__}"
     raise InputError(f"{one}; for one example use update, {many}")
 
@@ -51,8 +52,8 @@ def _refuse_one(value: object, argument: Argument) -> Source:
 def _array(value: object, argument: Argument) -> Source:
     array = array_of(value, argument.name)
     if array.ndim == 2:
-        if array.dtype.kind == "O" and array.size and isinstance(array.flat[0], str | bytes):
-            array = array.astype(type(array.flat[0]))  # which is refused
+        if array.dtype.kind == "O" and array.size and isinstance(np.ma.getdata(array).flat[0], str | bytes):
+            array = array.astype(type(np.ma.getdata(array).flat[0]))  # which is refused
         return _matrix(array, argument)
     if array.ndim == 1 and (array.dtype.kind == "O" or array.dtype.names is not None):
         return examples_of(list(array), argument)

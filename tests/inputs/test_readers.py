@@ -578,6 +578,7 @@ UNKNOWN_TRUTHS: dict[str, Callable[[Bits], object]] = {
     "arrow float": lambda bits: arrow_nulls(bits, pa.float32()),
     "arrow structs": lambda bits: arrow_nulls(bits, pa.int8()).to_struct_array(),
     "masked array": np.ma.masked_invalid,
+    "masked array of objects": lambda bits: np.ma.masked_invalid(bits).astype(object),
     "lists of masked values": lambda bits: list(map(list, np.ma.masked_invalid(bits))),
     "mappings of masked values": lambda bits: [
         dict(zip(NAMES, row, strict=True)) for row in np.ma.masked_invalid(bits)

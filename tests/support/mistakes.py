@@ -213,6 +213,11 @@ MISTAKES = [
         ("not list (['cat', 'dog'])", "use update_many"),
     ),
     Mistake(
+        "What a model of Hugging Face gives out",
+        "se.score(Y, collections.OrderedDict(logits=S), threshold=0)",
+        ("not one OrderedDict", "give y_pred['logits']"),
+    ),
+    Mistake(
         "What a zero-shot pipeline predicts",
         'se.score([["a"]], [{"sequence": "x", "labels": ["a"], "scores": [0.9]}], threshold=0.5)',
         ("y_pred[0] is 'x' for label 'sequence'", "dict(zip(each['labels'], each['scores']))"),
