@@ -106,13 +106,13 @@ def _of_scores(pred: Sample) -> _Warnings:
 
 
 def _of_curves(core: Core) -> _Warnings:
-    from streameval.metrics.areas import unordered  # only where there are curves
-
     views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
-    hidden = unordered(views.named("curves", "curves"))
-    if hidden > _UNORDERED:
-        close = f"scores in y_pred are so close together that bins hide the order of {hidden:.0%} of pairs of a"
-        yield "bins", f"{close} positive and a negative: give scores minus their mean, or logits; see bounds()"
+    # Of counts, without weights: streams are looked at while they are counted, and their steps take as long to make.
+    rows = views.named("curves", "curves").pairs
+    pairs, mixed = sum(neg * pos for neg, pos, *_ in rows), sum(mixed for *_, mixed in rows)
+    if mixed > _UNORDERED * pairs:
+        close = f"scores in y_pred are so close together that bins hide the order of {mixed / pairs:.0%} of pairs of"
+        yield "bins", f"{close} a positive and a negative: give scores minus their mean, or logits; see bounds()"
 
 
 def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:

@@ -146,13 +146,6 @@ def _area(neg: int, pos: int, ordered: int, mixed: int) -> Unrounded | None:
     return Unrounded(low, value, high, not mixed)
 
 
-def unordered(tables: CurveTables) -> float:
-    """Fraction of the pairs of a positive and a negative of one label that may be in either order within a bin."""
-    # Of counts, without weights: streams are looked at while they are counted, and their steps take as long to make.
-    pairs = sum(negatives * positives for negatives, positives, *_ in tables.pairs)
-    return sum(mixed for *_, mixed in tables.pairs) / pairs if pairs else 0.0
-
-
 def _pairs(steps: Steps) -> list[tuple[int, int, int, int]]:
     """Negatives, positives, twice the pairs in order, and those in mixed bins."""
     below = 2 * steps.before(steps.neg)

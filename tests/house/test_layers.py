@@ -152,6 +152,21 @@ def test_importing_the_package_loads_nothing_that_only_reports_and_bytes_need():
     assert loaded_by("streameval") & late == set()
 
 
+def test_what_is_counted_and_read_has_its_formulas_from_the_start():
+    """A signal handler that reads could find a module that is half imported, or import it again within its import."""
+    program = """if True:
+        import sys
+        import streameval as se
+        ev = se.Evaluator(["f1_macro"], keep=["rankings", "curves", "pairs"], threshold=0.5)
+        before = {*sys.modules}
+        for _ in range(210):
+            ev.update({"a"}, {"a": 0.75, "b": 0.25})
+        print(ev.get(), {*sys.modules} - before)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "streameval.metrics" not in done.stdout
+
+
 def test_importing_the_package_loads_no_other_library():
     loaded = loaded_by("streameval, streameval.plots.curves, streameval.plots.bars, streameval.report.page")
     assert not {name.split(".")[0] for name in loaded} & foreign(name for _, name in imports())
