@@ -27,6 +27,9 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
 KERNEL = Path("streameval/kernel")
 """Each ``.pyx`` file in a folder below it is an extension; headers are named relative to it."""
 
+SHARED = "streameval.kernel.shared"
+"""What Cython would put into each extension: its memoryviews."""
+
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g", "-O1"]
 
 
@@ -79,10 +82,16 @@ def extensions() -> list[Extension]:
         "initializedcheck": checks,
         "wraparound": False,
         "cdivision": True,
+        "auto_pickle": False,  # states are pickled as their bytes, what counts in them never
     }
     # what is generated depends on the version of either
     folder = f"build/cython-{Cython.__version__}-numpy-{np.__version__}"
-    return cythonize(kernel, compiler_directives=directives, build_dir=folder)
+    return cythonize(
+        [*kernel, Extension(SHARED, [], extra_compile_args=FLAGS)],
+        compiler_directives=directives,
+        build_dir=folder,
+        shared_utility_qualified_name=SHARED,
+    )
 
 
 def fall_back(problem: str) -> None:
@@ -101,7 +110,7 @@ class BuildKernel(build_ext):
 
     def run(self) -> None:
         """Build, or fall back to a pure package."""
-        print(f"streameval: compiling {len(self.extensions)} extensions, which takes about two minutes", flush=True)
+        print(f"streameval: compiling {len(self.extensions)} extensions, which takes about a minute", flush=True)
         try:
             super().run()
         except Exception as error:  # whatever a toolchain raises, it cannot build the kernel
