@@ -312,7 +312,10 @@ def test_a_row_is_refused_also_where_strings_were_loaded_or_merged(read: Any):
     merged.merge(loaded)
     late.update({0}, {1})
     late.merge(names)
-    for ev in (loaded, merged, late):
+    early, integers = names.copy(), se.Evaluator()
+    integers.update_many([{0}], [{1}])
+    early.merge(integers)
+    for ev in (loaded, merged, late, early):
         with pytest.raises(se.InputError, match="but the labels are strings"):
             read(ROW)(ev)
     rows = se.Evaluator()
