@@ -552,6 +552,8 @@ def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path):
         ({"max_labels": True}, "max_labels must be an integer of at least 1, not True"),
         ({"trace": [1]}, r"trace must be a Trace, not \[1\]"),
         ({"meta": ["v7"]}, r"meta must be a mapping of strings to values, not \['v7'\]"),
+        ({"evaluators": 3}, "evaluators must be an Evaluator, a metric or a window, not 3"),
+        ({"evaluators": {"a": 3}}, r"evaluators\['a'\] must be an Evaluator, a metric or a window, not 3"),
         ({"windows": {"a": 3}}, r"windows\['a'\] must be an Evaluator, a metric or a window, not 3"),
         ({"slices": [se.Evaluator()]}, "slices must be a mapping name -> evaluator"),
         ({"slices": {"a": 3}}, r"slices\['a'\] must be an Evaluator, a metric or a window, not 3"),
@@ -559,7 +561,7 @@ def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path):
 )
 def test_wrong_arguments_are_named(wrong: dict, message: str):
     with pytest.raises(InputError, match=message):
-        se.Evaluator().to_html(**wrong)
+        se.to_html(**({"evaluators": se.Evaluator()} | wrong))
 
 
 def test_a_page_changes_nothing():
