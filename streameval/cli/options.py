@@ -22,6 +22,7 @@ from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.tabular.evaluate import Counting, with_truth
 from streameval.tabular.job import Job, JobOptions
+from streameval.tabular.sources import no_file
 from streameval.windows.sliding import Rolling
 
 _SCORED = (
@@ -69,6 +70,8 @@ def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
         return float(text)
     if not text.endswith(".json"):
         raise UserError(f"--threshold must be a number, or a .json file of label: number, not {text!r}")
+    if not Path(text).exists():
+        raise UserError(f"--threshold: {no_file(Path(text))}")
     try:
         content = json.loads(Path(text).read_text(encoding="utf-8"), object_pairs_hook=tuple)
     except (OSError, ValueError) as error:

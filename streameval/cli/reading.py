@@ -179,6 +179,9 @@ def growing(path: str) -> Source:
     files = sources_of([path])[0].files
     if path == STDIN or len(files) != 1 or not Path(files[0]).is_file():
         raise UserError("watch follows one file; for what arrives on standard input use 'streameval evaluate -'")
+    with Path(files[0]).open("rb") as opened:
+        if opened.read(2) == b"\x1f\x8b":
+            raise UserError(f"{path} is compressed by gzip, which is read whole; use 'streameval evaluate'")
     return Source(path, files, None, io.BufferedReader(Growing(str(files[0]))))
 
 

@@ -149,6 +149,8 @@ def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Tab
     reasons = dict.fromkeys(number.reason for number in single.values() if number.reason)
     of = [", ".join(metric for metric, number in single.items() if number.reason == each) for each in reasons]
     notes = "; ".join(f"{metrics}: {reason}" for metrics, reason in zip(of, reasons, strict=True))
+    for side, name in zip("ab", names):  # noqa: B905  # of a comparison
+        notes = notes.replace(f" {side}: ", f" {name}: ")
     return [Table("metrics", notes, columns)] if single else []
 
 

@@ -153,7 +153,7 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     ("thresholds t.jsonl -a a -s s --beta inf", "--beta must be above 0 and finite, not inf"),
     ("thresholds one two", "give one saved state, or files of rows with --actual and --scores"),
     ("evaluate t.jsonl -a a -s s --beta 2", "--beta is for binary predictions; give --threshold, to make them of sco"),
-    ("evaluate t.jsonl -a a -s s -t no.json", "streameval: --threshold no.json: No such file or directory"),
+    ("evaluate t.jsonl -a a -s s -t no.json", "streameval: --threshold: there is no file 'no.json'"),
     ("evaluate t.jsonl -a a -s s -t t.jsonl", "--threshold must be a number, or a .json file of label: number, not"),
     ("evaluate t.jsonl -a a -s s -t twice.json", "--threshold twice.json: a label has two thresholds"),
     ("evaluate t.jsonl -a a -s s -t keys.json", "--threshold keys.json: a label has two thresholds"),
