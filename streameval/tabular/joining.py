@@ -133,7 +133,8 @@ def inner_join(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined
         matched += len(partners)
     if not matched and keys.rows and known.rows:
         types = [{kind for kind, _ in each.rows} for each in (keys, known)]
-        advice = "; keys are compared with their type: write both as strings" * types[0].isdisjoint(types[1])
+        one = "integers" if types[0] | types[1] == {int, float} else "strings"
+        advice = f"; keys are compared with their type: write both as {one}" * types[0].isdisjoint(types[1])
         some = f"column {columns.key!r} has keys such as {keys.example()} and {known.example()}"
         raise InputError(f"no row has a truth: {some}{advice}")
     if keys.count + known.count > 2 * matched:

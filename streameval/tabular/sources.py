@@ -138,7 +138,9 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
         return Opened(_blocks(_cut(source, size)), source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return Opened(_blocks(blocks_of(source)))
-    raise InputError(f"source must be a path, a table, a query or an iterable of rows or batches, not {quoted(source)}")
+    forms = "a path, a table, a query or an iterable of rows or batches"
+    advice = "; of columns give pandas.DataFrame(source)" * isinstance(source, Mapping)
+    raise InputError(f"source must be {forms}, not {quoted(source)}{advice}")
 
 
 def _blocks(batches: Iterable[Any], name: str = "", bytes_per_row: float = 0.0) -> Iterator[Block]:

@@ -260,7 +260,8 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: st
 
 @pytest.mark.parametrize("source", [3, None, b"x", {"actual": [["a"]]}])
 def test_what_is_no_table_is_refused(source: object):
-    with pytest.raises(se.InputError, match="source must be a path"):
+    advice = r"give pandas\.DataFrame\(source\)" if isinstance(source, dict) else ""
+    with pytest.raises(se.InputError, match=f"source must be a path.*{advice}$"):
         evaluated(source)
     if source is not None and not isinstance(source, dict):
         with pytest.raises(se.InputError, match="row 0: a row must be a mapping or have the columns as attributes"):

@@ -71,6 +71,10 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
     message = r"no row has a truth: column 'id' has keys such as '2' \(.*g.csv:2\) and 0 \(row 0\); keys are compared"
     with pytest.raises(se.InputError, match=message):
         se.evaluate_table(path, truth=TRUTH, **options)
+    with pytest.raises(
+        se.InputError, match=r"such as 2.5 .* and 9 .* compared with their type: write both as integers$"
+    ):
+        se.evaluate_table([{**GUESS[0], "id": 2.5}], truth=[{"id": 9, "tags": []}], **options)
     with pytest.raises(se.InputError, match=r"such as 2 \(row 0\) and 9 \(row 0\)$"):
         se.evaluate_table(GUESS, truth=[{"id": 9, "tags": []}], **options)
     with pytest.raises(se.InputError, match=r"the key 1 of column 'id' is in two rows, row 1 and row 4"):
