@@ -74,8 +74,11 @@ def to_html(
         raise InputError(f"evaluators must be an evaluator, or a mapping name -> evaluator, not {quoted(evaluators)}")
     if len(runs) == 1:
         name, whole = runs[0]
-        if hasattr(whole, "copy") and not isinstance(whole, type):  # read from a copy, all of it at one moment
-            whole = look_at(whole).copy()
+        if not isinstance(whole, type):
+            while hasattr(whole, "evaluator") and not hasattr(whole, "_views"):
+                whole = whole.evaluator
+            if hasattr(whole, "copy"):  # read from a copy, all of it at one moment
+                whole = look_at(whole).copy()
             runs = [(name, whole)]
         trace = whole if trace is None and hasattr(whole, "_lines") else trace
         slices = whole if slices is None and callable(getattr(whole, "slices", None)) else slices

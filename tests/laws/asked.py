@@ -94,7 +94,7 @@ READS: Calls = {
 COUNTS: Calls = {
     "labels": lambda held: repr(held.labels),
     "weight": lambda held: held.weight,
-    "per_label": lambda held: repr(list(held.per_label())),
+    "per_label": lambda held: repr(held.per_label().to_dict()),
 }
 REPORTS: Calls = {
     "report": lambda held: held.report(),
@@ -212,7 +212,7 @@ def river_calls(feed: Feed) -> Calls:
         "weighted update": lambda held: held.update(*known, 0.7),
         "update without a prediction": lambda held: held.update({0: True}, {0: None, 7: True}),
         "update that is refused": lambda held: held.update({9: True}, {7: True, None: True}),
-        "revert": lambda held: held.revert(dict.fromkeys(FIRST[1][0], True), {}, feed.weight),
+        "revert": lambda held: held.revert(dict.fromkeys(FIRST[2][0], True), {1: True}, feed.weight),
         "get": lambda held: repr(held.get()),
         "repr": repr,
         "copy": lambda held: repr(copy.copy(held).get()),

@@ -305,6 +305,9 @@ def test_a_trace_is_drawn_with_one_picture_for_each_metric():
     assert "hamming_loss" in course
     assert ({"class": "b"}, "one: 0.6667 at the end") in page.all("li")
     assert "course" not in [a["id"] for a, _ in Page(few().to_html(trace=se.Trace(se.Evaluator()))).all("section")]
+    own = trace.to_html(meta={"date": None})
+    for holder in (se.Pending(trace), se.Checkpoint(trace, 3), se.Checkpoint(se.Pending(trace), 3)):
+        assert holder.to_html(meta={"date": None}) == own
 
 
 # -- several runs, slices ---------------------------------------------------------------------------------------------
