@@ -87,7 +87,7 @@ _PHRASES = {
     r"(columns?) and y_pred has": r"\1 and the predictions have",
     r"(?<=\b[io][nf] )y_true\b": "the true labels",
     r"(?<=\b[io][nf] )y_pred\b": "the predictions",
-    ": a collection holds labels alone.*": ": give one list of labels in a row",
+    "for lists of many examples use update_many": "give one list of labels",
     r"must be a set, list or tuple of labels, .* 0/1 array, (not .*?)(; (?:for one label|give list).*)?$": (
         r"must be a list of labels, or an object label: true or false, \1; for a column for each label give 'true_*', "
         "for a row for each --example and --label"

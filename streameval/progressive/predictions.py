@@ -39,8 +39,7 @@ def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
         if {*map(type, y_pred)} <= {str, int, float, bool}:
             return y_pred if isinstance(y_pred, tuple) else y_pred[:]
         plain = [*map(python_value, y_pred)]
-        pairs = pairs_of(plain)
-        return plain if pairs is None else [(label, score_value(score)) for label, score in pairs]
+        return [(label, score_value(score)) for label, score in pairs_of(plain) or ()] or plain
     if hasattr(y_pred, "__array__"):
         array = array_of(y_pred, "y_pred")
         return np.array(array, subok=isinstance(array, np.ma.MaskedArray)).reshape(-1)

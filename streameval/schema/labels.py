@@ -43,11 +43,8 @@ def normalise(label: object) -> Label:
         raise LabelError(f"a label must be a str or an int, not the float {quoted(label)}; {advice}")
     if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
         raise LabelError(f"a label must be a str or an int, not {quoted(label)}; leave it out")
-    ways: dict[Any, str] = {
-        bytes: "decode it",
-        list: "a collection holds labels alone: for many examples use update_many",
-    }
-    way = ways.get(type(label), "convert it")
+    ways = {"bytes": "decode it", "list": "for lists of many examples use update_many"}
+    way = ways.get(type(label).__name__, "convert it")
     raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); {way}")
 
 

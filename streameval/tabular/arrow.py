@@ -39,8 +39,8 @@ _CALL = re.compile(
     r"(?:set|frozenset|dict_keys|dict_values|deque|Counter|array|tensor)\(([\[{(].*[\]})])?(?:,\s*\w+=['\w<>.]+)*\)",
     re.DOTALL,
 )
-_WRITTEN = re.compile(rf"\s*(?:\[.*\]|\{{.*\}}|\(.*\)|{_CALL.pattern})\s*", re.DOTALL)
-_OBJECT = re.compile(r"\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # which Python writes for types of its own
+_OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or a type of its own
+_WRITTEN = re.compile(rf"\s*(?:\(.*\)|{_OBJECT.pattern}|{_CALL.pattern})\s*", re.DOTALL)
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _DIGITS = re.compile("[01]{3,}")
 _NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # which Arrow reads
@@ -278,11 +278,6 @@ def is_string(kind: Any) -> bool:
     return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
-def is_written(text: str) -> bool:
-    """Whether a cell writes a list or an object out."""
-    return text[:1] + text[-1:] in ("[]", "{}")
-
-
 def list_of(cell: str, sep: str) -> Any:
     """The list or object that a cell writes out, or its parts between separators."""
     text = cell.strip()
@@ -292,7 +287,7 @@ def list_of(cell: str, sep: str) -> Any:
         with suppress(*_NO_LITERAL):
             if isinstance(value := ast.literal_eval(text), tuple):
                 return [*value]
-    if not is_written(text) and not _OBJECT.fullmatch(text):
+    if not _OBJECT.fullmatch(text):
         return [part for piece in text.split(sep) if (part := piece.strip())]
     try:
         return STRICT.decode(text) or []  # of Postgres {} is a list
@@ -376,7 +371,7 @@ def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
     """The scores in a cell such as ``cat:0.9|dog:0.2``; without labels, where these are in another column."""
     parts, text = list_of(cell, sep), cell.strip()
     is_array = text[:1] == "{" and isinstance(parts, list)  # of Postgres, without quotes
-    if is_written(text) and not is_array:
+    if _OBJECT.fullmatch(text) and not is_array:
         return parts
     try:
         if is_array or not labelled:

@@ -155,10 +155,10 @@ def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
 
 def _holds_columns(row: Any) -> bool:
     """Whether an object is a whole data frame: what stands in its rows would be no value of a label."""
-    if not isinstance(row, dict) or row.keys() == {"columns", "index", "data"}:
-        return isinstance(row, dict)
-    numbered = all(isinstance(column, dict) and "0" in column for column in row.values())
-    return numbered and any(isinstance(column["0"], list | dict | str) for column in row.values())
+    columns = row if isinstance(row, dict) else {}
+    cells = [column.get("0") if isinstance(column, dict) else None for column in columns.values()]
+    numbered = None not in cells and any(isinstance(cell, list | dict | str) for cell in cells)
+    return numbered or columns.keys() == {"columns", "index", "data"}
 
 
 def _line(first: int, data: bytes, row: int) -> int:

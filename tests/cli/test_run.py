@@ -295,7 +295,7 @@ def test_columns_may_be_named_as_arrays_are(run):
     ({"y": {"a": "1"}, "p": ["a"]}, "", "truth is 0 or 1, or null where masked: write it without quotes"),
     ({"y": ["a"], "s": {"a": "0.9"}}, "-s s", "scores are numbers: write it without quotes"),
     ({"y": ["a", None], "p": ["a"]}, "", "column 'y': a label must be a string or an integer, not null; leave it out"),
-    ({"y": ["a", ["b"]], "p": ["a"]}, "", "a label must be a string or an integer, not list"),
+    ({"y": ["a", ["b"]], "p": ["a"]}, "", "a string or an integer, not list (['b']); give one list of labels\n"),
     ({"y": ["a"], "s": [[0.5, 0.1], [0.3, 0.2]]}, "-s s", "not the float 0.5; scores by position are one list a row"),
     ({"y": [True], "p": [True]}, "", "became a bool; write labels as strings or integers, or declare the one"),
     ({"y": [True, False], "p": [True, False, True]}, "", "column 'y' has 2 columns and the predictions have 3; give"),
