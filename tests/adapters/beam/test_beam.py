@@ -32,6 +32,7 @@ from streameval.adapters.beam import (
 )
 from streameval.tabular.job import Job
 from tests.support.effort import cases
+from tests.support.tagged import rows_of
 
 ROOT = Path(__file__).parents[3]
 pytestmark = [
@@ -40,25 +41,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-LABELS = [f"tag{number}" for number in range(50)]
 NAMES = {"actual": "actual", "predicted": "predicted"}
 JOB = Job.of(**NAMES)
 
 
-def rows_of(count, seed=0):
-    source = random.Random(seed)
-    return [
-        {
-            "actual": source.sample(LABELS, source.randrange(5)),
-            "predicted": source.sample(LABELS, source.randrange(5)),
-            "region": source.choice(["eu", "us", "asia", None]),
-            "t": source.randrange(1_000),
-        }
-        for _ in range(count)
-    ]
-
-
-ROWS = rows_of(20_000)
+ROWS = rows_of(20_000, t=lambda draw: draw.randrange(1_000))
 FEW = ROWS[:400]
 
 

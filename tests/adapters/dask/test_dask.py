@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import runpy
 import signal
@@ -28,6 +27,7 @@ from streameval.adapters import engine
 from streameval.adapters.dask import evaluate, evaluate_arrays, state
 from streameval.tabular.job import Job
 from tests.support.effort import cases
+from tests.support.tagged import rows_of
 
 ROOT = Path(__file__).parents[3]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
@@ -36,21 +36,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The inplace keyword"),  # of pandas, within dask.dataframe
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-LABELS = [f"tag{number}" for number in range(50)]
-
-
-def rows_of(count, seed=0):
-    source = random.Random(seed)
-    return [
-        {
-            "actual": source.sample(LABELS, source.randrange(5)),
-            "predicted": source.sample(LABELS, source.randrange(5)),
-            "weight": source.choice([0.1, 0.5, 3.0]),
-            "region": source.choice(["eu", "us", "asia", None]),
-        }
-        for _ in range(count)
-    ]
 
 
 FILE = cases(5_000)

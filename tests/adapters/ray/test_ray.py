@@ -24,6 +24,7 @@ from streameval.adapters import engine
 from streameval.adapters.ray import evaluate, merge
 from streameval.tabular.job import Job
 from tests.support.effort import cases
+from tests.support.tagged import LABELS, rows_of
 
 ROOT = Path(__file__).parents[3]
 # Workers import the package, and functions of this file.
@@ -39,21 +40,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-LABELS = [f"tag{number}" for number in range(50)]
-
-
-def rows_of(count, seed=0):
-    source = random.Random(seed)
-    return [
-        {
-            "actual": source.sample(LABELS, source.randrange(5)),
-            "predicted": source.sample(LABELS, source.randrange(5)),
-            "weight": source.choice([0.1, 0.5, 3.0]),
-            "region": source.choice(["eu", "us", "asia", None]),
-        }
-        for _ in range(count)
-    ]
 
 
 MANY = cases(20_000)

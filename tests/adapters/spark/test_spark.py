@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import random
 import runpy
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import streameval as se
 from streameval.tabular.job import Job
 from tests.support.effort import cases
+from tests.support.tagged import rows_of
 
 ROOT = Path(__file__).parents[3]
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -31,22 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-LABELS = [f"tag{number}" for number in range(50)]
 LISTS = "actual array<string>, predicted array<string>"
-
-
-def rows_of(count, seed=0, labels=LABELS):
-    source = random.Random(seed)
-    return [
-        {
-            "actual": source.sample(labels, source.randrange(5)),
-            "predicted": source.sample(labels, source.randrange(5)),
-            "weight": source.choice([0.1, 0.5, 3.0]),
-            "region": source.choice(["eu", "us", "asia", None]),
-            "user": source.randrange(7),
-        }
-        for _ in range(count)
-    ]
 
 
 def counted(rows, metrics=None):
@@ -87,7 +72,7 @@ def adapter(spark):
 
 @pytest.fixture(scope="module")
 def rows():
-    return rows_of(4 * FILE)
+    return rows_of(4 * FILE, user=lambda draw: draw.randrange(7))
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +268,7 @@ JOB = Job.of(["f1_micro"], actual="actual", predicted="predicted")
 
 
 def test_a_replayed_batch_counts_once_and_a_new_process_goes_on(spark, adapter, tmp_path):
-    parts = [rows_of(300, seed) for seed in range(6)]
+    parts = [rows_of(300, seed, user=lambda draw: draw.randrange(7)) for seed in range(6)]
 
     def arrive(numbers):
         for number in numbers:
