@@ -78,8 +78,10 @@ def __getattr__(name: str) -> object:
     elif name[:1].isupper() and hasattr(_classes, name):
         value = getattr(_classes, name)
     else:
-        river = name.startswith(("Micro", "Macro", "Weighted", "Samples"))
-        advice = "; classes for River are in streameval.adapters.river" if river else ""
+        named = [one for one in catalogue() if name[:1].isupper() and name.lower() in (one.name, *one.aliases)]
+        advice = f"; write {named[0].class_name}" if named else ""
+        if name.startswith(("Micro", "Macro", "Weighted", "Samples")):
+            advice = "; classes for River are in streameval.adapters.river"
         raise AttributeError(f"module 'streameval' has no attribute {name!r}{advice}")
     globals()[name] = value
     return value

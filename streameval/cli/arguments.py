@@ -294,7 +294,7 @@ def usage_error(error: Any) -> str:
     if command and (name := re.match("No such command '(.*?)'", text)):
         hint = suggestion(name[1], command.commands) or "; see streameval --help"
         return f"there is no command {name[1]!r}{hint}"
-    return f"{text[:1].lower()}{text[1:]}; see {path} --help"
+    return f"{text[:1].lower()}{text[1:]}" + (f"; see {path} --help" if command else "")
 
 
 def _translated(message: str) -> str:

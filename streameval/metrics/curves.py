@@ -96,7 +96,7 @@ def path_of(tables: CurveTables, label: Label | None) -> Path:
 def place_of(tables: CurveTables, label: Label) -> int:
     """The position of a label, or `MetricError`."""
     if label not in tables.labels:
-        raise MetricError(f"label {quoted(label)} is not among the {tables.size} labels counted; give one of labels")
+        raise MetricError(f"label {quoted(label)} is not among the labels counted, {quoted([*tables.labels], 300)}")
     return tables.labels.index(label)
 
 

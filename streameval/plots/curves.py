@@ -16,6 +16,7 @@ from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import Line as CurveLine, PrecisionRecallCurve, RocCurve, curve_line, threshold_lines
 from streameval.plots.style import COLOURS, DASHES, INK, MOST, MUTED, line_style, named, quiet, run_of, titled
 from streameval.report.parts import Line, column_of
+from streameval.schema.config import label_tuple
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _lines(source: object, y_score: object, method: str, labels: Iterable[Label]
             raise InputError("labels belongs to an evaluator; give the curves of these labels by name")
         lines = [*zip(_heads(parts), map(curve_line, parts.values()), strict=True)]
     else:
-        runs, chosen = style.runs_of(source, y_score, ["curves"]), [None] if labels is None else [*labels]
+        runs, chosen = style.runs_of(source, y_score, ["curves"]), [None] if labels is None else [*label_tuple(labels)]
         words, average = ([""], "micro") if labels is None else (named(chosen, 26), None)
         metric, area = _AREAS[method]
         lines, spec = [], build_spec(metric, average=average)

@@ -310,14 +310,16 @@ class Trace(Holder):
     ) -> Axes:
         """Plot the values against time, or against the number of examples, and return the axes; needs matplotlib.
 
-        It draws what was written down, or some ``metrics`` of it, on ``ax`` or new axes; a ``title`` of "" is none.
-        `InputError` if there is no row yet, `MetricError` if a metric was not written down.
+        It draws what was recorded, or some ``metrics`` of it, on ``ax`` or new axes; a ``title`` of "" is none.
+        `InputError` if there is no row yet, `MetricError` if a metric was not recorded.
         """
         from streameval.plots.curves import plot_lines  # only when asked, so that importing the package stays quick
 
         axis, along, lines = self._lines()
         if not along:
-            raise InputError(f"there is nothing to plot: no row was written yet, the first comes after {self._every}")
+            raise InputError(
+                f"there is nothing to plot: no row was recorded yet, the first is after {self._every} examples"
+            )
         if metrics is not None:
             wanted, known = set(_names_of(metrics)), {line.metric for line in lines}
             if missing := wanted - known:

@@ -90,7 +90,7 @@ class Config:
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
         check_choice("unknown", unknown, get_args(Unknown))
-        names = None if labels is None else _label_tuple(labels)
+        names = None if labels is None else label_tuple(labels)
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
         bound = None if threshold is None else threshold_of(threshold, names, unknown)
@@ -145,7 +145,7 @@ def _readable(value: Any) -> Any:
     return dict(value) if isinstance(value, tuple) and value and isinstance(value[0], tuple) else value
 
 
-def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
+def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     if isinstance(labels, str | bytes):
         raise LabelError(f"labels must be a list of labels, not the string {quoted(labels)}; write labels=[{labels!r}]")
     if isinstance(labels, AbstractSet | Mapping):

@@ -180,3 +180,5 @@ def test_calls_that_mean_another_function_or_order_say_so():
             call(Model(), [({}, {"a"})], se.F1())
     with pytest.raises(AttributeError, match=r"'MicroF1'; classes for River are in streameval\.adapters\.river"):
         _ = se.MicroF1
+    with pytest.raises(AttributeError, match="'NDCG'; write NormalizedDiscountedCumulativeGain"):
+        _ = se.NDCG

@@ -126,6 +126,8 @@ def test_precision_recall_is_drawn_in_steps():
     [
         (lambda: plots.plot_roc_curve(dict.fromkeys(range(9), scored())), "too many to distinguish"),
         (lambda: plots.plot_roc_curve(scored().roc_curve(), labels=[0]), "labels belongs to an evaluator"),
+        (lambda: plots.plot_roc_curve(scored(), labels="cat"), r"not the string 'cat'; write labels=\['cat'\]"),
+        (lambda: plots.plot_roc_curve(scored(), labels=["cat"]), r"'cat' is not among the labels counted, \[0, 1"),
         (lambda: plots.plot_roc_curve(scored(), SCORES), "go with y_true"),
         (lambda: plots.plot_roc_curve(3), "drawn of an Evaluator"),
         (

@@ -426,7 +426,7 @@ def test_a_plot_shows_all_values_and_little_more(values: list[float]):
 
 def test_a_plot_needs_a_row_a_known_metric_and_matplotlib(monkeypatch):
     trace = se.Trace(se.F1(), every=50)
-    with pytest.raises(se.InputError, match="no row was written yet"):
+    with pytest.raises(se.InputError, match="no row was recorded yet"):
         trace.plot()
     traced(trace, 50)
     with pytest.raises(se.MetricError, match="f1_micro was not recorded"):

@@ -140,7 +140,7 @@ def part_section(name: str, caption: str, parts: Sequence[tuple[str, Report]]) -
 
 
 def stream_section(trace: HasLines) -> Section | None:
-    """Pictures of the metrics that were written down along the stream; see `_pictures`."""
+    """Pictures of the metrics that were recorded along the stream; see `_pictures`."""
     _, examples, every = trace._lines(timed=False)
     lines = [_finite(line) for line in every if np.isfinite(line.values).any()]
     if not lines:
