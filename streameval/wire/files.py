@@ -197,8 +197,12 @@ def hold(file: int) -> bool | None:
         else:
             msvcrt: Any = importlib.import_module("msvcrt")
             os.lseek(file, _FAR, os.SEEK_SET)
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-            os.lseek(file, 0, os.SEEK_SET)
+            try:
+                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(file, 0, os.SEEK_SET)
+    except ImportError:  # neither POSIX nor Windows
+        return None
     except OSError as error:
         return False if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else None
     return True

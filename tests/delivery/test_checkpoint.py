@@ -505,6 +505,22 @@ def test_windows_locks_by_other_means(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
+class WithoutLocks(Msvcrt):
+    """As on some networks."""
+
+    def locking(self, file: int, how: int, length: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, "no locks")
+
+
+@pytest.mark.parametrize("module", [None, WithoutLocks()], ids=["no module", "no locks"])
+def test_where_nothing_can_be_locked_files_are_whole(module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", module)
+    with held(tmp_path / "state") as saved:
+        saved.step(2)
+    assert se.load(tmp_path / "state").position == 2
+
+
 @pytest.mark.parametrize("locks", [True, False])
 @pytest.mark.parametrize("change", ["replaced", "changed", "appeared", "by a second"])
 def test_what_somebody_else_wrote_is_not_replaced(
