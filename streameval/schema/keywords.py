@@ -38,6 +38,8 @@ ADVICE = {
     **dict.fromkeys(("top_k", "topk"), f"{_IN_NAME} 'precision_at(k=5)' or 'f1_at(k=3)'"),
     "ignore_index": "unknown truths are NaN in y_true, or true in mask=",
     "task": "every metric is multi-label; leave it out",
+    "print_every": "iter_progressive_evaluate takes step=...",
+    "yield_predictions": "iter_progressive_evaluate takes prediction=True",
     "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
     **dict.fromkeys(("target_names", "classes", "class_names", "num_labels", "num_classes", "n_labels"), _LABELS),
     **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),
@@ -54,6 +56,7 @@ _MEANT = {
     "labels": "label",
     "avg": "average",
     "every": "size",
+    "moment": "time",
     **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
 }
 """The arguments of ours that other words stand for."""
