@@ -113,6 +113,10 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "silent curves": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda n: (true := some(IDS), scored(true, IDS, 0, n >= 200)))),
     "scores": ({"threshold": 0.5}, draw(row(0, 1))),
+    "high at first": (
+        {"threshold": 0.5}, draw(lambda n: ({"ab"[n % 2]}, {"a": 0.6 - (n >= 20) / 2, "b": 0.9 - (n >= 20) / 2}))),
+    "low at first": (
+        {"threshold": 0.5}, draw(lambda n: ({"ab"[n % 2]}, {"a": 0.1 + (n >= 20) / 2, "b": 0.4 + (n >= 20) / 2}))),
     "best scores only": ({"threshold": 0.5}, draw(best_only)),
     "cosines": ({"threshold": 0.3}, draw(row(-1, 1))),
     "logits under 0": ({"threshold": 0.0}, draw(row(-9, 9))),
