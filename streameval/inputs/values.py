@@ -43,9 +43,7 @@ def checked_weights(weights: object) -> FloatArray:
         array = np.asarray(array_of(weights, "weights"))
         if array.ndim != 1 or array.dtype.kind not in "iufO" or np.ma.is_masked(weights):
             shape = f"weights has shape {array.shape} and type {array.dtype}"
-            advice = ", none of them masked" * bool(np.ma.is_masked(weights)) + "; write [weight] * n" * (
-                not array.ndim
-            )
+            advice = ", none of them masked" * (array.ndim == 1) + "; write [weight] * n" * (not array.ndim)
             advice += "; write np.ravel(weights)" * (array.ndim == 2 and 1 in array.shape)
             raise InputError(f"{shape}; give a 1-D array of numbers, one per example (not per cell){advice}")
         if array.dtype.kind != "O":
@@ -160,7 +158,7 @@ def bit_of(value: object, label: object, argument: Argument) -> int:
 
 def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     """An array of booleans, of numbers, or of objects; masked values have become NaN."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.names is None and np.ma.is_masked(values):
         present, data = values.compressed(), np.ma.getdata(values)
         holds = data.dtype.kind in "biuf" and data.dtype.itemsize <= 8 and not _is_big(present)
         return np.where(np.ma.getmaskarray(values), math.nan, data.astype(np.float64 if holds else object))

@@ -136,7 +136,7 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
             raise InputError(f"source is not an Arrow table: {error}; select or cast its columns") from None
     if isinstance(source, pa.RecordBatchReader):
         return Opened(_blocks(_cut(source, size)), source.schema)
-    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
+    if isinstance(source, Iterable) and not (isinstance(source, Mapping | bytes) or getattr(source, "shape", 0) == ()):
         return Opened(_blocks(blocks_of(source)))
     forms = "a path, a table, a query or an iterable of rows or batches"
     advice = "; of columns give pandas.DataFrame(source)" * isinstance(source, Mapping)

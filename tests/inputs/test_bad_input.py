@@ -180,6 +180,7 @@ FORMS = [
     *sides("an object", words, object(), "object"),
     *sides("a range", words, range(4321), "4321"),
     *sides("a 0-d array", numbers, np.array(1), "must be a set, list", "not int (1)"),
+    *sides("a masked record", numbers, np.ma.array([(1, 0)], [("a", "i8"), ("b", "i8")]), "'a'", "booleans or numbers"),
     *sides("a 2-D array", numbers, np.ones((3, 2)), "(3, 2)", "update_many"),
     *sides("a 3-D array", numbers, np.ones((2, 1, 4)), "(2, 1, 4)"),
     *sides("sparse rows", numbers, sp.csr_array([[1, 0, 1]] * 2), "(2, 3)", "update_many"),

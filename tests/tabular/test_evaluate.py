@@ -258,7 +258,7 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: st
         evaluated(table(), **options)
 
 
-@pytest.mark.parametrize("source", [3, None, b"x", {"actual": [["a"]]}])
+@pytest.mark.parametrize("source", [3, None, b"x", np.array(1), {"actual": [["a"]]}])
 def test_what_is_no_table_is_refused(source: object):
     advice = r"give pandas\.DataFrame\(source\)" if isinstance(source, dict) else ""
     with pytest.raises(se.InputError, match=f"source must be a path.*{advice}$"):
