@@ -235,10 +235,18 @@ def _spec_of(metric: object) -> MetricSpec:
 # -- for windows and slices, which are built from an evaluator or a metric --------------------------------------------
 
 
+def check_object(value: object, call: str) -> None:
+    """Refuse a class, or names of metrics, where a ``call``, such as "Rolling takes", wants an object that counts."""
+    if isinstance(value, type):
+        raise InputError(f"{call} an object, not the class {value.__name__}; write {value.__name__}()")
+    if isinstance(value, str | list | tuple):
+        metrics = [value] if isinstance(value, str) else value
+        raise InputError(f"{call} an object that counts; write Evaluator({quoted(metrics)})")
+
+
 def template_of(evaluator: A, name: str) -> A:
     """A copy of an object, which must have counted nothing, for the class of this ``name``."""
-    if isinstance(evaluator, type):
-        raise InputError(f"{name} takes an object, not the class {evaluator.__name__}; write {evaluator.__name__}()")
+    check_object(evaluator, f"{name} takes")
     if not isinstance(evaluator, Evaluator | Metric):
         holder: object = evaluator
         both = {name, type(holder).__name__} if isinstance(holder, Mergeable) else set()

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from streameval.errors import InputError
 from streameval.evaluation.core import NUMBERS
+from streameval.evaluation.evaluator import check_object
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -26,12 +27,7 @@ class Target:
     """One evaluator, and the keywords that its ``update`` takes."""
 
     def __init__(self, evaluator: Any, name: str = "evaluator") -> None:
-        if inspect.isclass(evaluator):
-            kind = evaluator.__name__
-            raise InputError(f"{name} must be an object, not the class {kind}; write {kind}()")
-        if isinstance(evaluator, str | list | tuple):
-            metrics = [evaluator] if isinstance(evaluator, str) else evaluator
-            raise InputError(f"{name} must be an object that counts; write Evaluator({quoted(metrics)})")
+        check_object(evaluator, f"{name} must be")
         if isinstance(evaluator, Mapping):  # which has other methods of these names
             raise InputError(f"{name} must be one object, not the mapping {quoted(evaluator)}; give a Trace of it")
         for verb in ("update", "get"):

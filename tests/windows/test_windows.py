@@ -371,7 +371,8 @@ def test_the_passed_evaluator_is_neither_changed_nor_retained(kind: str):
 @pytest.mark.parametrize(
     ("evaluator", "message"),
     [
-        (se.F1, r"write F1\(\)"), (se.Evaluator, "not the class"), ("f1_micro", "such as"), (None, "such as"),
+        (se.F1, r"write F1\(\)"), (se.Evaluator, "not the class"), ("f1_micro", r"write Evaluator\(\['f1_micro'\]\)"),
+        (None, "such as"),
         (se.Rolling(se.F1(), 3), "such as"),
     ],
 )  # fmt: skip
