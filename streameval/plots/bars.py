@@ -14,7 +14,6 @@ from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.plots.style import COLOURS, INK, MARKS, MUTED, Words, holds, named, run_of, runs_of, some_of, titled
 from streameval.report.model import MetricValue, arrow, cell_text, of_each_label, worst_first
-from streameval.schema.labels import Label
 from streameval.schema.text import check_number, columns_of, number_of
 
 if TYPE_CHECKING:
@@ -43,15 +42,13 @@ def plot_labels(
     """
     check_number("limit", limit, 1)
     y_pred, metric = _moved(source, y_pred, metric)
-    support: dict[Label, float] = {}
     run = run_of(source, y_pred)
+    report = report_of(run)
     if metric is None:
         metric = run.spec if hasattr(run, "spec") and None in entry_of(run.spec.name).averages else "f1"
     spec = of_each_label(specs_of([metric])[0])
     values, name = style.values_of(run, spec), MetricValue(spec, None).column
-    if report_of(run).has_decisions:
-        table = run.per_label()
-        support = dict(zip(table.labels, table.support.tolist(), strict=True))
+    support = dict(zip(report.labels, report.support, strict=True)) if report.has_decisions else {}
     labels = [label for label, value in values.items() if math.isfinite(value)]
     order = worst_first([values[label] for label in labels], spec, [support.get(label, 0) for label in labels])
     ranked = [labels[place] for place in order[:limit]]
