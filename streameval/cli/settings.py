@@ -78,6 +78,7 @@ _PHRASES = {
     ),
     r', or construct with nan="missing"': ", or skip the row with --skip-bad",
     r"is missing \(None\)": "is null",
+    "(?<=cat) standard input(?= [|])": "",
     r"(\S+) requires the '\w+' state; construct with keep=.*": r"the state holds no \1; save one with --metrics \1",
     r"(column '[^']*') is (None|nan); .*": r"\1 is empty; fill it, or skip the row with --skip-bad",
     "is None (?=for label )": "is null ",

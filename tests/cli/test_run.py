@@ -191,6 +191,7 @@ def test_what_a_command_cannot_do_is_refused_before_it_begins(run, tmp_path, lin
 
 def test_an_empty_stream_is_refused(run):
     refused(run("evaluate", "-", *COLUMNS, stdin=b""), "standard input is empty")
+    refused(run("evaluate", "-", *COLUMNS, stdin=b"BZh"), "by bzip2; give bzcat | streameval evaluate - ...")
 
 
 def test_a_row_of_a_table_is_named_by_its_number(run, tmp_path):
