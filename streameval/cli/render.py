@@ -15,6 +15,7 @@ from rich import box
 from rich.bar import Bar
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -236,7 +237,7 @@ def drawn(tables: Iterable[Table], headline: str, console: Console) -> Group:
         for drawing in _drawn(table, console):
             parts += [*([Text()] if parts else []), drawing]
         if table.caption:
-            parts.append(Text(f"  {table.caption}", style="dim"))
+            parts.append(Padding(Text(table.caption, style="dim"), (0, 0, 0, 2), expand=False))
     return Group(*parts)
 
 
