@@ -49,11 +49,12 @@ ADVICE = {
 """By keyword of another class, of scikit-learn, torchmetrics or River."""
 
 _MEANT = {
-    **dict.fromkeys(("y_pred", "preds", "input", "y_score", "y_prob", "y_proba", "scores"), "y_pred"),
+    **dict.fromkeys(("y_pred", "preds", "input", "y_score", "y_prob", "y_proba", "scores", "pred"), "y_pred"),
     **dict.fromkeys(("y_true", "target", "truth", "actual"), "y_true"),
     **dict.fromkeys(("id", "uid", "request", "name"), "key"),
     **dict.fromkeys(("by", "group", "groups", "slice", "slices", "where"), "where"),
     "labels": "label",
+    **dict.fromkeys(("delimiter", "separator"), "sep"),
     "avg": "average",
     "every": "size",
     "moment": "time",
@@ -87,7 +88,8 @@ def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False) -> st
     if advice is _WEIGHTS and "key" in known:
         return "; an example is weighted when its truth is observed"
     if not advice or (of_metric and advice.startswith(_IN_NAME)):
-        return suggestion(name, known, cutoff=0.76)
+        near = [word for word in known if word.startswith(name) or name.startswith(word)]
+        return suggestion(name, near or known, cutoff=0.0 if near else 0.76)
     return f"; {advice}"
 
 

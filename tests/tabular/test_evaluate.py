@@ -343,6 +343,9 @@ def test_unknown_arguments_are_refused_in_the_name_of_the_function_that_was_call
     rows = [{"y": ["a"], "p": ["a"]}]
     with pytest.raises(se.InputError, match=r"^evaluate_table has no argument foo=$"):
         se.evaluate_table(rows, actual="y", predicted="p", foo=1)  # type: ignore[call-arg]
+    for name, ours in {"pred": "predicted", "separator": "sep", "thresh": "threshold"}.items():
+        with pytest.raises(se.InputError, match=rf"no argument {name}=; (write {ours}=...|did you mean '{ours}'\?)$"):
+            evaluated(table(), **{name: "x"})
     with pytest.raises(se.InputError, match=r"^evaluate_table has no argument predict=; did you mean 'predicted'"):
         se.evaluate_table(rows, actual="y", predict="p")  # type: ignore[call-arg]
     with pytest.raises(se.InputError, match=r"^there is no argument score=; did you mean 'scores'"):
