@@ -9,6 +9,7 @@ import pickle
 import random
 import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import streameval as se
-from streameval.evaluation.encoding import decode, encode
+from streameval.evaluation.encoding import decode, encode, take_states
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import catalogue, entry_of, parse_spec
 from streameval.schema.batch import Example
@@ -27,8 +28,10 @@ from streameval.states.options import PARTS, PairOptions
 from streameval.states.pairs import Pairs
 from streameval.states.state_set import StateSet
 from streameval.wire.blocks import Blocks, integers_of
+from streameval.wire.decisions import put_content
 from streameval.wire.fields import Sink, Source
 from streameval.wire.pairs import put_pairs, take_pairs
+from streameval.wire.rankings import put_rankings
 from tests.support.each import with_each
 from tests.support.effort import cases, spread
 from tests.support.kinds import KEEP, NAMES, SCORED, TRIALS
@@ -241,6 +244,20 @@ def parted() -> se.Evaluator:
     ev.update({"y"}, {"x", "y"}, weight=0.5)
     ev.update(set(), {"y"}, mask={"x"})
     return ev
+
+
+@pytest.mark.parametrize("missing", [[0, 1], [1, 0], [0, 0, 1], [0, 1, 3]], ids=str)
+def test_labels_that_a_state_lacks_are_listed_in_one_way(missing: list[int]):
+    ev = se.Evaluator([], keep=["rankings"], threshold=0.5)
+    ev.update({"m": 0, "n": 0, "o": 1}, {"o": 0.6})  # what is false and has no score is ranked nowhere
+    decisions, rankings = ev._core.states.content().values()
+    sink = Sink()
+    put_content(sink, decisions)
+    sink.varint(len(missing))
+    sink.column(np.array(missing))
+    put_rankings(sink, rankings)
+    with pytest.raises(se.FormatError) if missing != [0, 1] else nullcontext():
+        take_states(Source(b"".join(sink.pieces()), 0), ev._config)
 
 
 IMAGES: dict[str, Callable[[], se.Evaluator]] = {
