@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
@@ -23,7 +23,7 @@ with require("dask"):
 
     from streameval.tabular.evaluate import count_rows
     from streameval.tabular.rows import blocks_of, is_table
-    from streameval.tabular.sources import are_paths, check_distinct, files_of
+    from streameval.tabular.sources import are_paths, check_distinct, files_of, naming
 
 __all__ = ["evaluate", "evaluate_arrays", "state"]
 
@@ -210,22 +210,13 @@ def _checked(frame: Any, job: Job) -> Any:
     return frame
 
 
-@contextmanager
-def _naming(part: str) -> Iterator[None]:
-    """Let errors about rows say in which part they are."""
-    try:
-        yield
-    except StreamevalError as error:
-        raise type(error)(f"{part}: {error}") from None
-
-
 def _read(job: Job, _place: int, file: str) -> bytes:
     return count_rows(job, file).to_bytes()
 
 
 def _counted(job: Job, place: int, part: Any) -> bytes:
     single = is_table(part) or isinstance(part, Mapping) or not isinstance(part, Iterable)
-    with _naming(f"partition {place}"):
+    with naming(f"partition {place}"):
         return job.state(blocks_of([part] if single else part))
 
 
@@ -260,6 +251,6 @@ def _counted_blocks(job: Job, names: tuple[str, ...], place: int, *blocks: Any) 
     arguments = dict(zip(names, blocks[: len(names)], strict=True))
     if job.columns.by:
         arguments["where"] = dict(zip(job.columns.by, blocks[len(names) :], strict=True))
-    with _naming(f"chunk {place} along examples"):
+    with naming(f"chunk {place} along examples"):
         state.update_many(**arguments)
     return state.to_bytes()

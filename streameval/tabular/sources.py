@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval.errors import InputError, warn
+from streameval.errors import InputError, StreamevalError, warn
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
@@ -87,10 +87,8 @@ def open_source(source: Any, columns: Columns, size: int) -> Opened:
     if columns.example is not None:
         return Opened(grouped(opened.blocks, columns))
     if opened.schema is not None:  # so that columns are looked at even if there are no rows
-        try:
+        with naming(opened.name):
             read_table(table_of(opened.schema, columns), columns)
-        except InputError as error:
-            raise type(error)(f"{opened.name}: {error}" if opened.name else str(error)) from None
     return opened
 
 
@@ -202,6 +200,15 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened
     whole, first = schemas[0]
     schema = pa.schema([whole.field(name) for name in columns.check_names(whole.names)])
     return Opened(chain.from_iterable(blocks), schema, first)
+
+
+@contextmanager
+def naming(part: str) -> Iterator[None]:
+    """Let errors about rows say in which part of all they are."""
+    try:
+        yield
+    except StreamevalError as error:
+        raise type(error)(f"{part}: {error}" if part else str(error)) from None
 
 
 @contextmanager
