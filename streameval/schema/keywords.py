@@ -28,11 +28,11 @@ _OWNERS = {
     "update of TimeRolling": ("t",),
     "update_many of TimeRolling": ("times",),
     "Pending": ("max_age", "max_pending", "no_prediction"),
-    "Trace": ("every",),
     "Checkpointer": ("seconds",),
 }
 ADVICE = {
     **{name: f"{owner} takes {name}=..." for owner, names in _OWNERS.items() for name in names},
+    "every": "Checkpointer takes every=..., and so does Trace",
     "average": f"{_IN_NAME} 'f1_macro'",
     **dict.fromkeys(("beta", "k"), f"{_IN_NAME} 'fbeta_micro(beta=2)' or 'ndcg(k=5)'"),
     **dict.fromkeys(("top_k", "topk"), f"{_IN_NAME} 'precision_at(k=5)' or 'f1_at(k=3)'"),
