@@ -257,8 +257,10 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
 
     def close(self) -> None:
-        """Release the path. Saves nothing, and does nothing the second time."""
-        self._release()
+        """Release the path, once what another thread saves is written. Does nothing the second time."""
+        if not self._lock.forked:  # which has released it; the turn may be a thread's of the parent
+            with self._turn:
+                self._release()
 
     def _version(self) -> object:
         """What differs as soon as the evaluator counts more than the position says."""

@@ -701,6 +701,30 @@ def test_a_thread_that_waits_to_save_when_the_block_ends_has_saved(tmp_path: Pat
     assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
+def test_the_path_is_released_once_what_another_thread_saves_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    there, go_on, write = threading.Event(), threading.Event(), checkpoint.write_file
+
+    def slow(*arguments: Any) -> None:
+        there.set()
+        assert go_on.wait(20)
+        write(*arguments)
+
+    monkeypatch.setattr(checkpoint, "write_file", slow)
+    saved = held(tmp_path / "state")
+    ended = in_thread(saved.save)
+    there.wait(20)
+    closed = in_thread(saved.close)
+    time.sleep(0.01)
+    with pytest.raises(se.InputError, match="held by an open Checkpointer"):
+        held(tmp_path / "state")
+    go_on.set()
+    until(closed.__len__)
+    assert (ended, closed) == ([None], [None])
+    assert se.load(tmp_path / "state").position == 0
+
+
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_all_that_another_thread_saves_is_of_one_moment(by_hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     if by_hand:  # where only the version of the evaluator can tell
