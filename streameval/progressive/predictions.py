@@ -17,6 +17,9 @@ from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import Names, PackedValues, packed, put_values, take_values, unpacked
 
 
+_PLAIN = {str, int, float, bool, type(None)}
+
+
 class Row(NamedTuple):
     """A mapping in two parts, of which the labels are shared between predictions; or a set, which has no values."""
 
@@ -29,14 +32,14 @@ def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
     y_pred = unwrapped(y_pred, "y_pred")
     if isinstance(y_pred, Mapping):
         same = len(y_pred) == len(labels) and all(map(is_, y_pred, labels))  # equal is not enough, since True == 1
-        values = packed(tuple(y_pred.values()))
-        if isinstance(values, tuple):  # some of which may change, such as arrays without dimensions
-            values = packed(tuple(map(score_value, values)))
-        return Row(labels if same else tuple(y_pred), values)
+        values = tuple(y_pred.values())
+        if not {*map(type, values)} <= _PLAIN:  # some may change, such as arrays without dimensions
+            values = tuple(map(score_value, values))
+        return Row(labels if same else tuple(y_pred), packed(values))
     if isinstance(y_pred, AbstractSet):
         return Row(tuple(y_pred), None)
     if isinstance(y_pred, list | tuple):
-        if {*map(type, y_pred)} <= {str, int, float, bool}:
+        if {*map(type, y_pred)} <= _PLAIN:
             return y_pred if isinstance(y_pred, tuple) else y_pred[:]
         plain = [*map(python_value, y_pred)]
         return [(label, score_value(score)) for label, score in pairs_of(plain) or ()] or plain
