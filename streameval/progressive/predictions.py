@@ -16,7 +16,6 @@ from streameval.schema.text import python_value, quoted
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import Names, PackedValues, packed, put_values, take_values, unpacked
 
-
 _PLAIN = {str, int, float, bool, type(None)}
 
 
@@ -32,10 +31,10 @@ def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
     y_pred = unwrapped(y_pred, "y_pred")
     if isinstance(y_pred, Mapping):
         same = len(y_pred) == len(labels) and all(map(is_, y_pred, labels))  # equal is not enough, since True == 1
-        values = tuple(y_pred.values())
-        if not {*map(type, values)} <= _PLAIN:  # some may change, such as arrays without dimensions
-            values = tuple(map(score_value, values))
-        return Row(labels if same else tuple(y_pred), packed(values))
+        values = packed(tuple(y_pred.values()))
+        if isinstance(values, tuple) and not {*map(type, values)} <= _PLAIN:  # may change, such as arrays
+            values = packed(tuple(map(score_value, values)))
+        return Row(labels if same else tuple(y_pred), values)
     if isinstance(y_pred, AbstractSet):
         return Row(tuple(y_pred), None)
     if isinstance(y_pred, list | tuple):
