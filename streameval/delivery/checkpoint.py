@@ -226,8 +226,9 @@ class Checkpointer(Generic[HeldT]):
             self._check_open()
         check_number("count", count, 0, MOST)
         with self._turn:
-            if self._saving and threading.get_ident() in self._saving:
-                raise StreamevalError(commit.REENTERED)
+            self._check_entered()
+            if not self._lock.open:  # by now
+                self._check_open()
             if count > MOST - self._position:
                 raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
             noted = self._version(), threading.get_ident()
@@ -260,7 +261,13 @@ class Checkpointer(Generic[HeldT]):
         """Release the path, once what another thread saves is written. Does nothing the second time."""
         if not self._lock.forked:  # which has released it; the turn may be a thread's of the parent
             with self._turn:
+                self._check_entered()
                 self._release()
+
+    def _check_entered(self) -> None:
+        """Raise in a handler of the thread that saves."""
+        if self._saving and threading.get_ident() in self._saving:
+            raise StreamevalError(commit.REENTERED)
 
     def _version(self) -> object:
         """What differs as soon as the evaluator counts more than the position says."""
@@ -300,7 +307,7 @@ class Checkpointer(Generic[HeldT]):
 
     @contextlib.contextmanager
     def _in_save(self) -> Iterator[None]:
-        """Surrounds what saves, in which a handler of this thread may save, but not step; this has the turn."""
+        """Surrounds what saves: a handler of this thread may save, but neither step nor close; this has the turn."""
         self._saving.append(thread := threading.get_ident())
         try:
             yield

@@ -19,6 +19,7 @@ import time
 import weakref
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
@@ -785,9 +786,14 @@ def test_steps_and_saves_of_another_thread_or_a_handler_come_before_or_after(tmp
         made.close()
         return made.position, made.path.read_bytes()
 
+    def called(verb: str, made: se.Checkpointer) -> object:
+        try:
+            return getattr(made, verb)()
+        except se.InputError as error:
+            raise se.InputError(str(error).replace(str(made.path), "path")) from None
+
     calls: dict[str, Callable[[Any], object]] = {
-        "step": lambda made: made.step(),
-        "save": lambda made: made.save(),
+        **{verb: partial(called, verb) for verb in ("step", "save", "close")},
         "evaluator": lambda made: made.evaluator.to_bytes(),
     }
     explorer = Explorer(make, state, calls, lines=True)
