@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from streameval.errors import InputError
+from streameval.errors import InputError, silent
+from streameval.evaluation.guarding import held
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.keywords import explained
 from streameval.schema.text import label_text, quoted
@@ -86,12 +87,17 @@ def to_html(
         if isinstance(traced, dict):
             (_, first), *rest = traced.items()
             runs, windows = [(name, first)], dict(rest) if windows is None else windows
-    counts = [(name, counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs]
-    specs = tuple(dict.fromkeys(spec for _, each in counts for spec in each._specs))
-    parts = [
-        [(name, report_of(each, specs)) for name, each in _counted(named, what)]
-        for what, named in (("slices", slices), ("windows", windows))
-    ]
+    groups = [runs, *(each.items() for each in (slices, windows) if isinstance(each, Mapping))]
+    objects = [each for group in groups for _, each in group if not isinstance(each, type)]
+    with held(*map(look_at, objects)), silent():  # all of it is of one moment
+        counts = [
+            (name, counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs
+        ]
+        specs = tuple(dict.fromkeys(spec for _, each in counts for spec in each._specs))
+        parts = [
+            [(name, report_of(each, specs)) for name, each in _counted(named, what)]
+            for what, named in (("slices", slices), ("windows", windows))
+        ]
     reports, meta = [(name, report_of(each, specs)) for name, each in counts], {} if meta is None else meta
     return html_page(
         reports, title=title, meta=meta, trace=trace, slices=parts[0], windows=parts[1], max_labels=max_labels

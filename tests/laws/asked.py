@@ -100,7 +100,10 @@ REPORTS: Calls = {
     "report": lambda held: held.report(),
     "to_dict": lambda held: repr(held.to_dict()),
     "bounds": lambda held: repr([held.bounds(spec) for spec in held.metrics[:1]]),
-} | ({"to_html": lambda held: INPUT.sub("", held.to_html(meta={"date": None}))} if FULL else {})
+}
+if FULL:
+    REPORTS["to_html"] = lambda held: INPUT.sub("", held.to_html(meta={"date": None}))
+    REPORTS["to_html of two"] = lambda held: INPUT.sub("", se.to_html({"a": held, "b": held}, meta={"date": None}))
 SNAPSHOT: Calls = {"snapshot": lambda held: held.snapshot().to_bytes()}
 
 
