@@ -250,12 +250,16 @@ class Checkpointer(Generic[HeldT]):
         the file, or if this is closed or of another process; `OSError` if it cannot be written. It is what it was.
         """
         self._check_open()
-        with self._turn, self._in_save():
+
+        def write() -> None:
             patience = 0 if self._thread == threading.get_ident() else _PATIENCE
             while self._stepped.wait_for(lambda: self._noted == self._version(), patience):
                 with contextlib.suppress(_MovedError):
                     return self._write()
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
+
+        with self._turn:
+            self._saves(write)
 
     def close(self) -> None:
         """Release the path, once what another thread saves is written. Does nothing the second time."""
@@ -288,9 +292,12 @@ class Checkpointer(Generic[HeldT]):
             if not last and self._noted != self._version():
                 raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
-        with self._in_save(), contextlib.closing(pieces()) as written:
-            # An interruption may follow as soon as the file is replaced.
-            write_file(self._path, written, lambda status: self._ours.add(_identity_of(status)))
+        def write() -> None:
+            with contextlib.closing(pieces()) as written:
+                # An interruption may follow as soon as the file is replaced.
+                write_file(self._path, written, lambda status: self._ours.add(_identity_of(status)))
+
+        self._saves(write)
         self._ours = {None, self._identity()}
         self._saved, self._saved_at = self._position, time.monotonic()
 
@@ -305,12 +312,12 @@ class Checkpointer(Generic[HeldT]):
         self._stepped.notify_all()
         self._stepped.wait_for(lambda: not self._saving)
 
-    @contextlib.contextmanager
-    def _in_save(self) -> Iterator[None]:
-        """Surrounds what saves: a handler of this thread may save, but neither step nor close; this has the turn."""
-        self._saving.append(thread := threading.get_ident())
+    def _saves(self, write: Callable[[], None]) -> None:
+        """Call what saves: a handler of this thread may save then, but neither step nor close; this has the turn."""
+        thread = threading.get_ident()
         try:
-            yield
+            self._saving.append(thread)  # in the block, as an interruption may follow any call
+            write()
         finally:
             self._saving.remove(thread)
             self._stepped.notify_all()

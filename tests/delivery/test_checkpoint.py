@@ -583,20 +583,24 @@ def test_what_is_raised_once_the_file_is_replaced_leaves_a_file_of_ours(
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # of a file that is open before there is a name for it
-def test_an_item_whose_step_is_interrupted_is_counted_or_not_and_then_saved(tmp_path: Path):
+@pytest.mark.parametrize("verb", ["step", "save"])
+def test_an_item_whose_step_or_save_is_interrupted_is_counted_or_not_and_then_saved(verb: str, tmp_path: Path):
     with held(tmp_path / "state", every=1) as saved:
-        executed = interrupted(saved.step, -1)
-        for hit in chosen(executed, cases(300), "step"):
+        executed = interrupted(getattr(saved, verb), -1)
+        begun = saved.position
+        for hit in chosen(executed, cases(150), verb):
             saved.evaluator.update({"a"}, {"a", "b"})
             before = saved.position
+            if verb == "save":
+                saved.step()
             with pytest.raises(Interrupted):
-                interrupted(saved.step, hit)
+                interrupted(getattr(saved, verb), hit)
             assert saved.position in (before, before + 1)
             if saved.position == before:
                 saved.step()
             saved.save()
             taken = se.load(tmp_path / "state")
-            assert taken.position == taken.evaluator.examples + 1 == before + 1, f"at instruction {hit}"
+            assert taken.position == taken.evaluator.examples + begun == before + 1, f"at instruction {hit}"
 
 
 def test_a_file_that_is_gone_is_written_again(tmp_path: Path):
