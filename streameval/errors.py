@@ -16,6 +16,8 @@ __all__ = [
     "LabelError", "MergeError", "MetricError", "RevertError", "StreamevalError",
 ]  # fmt: skip
 
+_HOME = __file__.removesuffix("errors.py")  # the folder of the package
+
 P = ParamSpec("P")
 R = TypeVar("R")
 PublicT = TypeVar("PublicT", bound=type)
@@ -41,13 +43,7 @@ class StreamevalError(Exception):
         The exception keeps all of it, for debuggers. Python itself asks no exception, and a handler around each public
         method would cost as much as a small call.
         """
-        own = (
-            __file__.removesuffix("errors.py"),
-            "streameval/",
-            "<string>",
-            sys.prefix,
-            sys.base_prefix,
-        )  # two are relative
+        own = (_HOME, "streameval/", "<string>", sys.prefix, sys.base_prefix)  # two are relative
         steps: list[TracebackType] = []
         step = self.__traceback__
         while step is not None:
@@ -156,8 +152,8 @@ def warn(message: str) -> None:
         if _deferring.warns:
             raise _Deferred(message)
         return
-    home, frame, level = __file__.removesuffix("errors.py"), sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOME):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, DataWarning, stacklevel=level)
 

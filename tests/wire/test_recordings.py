@@ -1,4 +1,4 @@
-"""The examples of windows in bytes: each check has a content that it alone refuses."""
+"""The examples of windows in bytes: each check has a content that only it refuses."""
 
 from __future__ import annotations
 
