@@ -78,6 +78,9 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
         yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
     if config.labels is None and "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
+    if config.labels is None and _mix_columns(names, cells, examples):
+        mixed = "labels are strings in some examples, and the positions of columns without names in all others"
+        yield "columns", f"{mixed}; construct with labels=[...]"
     alike = [*_alike(names, cells)] if len(names) <= _LABELS and str in map(type, names) else []
     yield from alike or _unshared(names, cells, true, pred, examples)
     if config.labels is None and config.rows is None and len(names) == 2 and {*names} in ({0, 1}, {"0", "1"}):
@@ -124,6 +127,16 @@ def _compared(pred: Sample, threshold: float, examples: int, reached: int, misse
             yield "threshold", f"{compared}, and none of {examples} examples has one that reaches it; check threshold="
         elif not missed and pred.low >= threshold:
             yield "threshold", f"{compared}, and all of {examples} examples reach it with each label; check threshold="
+
+
+def _mix_columns(names: Sequence[Label], cells: Any, examples: int) -> bool:
+    """Whether labels are 0, 1, 2 ..., as of columns without names, and strings, as only bytes or merges mix them."""
+    are_integers = np.array([isinstance(name, int) for name in names], bool)
+    integers, mentions = {*range(int(are_integers.sum()))}, cells.sum(axis=0)
+    width, rows = len(integers), int(mentions[are_integers].max(initial=0))
+    if not 1 < width < len(names) or not integers.issubset(names) or not cells[0, are_integers].any():
+        return False
+    return bool((mentions[are_integers] == rows).all() and (mentions[~are_integers] <= examples - rows).all())
 
 
 def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, examples: int) -> _Warnings:

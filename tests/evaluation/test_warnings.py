@@ -87,6 +87,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "one 0 or 1": ({}, repeat(([1], [0]), ([0], [0])), 20, "every list in y_true and y_pred has one member"),
     "all ignored": ({"labels": ["a"], "unknown": "ignore"}, repeat(({1}, {"a"})), 20, "every label of y_true is ign"),
     "all predictions ignored": ({"labels": [1], "unknown": "ignore"}, repeat(({1}, ["a"])), 20, "label of y_pred is"),
+    "columns and names": ({}, repeat(({0: 1, 1: 0}, {0: 1, 1: 0}), ({"a"}, {"a"})), 20, "positions of columns"),
     "logits": ({"threshold": 0.5}, draw(row(-6, 6)), 20, "for logits give threshold=0, for percentages 50"),
     "percent": ({"threshold": 0.5}, draw(lambda _: ({"a"}, {"a": DRAW.integers(100), "b": 7})), 20, "threshold 0.5"),
     "no score reaches": ({"threshold": 50}, draw(row(0, 1)), 101, "none of 100 examples has one that reaches it"),
@@ -107,6 +108,8 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "names": ({}, draw(lambda _: (true := some(NAMES), guess(true, NAMES)))),
     "one label a cell": ({}, draw(lambda _: ([true := NAMES[DRAW.integers(40)]], [*guess({true}, NAMES)][:1]))),
     "mixed types": ({}, draw(lambda _: (true := some(MIXED), guess(true, MIXED)))),
+    "mixed mappings": ({}, repeat(({0: 1, 1: 0, "a": 1}, {0: 1, 1: 0, "a": 0}), ({"a": 1}, {"a": 1}))),
+    "mixed sets": ({}, repeat(({0, 1}, {0, 1}), ({"a"}, {"a"}))),
     "silent at first": ({}, draw(lambda n: (true := some(NAMES), guess(true, NAMES) if n >= 200 else set()))),
     "silent scores": ({"threshold": 0.5}, draw(lambda n: (true := some(IDS), scored(true, IDS, 0, n >= 200)))),
     "silent River": ({}, draw(silent_river)),
@@ -174,6 +177,18 @@ def test_labels_that_are_all_ignored_are_warned_of_in_every_form(make: Callable[
     with pytest.warns(se.DataWarning, match="every label of y_true is ignored, such as 'b'"):
         ev.get()
     assert ev.input_summary["y_true"]["ignored"] == ["b"]
+
+
+@pytest.mark.parametrize("merges", [False, True])
+def test_names_after_columns_without_names_that_were_loaded_are_warned_of(merges: bool):
+    rows, names = se.Evaluator(), se.Evaluator()
+    rows.update_many(np.eye(3, dtype=int), np.eye(3, dtype=int))
+    ev = se.Evaluator.from_bytes(rows.to_bytes())
+    (names if merges else ev).update_many([{"cat"}] * 17, [{"cat"}] * 17)
+    if merges:
+        ev.merge(se.Evaluator.from_bytes(names.to_bytes()))
+    with pytest.warns(se.DataWarning, match="strings in some examples, and the positions of columns without names"):
+        ev.get()
 
 
 def test_sparse_scores_that_are_all_one_are_warned_of_as_dense_ones_are():
