@@ -9,6 +9,7 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array, Weighed
 
 _LIMB, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+_CACHED = 512  # rows that are made floats at once, so that they stay in the cache
 
 
 def outcomes_of(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> UInt8Array:
@@ -111,9 +112,13 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
 
 def weigh_dense(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, weights: FloatArray) -> Weighed:
     """Sum the weights of rows of 0 and 1."""
-    width = true.shape[1]
-    keys = dense_rows(true, pred, mask, np.zeros((width, 5), np.int64))
-    return _weighed(keys, *dense_slots(true, pred, mask, np.arange(width)), width, weights)
+    (scale, digits), outcomes = limbs(weights), outcomes_of(true, pred, mask)
+    sums = np.zeros((5, digits.shape[1], true.shape[1]))
+    for rows in (slice(start, start + _CACHED) for start in range(0, len(true), _CACHED)):
+        for outcome in range(1, 5):
+            sums[outcome] += digits[rows].T @ (outcomes[rows] == outcome).astype(np.float64)
+    keys = dense_rows(true, pred, mask, np.zeros((true.shape[1], 5), np.int64))
+    return _weighed(keys, scale, digits, sums.transpose(2, 0, 1).astype(np.int64))
 
 
 def weigh_lists(
@@ -128,16 +133,15 @@ def weigh_lists(
     """Sum the weights of examples passed as lists; see `Counts.count_lists`."""
     cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
     keys, rows, slots = list_rows(examples, true, pred, mask, named, nowhere, cells)
-    return _weighed(keys, rows, slots, width, weights)
-
-
-def _weighed(keys: IntArray, rows: IntArray, slots: IntArray, width: int, weights: FloatArray) -> Weighed:
-    """The sums of the weights of row keys, and of cells from the row and the slot of each."""
     scale, digits = limbs(weights)
-    total = _sums(slots, digits[rows], 5 * width).reshape(width, 5, digits.shape[1])
-    total[:, 0] = 0
+    return _weighed(keys, scale, digits, _sums(slots, digits[rows], 5 * width).reshape(width, 5, digits.shape[1]))
+
+
+def _weighed(keys: IntArray, scale: int, digits: FloatArray, cells: IntArray) -> Weighed:
+    """The sums of the weights of cells, and of the row keys of each example."""
+    cells[:, 0] = 0
     distinct, times, inverse = tally(keys)
-    return Weighed(scale, total, distinct, _sums(inverse, digits, len(times)))
+    return Weighed(scale, cells, distinct, _sums(inverse, digits, len(times)))
 
 
 def _sums(places: IntArray, digits: FloatArray, size: int) -> IntArray:
