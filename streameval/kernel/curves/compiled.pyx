@@ -64,7 +64,8 @@ cdef Py_ssize_t RELEASE = 16384
 cdef class Bins:
     """See `streameval.kernel.curves.numpy.Bins`."""
 
-    cdef int64_t n, turn
+    cdef readonly int64_t examples
+    cdef int64_t turn
     cdef se_label* labels
     cdef Py_ssize_t width
     cdef int64_t* mark  # for `se_mentions_in`
@@ -83,10 +84,6 @@ cdef class Bins:
                 se_discard(&self.labels[column].table[1])
         free(self.labels)
         free(self.mark)
-
-    @property
-    def examples(self):
-        return self.n
 
     @property
     def scores(self):
@@ -131,7 +128,7 @@ cdef class Bins:
         for at in range(count):
             place[at], mention[at].column = mention[at].column, at
         check_memory(se_append_mentions(one.labels, mention, count))
-        one.n = 1
+        one.examples = 1
         return self.prepare_merge(one, columns, sign)
 
     cdef bytearray start_lists(self, se_score_lists* lists, scored):
@@ -161,7 +158,7 @@ cdef class Bins:
         else:
             read_rows(&rows, self.width, scored)
             examples = rows.rows
-        if examples > SE_MOST - self.n:  # a bin counts an example once
+        if examples > SE_MOST - self.examples:  # a bin counts an example once
             return FULL
         if room is not None:
             mention = <se_mention*>PyByteArray_AS_STRING(room)
@@ -173,7 +170,7 @@ cdef class Bins:
         else:
             enough = se_append_rows(self.labels, &rows, True)
         check_memory(enough)
-        self.n += examples
+        self.examples += examples
         return DONE
 
     cdef bint append_lists(self, const se_score_lists* lists, se_mention* mentions) noexcept nogil:
@@ -190,9 +187,9 @@ cdef class Bins:
         cdef Merge merge = Merge()
         cdef const int64_t[::1] place
         cdef int fits = 1
-        if sign > 0 and other.n > COUNT_MAX - self.n:
+        if sign > 0 and other.examples > COUNT_MAX - self.examples:
             return FULL
-        if sign < 0 and other.n > self.n:
+        if sign < 0 and other.examples > self.examples:
             return REFUSED
         merge.bins, merge.other, merge.sign, merge.all.width = self, other, sign, other.width
         if columns is None:
@@ -204,8 +201,8 @@ cdef class Bins:
             merge.all.place = &place[0] if merge.all.width else NULL
         merge.all.labels, merge.all.added = self.labels, other.labels
         if sign < 0:
-            fits = se_merge_included(&merge.all, self.width, self.n - other.n)
-        elif self.n + other.n > SE_MOST:
+            fits = se_merge_included(&merge.all, self.width, self.examples - other.examples)
+        elif self.examples + other.examples > SE_MOST:
             fits = se_merge_fits(&merge.all, 1)
         check_memory(fits >= 0 and (not fits or sign < 0 or se_merge_room(&merge.all)))
         if not fits:
@@ -295,7 +292,7 @@ cdef class Bins:
         self.reserve(side_.shape[0])
         for column in range(side_.shape[0]):
             memcpy(self.labels[column].side, &side_[column, 0], 3 * sizeof(int64_t))
-        self.n = examples
+        self.examples = examples
 
     def restore_bins(self, Py_ssize_t first, offsets, bins, counts, limbs):
         cdef const int64_t[::1] offset = np.ascontiguousarray(offsets, np.int64)
@@ -333,7 +330,7 @@ cdef class Bins:
 cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
     cdef Bins bins = <Bins>table
     bins.rows = (<const se_score_rows*>rows)[0]
-    if bins.rows.rows > SE_MOST - bins.n:  # whether a bin is full is not known so soon
+    if bins.rows.rows > SE_MOST - bins.examples:  # whether a bin is full is not known so soon
         return OTHER_CODE
     bins.reserve(bins.rows.width)
     check_memory(se_append_rows(bins.labels, &bins.rows, False))
@@ -345,7 +342,7 @@ cdef void commit_rows(void* data) noexcept:
     cdef Bins bins = <Bins>data
     if not se_append_rows(bins.labels, &bins.rows, True):
         abort()
-    bins.n += bins.rows.rows
+    bins.examples += bins.rows.rows
 
 
 @cython.final
@@ -364,4 +361,4 @@ cdef void commit_merge(void* data) noexcept:
     merge.all.labels, merge.all.added = merge.bins.labels, merge.other.labels  # which may have moved
     if not se_merge_labels(&merge.all, merge.sign):
         abort()
-    merge.bins.n += merge.sign * merge.other.n
+    merge.bins.examples += merge.sign * merge.other.examples

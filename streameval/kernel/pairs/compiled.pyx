@@ -46,7 +46,7 @@ cdef int64_t NOWHERE = 0
 cdef class Pairs:
     """See `streameval.kernel.pairs.numpy.Pairs`."""
 
-    cdef int64_t n
+    cdef readonly int64_t examples
     cdef int parts
     cdef se_sums table
 
@@ -57,18 +57,14 @@ cdef class Pairs:
     def __dealloc__(self):
         free(self.table.places)
 
-    @property
-    def examples(self):
-        return self.n
-
     # -- one example --------------------------------------------------------------------------------------------------
 
     def prepare_example(self, slots, int sign):
         cdef Example example = Example(self, slots, sign)
         cdef size_t keys = sp_pairs(&example.row, self.parts) if sign > 0 else 1
-        if sign > 0 and self.n == COUNT_MAX:
+        if sign > 0 and self.examples == COUNT_MAX:
             return FULL
-        if sign < 0 and (self.n == 0 or not sp_one(&self.table, 0, &example.row, self.parts)):
+        if sign < 0 and (self.examples == 0 or not sp_one(&self.table, 0, &example.row, self.parts)):
             return REFUSED
         check_memory(se_sums_promise(&self.table, keys))
         example.promised = keys
@@ -85,7 +81,7 @@ cdef class Pairs:
         with nogil:
             seen = sp_dense(&rows, &places[0], self.parts, &self.table)
         check_memory(seen >= 0)
-        self.n += rows.rows
+        self.examples += rows.rows
         return seen
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t width, true, pred, mask):
@@ -102,7 +98,7 @@ cdef class Pairs:
         with nogil:
             enough = sp_count_lists(&lists, width, self.parts, &self.table, mentions)
         check_memory(enough)
-        self.n += examples
+        self.examples += examples
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
@@ -111,9 +107,9 @@ cdef class Pairs:
         cdef const int64_t* count
         cdef uint64_t outer, inner
         cdef size_t at = 0
-        if sign > 0 and other.n > COUNT_MAX - self.n:
+        if sign > 0 and other.examples > COUNT_MAX - self.examples:
             return FULL
-        if sign < 0 and other.n > self.n:
+        if sign < 0 and other.examples > self.examples:
             return REFUSED
         merge.pairs, merge.other, merge.sign = self, other, sign
         count = se_sums_next(&other.table, &at, &outer, &inner) if sign < 0 or columns is not None else NULL
@@ -192,11 +188,11 @@ cdef class Pairs:
         check_memory(se_sums_reserve(&self.table, max(room, key.shape[0])))
         for row in range(key.shape[0]):
             se_sums_add(&self.table, outer_of(key, row), inner_of(key, row), time[row])
-        self.n = examples
+        self.examples = examples
 
     def copy(self, root):
         cdef Pairs result = Pairs(root, self.parts)
-        result.n = self.n
+        result.examples = self.examples
         check_memory(se_sums_copy(&result.table, &self.table))
         return result
 
@@ -263,7 +259,7 @@ cdef void commit_example(void* data) noexcept:
     pairs.table.promised -= example.promised
     example.promised = 0
     sp_one(&pairs.table, example.sign, &example.row, pairs.parts)
-    pairs.n += example.sign
+    pairs.examples += example.sign
 
 
 @cython.final
@@ -305,4 +301,4 @@ cdef void commit_merge(void* data) noexcept:
         sp_move(&merge.to, &outer, inner)
         se_sums_add(&pairs.table, outer, inner, merge.sign * count[0])
         count = se_sums_next(&other.table, &at, &outer, &inner)
-    pairs.n += merge.sign * other.n
+    pairs.examples += merge.sign * other.examples

@@ -75,7 +75,8 @@ cdef struct Change:
 cdef class RankCounts:
     """See `streameval.kernel.rankings.numpy.RankCounts`."""
 
-    cdef int64_t n, turn
+    cdef readonly int64_t examples
+    cdef int64_t turn
     cdef se_sums table[3]
     cdef int64_t* mention
     cdef int64_t* mark
@@ -97,10 +98,6 @@ cdef class RankCounts:
         free(self.mention)
         free(self.mark)
 
-    @property
-    def examples(self):
-        return self.n
-
     cpdef reserve(self, Py_ssize_t width):
         cdef Py_ssize_t wider = max(width, 2 * self.width)
         cdef int64_t* mention
@@ -117,7 +114,7 @@ cdef class RankCounts:
         memset(&sink, 0, sizeof(sr_sink))
         sink.tables, sink.mentions, sink.writes = self.table, self.mention, 2 if detailed else 0
         try:
-            self.n += self.read(scored, place, &sink)
+            self.examples += self.read(scored, place, &sink)
             return records(&sink)
         finally:
             sr_drop(&sink)
@@ -183,7 +180,7 @@ cdef class RankCounts:
         cdef sr_list* mentioned = &change.read.mentioned
         cdef int64_t examples = change.read.by_row.used // SR_ROW
         cdef size_t at
-        if examples > (COUNT_MAX - self.n if change.by > 0 else self.n):
+        if examples > (COUNT_MAX - self.examples if change.by > 0 else self.examples):
             return FULL_CODE if change.by > 0 else REFUSED_CODE
         for at in range(mentioned.used if change.by < 0 else 0):
             if self.mention[mentioned.data[at]] < examples:
@@ -212,9 +209,9 @@ cdef class RankCounts:
             check_columns(place, self.width)
             merge.width = min(other.width, place.shape[0])
             merge.place = &place[0] if merge.width else NULL
-        if sign > 0 and other.n > COUNT_MAX - self.n:
+        if sign > 0 and other.examples > COUNT_MAX - self.examples:
             return FULL
-        if sign < 0 and other.n > self.n:
+        if sign < 0 and other.examples > self.examples:
             return REFUSED
         for column in range(merge.width if sign < 0 else 0):
             if other.mention[column] > self.mention[merge.to(column)]:
@@ -260,7 +257,7 @@ cdef class RankCounts:
             self.mention[row] = mention[row]
         for which, (keys, sums) in enumerate(tables):
             fill(&self.table[which], keys, sums)
-        self.n = examples
+        self.examples = examples
 
     def compact(self):
         """Nothing to do: tables drop keys of which no example is left whenever they grow."""
@@ -271,7 +268,7 @@ cdef class RankCounts:
         for at in range(3):
             check_memory(se_sums_copy(&result.table[at], &self.table[at]))
         memcpy(result.mention, self.mention, self.width * sizeof(int64_t))
-        result.n = self.n
+        result.examples = self.examples
         return result
 
 
@@ -292,7 +289,7 @@ cdef void commit_change(void* data) noexcept:
     sr_enter_all(counts.table, &change.read, change.by, False)
     for at in range(mentioned.used):
         counts.mention[mentioned.data[at]] += examples
-    counts.n += examples
+    counts.examples += examples
 
 
 cdef void release(void* data) noexcept:
@@ -333,4 +330,4 @@ cdef void commit_merge(void* data) noexcept:
         counts.mention[merge.to(column)] += merge.sign * other.mention[column]
     for at in range(3):
         sr_merge(&counts.table[at], &other.table[at], merge.sign, False)
-    counts.n += merge.sign * other.n
+    counts.examples += merge.sign * other.examples
