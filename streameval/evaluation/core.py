@@ -27,6 +27,7 @@ from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 
 NUMBERS = (float, int)
+UNIT = 1.0  # the default weight, which is known by identity in less time than by type and value
 _SEQUENCES = {list, tuple}
 FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that occur
 _AT_ONCE = 500  # examples whose labels are registered if one of them is new

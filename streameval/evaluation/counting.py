@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 
 from streameval.errors import FormatError, MetricError, silent
-from streameval.evaluation.core import NUMBERS, Core, Reading
+from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
 from streameval.evaluation.details import Details
 from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
@@ -82,7 +82,13 @@ class Accumulator(Details, Mergeable):
 
     @forgiving
     def update(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, **mistaken: Never
+        self,
+        y_true: object,
+        y_pred: object,
+        *surplus: object,
+        weight: float = UNIT,
+        mask: object = None,
+        **mistaken: Never,
     ) -> None:
         """Count one example.
 
@@ -103,11 +109,11 @@ class Accumulator(Details, Mergeable):
         InputError, LabelError
             If an argument cannot be understood. Nothing has changed then.
         """
-        if mistaken:
-            refuse_mistaken(self.update, mistaken)
+        if mistaken or surplus:
+            refuse_mistaken(self.update, mistaken, surplus)
         # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
-        if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_path:
+        if mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0)) and core.fast_path:
             labels = core.labels
             if core.table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1) == DONE:
                 return
@@ -115,7 +121,13 @@ class Accumulator(Details, Mergeable):
 
     @forgiving
     def revert(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, **mistaken: Never
+        self,
+        y_true: object,
+        y_pred: object,
+        *surplus: object,
+        weight: float = 1.0,
+        mask: object = None,
+        **mistaken: Never,
     ) -> None:
         """Revert one example, passed as it was passed to `update`.
 
@@ -124,8 +136,8 @@ class Accumulator(Details, Mergeable):
         RevertError
             If the counts show that no such example was counted. Nothing has changed then.
         """
-        if mistaken:
-            refuse_mistaken(self.revert, mistaken)
+        if mistaken or surplus:
+            refuse_mistaken(self.revert, mistaken, surplus)
         core = self._core
         if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1) == DONE:
             self._spend(1)
@@ -227,7 +239,7 @@ class Accumulator(Details, Mergeable):
         self,
         y_true: object,
         y_pred: object,
-        *,
+        *surplus: object,
         weights: ArrayLike | None = None,
         mask: object = None,
         null: Null = "error",
@@ -258,8 +270,8 @@ class Accumulator(Details, Mergeable):
             If an argument cannot be understood or lengths differ. Nothing has changed then, also where an iterable
             raises half-way.
         """
-        if mistaken:
-            with meant_weights(self.update_many, weights, mistaken) as weights:
+        if mistaken or surplus:
+            with meant_weights(self.update_many, weights, mistaken, surplus) as weights:
                 self.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
             return
         check_number("threads", threads, 1)

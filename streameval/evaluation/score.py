@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from streameval.errors import InputError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
@@ -15,13 +15,14 @@ from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Null, Rows, Ties, Unknown
 from streameval.schema.keywords import explained, meant_weights
 from streameval.schema.labels import Label
-from streameval.schema.text import printable, quoted
+from streameval.schema.text import check_number, printable, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
 Scores: TypeAlias = dict[str, float | dict[Label, float]]
+_ONE = str | MetricSpec | Metric
 
 
 @overload
@@ -93,15 +94,17 @@ def score(
     >>> score(y_true, np.array([[0.9, 0.2, 0.4], [0.3, 0.8, 0.1]]), "ranking_loss")
     0.0
     """
-    single = isinstance(metrics, str | MetricSpec | Metric)
-    chosen = DEFAULT_METRICS if metrics is None else [metrics] if single else metrics
-    counts = Evaluator(
-        cast("Iterable[MetricLike]", chosen), labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
-        inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
+    counts = _evaluator(
+        DEFAULT_METRICS if metrics is None else metrics, labels=labels, unknown=unknown, threshold=threshold, nan=nan,
+        ties=ties, inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
     )  # fmt: skip
     with meant_weights(score, weights, {"sample_weight": sample_weight}) as weights:
         _count(counts, y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
-    return counts.get(counts.metrics[0]) if single else counts.get()
+    return counts.get(counts.metrics[0]) if isinstance(metrics, _ONE) else counts.get()
+
+
+def _evaluator(metrics: Any, **reading: Any) -> Evaluator:
+    return Evaluator([metrics] if isinstance(metrics, _ONE) else metrics, **reading)
 
 
 def _count(counts: Evaluator, *sides: object, **options: Any) -> None:
@@ -111,7 +114,13 @@ def _count(counts: Evaluator, *sides: object, **options: Any) -> None:
 
 
 @explained
-def describe(y_true: object, y_pred: object, **options: Any) -> InputSummary:
+def describe(
+    y_true: object, y_pred: object, metrics: MetricLike | Iterable[MetricLike] | None = None, *,
+    weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None, mask: object = None,
+    labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error",
+    ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None,
+    rows: Rows | None = None, null: Null = "error", threads: int = 1,
+) -> InputSummary:  # fmt: skip
     """Describe how `score` reads two arguments: form, labels and first examples of each.
 
     Arguments and errors are those of `score`. The result is a dict by argument, which prints itself in lines;
@@ -128,10 +137,12 @@ def describe(y_true: object, y_pred: object, **options: Any) -> InputSummary:
       cat
       cat, dog
     """
-    call = {name: options.pop(name) for name in ("weights", "sample_weight", "mask", "null") if name in options}
-    metrics = options.pop("metrics", None) or ()
-    counts = Evaluator([metrics] if isinstance(metrics, str | MetricSpec | Metric) else metrics, **options)
-    counts.update_many(y_true, y_pred, **call)
+    counts = _evaluator(
+        () if metrics is None else metrics, labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
+        inverse_propensities=inverse_propensities, label_limit=label_limit, rows=rows,
+    )  # fmt: skip
+    with meant_weights(describe, weights, {"sample_weight": sample_weight}) as weights:
+        counts.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
     return counts.input_summary
 
 
@@ -200,8 +211,7 @@ def classification_report(
     >>> classification_report([["cat"]], [["cat", "dog"]], output_dict=True)["micro avg"]
     {'precision': 0.5, 'recall': 1.0, 'f1-score': 0.6666666666666666, 'support': 1.0}
     """
-    if type(digits) is not int or not 0 <= digits <= 100:
-        raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
+    check_number("digits", digits, 0, 100)
     counts = Evaluator([], labels=labels, threshold=threshold)
     with meant_weights(classification_report, weights, {"sample_weight": sample_weight}) as weights:
         _count(counts, y_true, y_pred, weights=weights, mask=mask)

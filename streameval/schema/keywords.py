@@ -97,8 +97,12 @@ def _written(name: str) -> str:
     return f"; write {name}={_EXAMPLES.get(name, '...')}"
 
 
-def refuse_mistaken(call: Callable[..., object], mistaken: Mapping[str, object]) -> None:
-    """Raise `InputError` for keywords that a call does not have."""
+def refuse_mistaken(
+    call: Callable[..., object], mistaken: Mapping[str, object], surplus: Sequence[object] = ()
+) -> None:
+    """Raise `InputError` for keywords that a call does not have, and for arguments without names beyond two."""
+    if surplus:
+        _explain(call, (None, None, *surplus), {})
     for name in mistaken:
         known = [part.name for part in _parts(call) if part.kind is not part.VAR_KEYWORD]
         hint = advice_on(name, known)
@@ -167,14 +171,16 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
 
 
 @contextmanager
-def meant_weights(call: Callable[..., object], weights: Any, mistaken: Mapping[str, Any]) -> Iterator[Any]:
+def meant_weights(
+    call: Callable[..., object], weights: Any, mistaken: Mapping[str, Any], surplus: Sequence[object] = ()
+) -> Iterator[Any]:
     """The weights of a call, which scikit-learn calls ``sample_weight``; errors in the context name what was written.
 
     Other keywords are refused.
     """
     remaining = dict(mistaken)
     named = remaining.pop("sample_weight", None)
-    refuse_mistaken(call, remaining)
+    refuse_mistaken(call, remaining, surplus)
     if named is not None and weights is not None:
         raise InputError(f"weights and sample_weight are the same; give one of them, not also {quoted(named)}")
     try:
@@ -187,8 +193,8 @@ def meant_weights(call: Callable[..., object], weights: Any, mistaken: Mapping[s
 
 
 def forgiving(call: CallT) -> CallT:
-    """Leave the parameter that takes the keywords of other libraries out of what help shows of a call."""
+    """Leave the parameters that take what a call has no names for out of what help shows of it."""
     signature = inspect.signature(call)
-    parts = [part for part in signature.parameters.values() if part.kind is not part.VAR_KEYWORD]
+    parts = [part for part in signature.parameters.values() if part.name not in ("surplus", "mistaken")]
     call.__signature__ = signature.replace(parameters=parts)  # type: ignore[attr-defined]
     return call

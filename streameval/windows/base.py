@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, overload
 
 from streameval.errors import InputError, MetricError, silent
-from streameval.evaluation.core import NUMBERS, Core
+from streameval.evaluation.core import NUMBERS, UNIT, Core
 from streameval.evaluation.counting import A, core_of
 from streameval.evaluation.details import Details
 from streameval.evaluation.encoding import put_empty, take_empty
@@ -61,8 +61,8 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         self,
         y_true: object,
         y_pred: object,
-        *,
-        weight: float = 1.0,
+        *surplus: object,
+        weight: float = UNIT,
         mask: object = None,
         t: Time | None = None,
         **mistaken: Never,
@@ -72,9 +72,9 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         In windows of time, ``t`` says when it was: a datetime, date or numpy.datetime64 where the length is a
         timedelta, else a number. `InputError` if it is too late: in sliding windows, before the latest time.
         """
-        if mistaken:
-            refuse_mistaken(self.update, mistaken)
-        plain = mask is None and type(weight) in NUMBERS and weight == 1.0
+        if mistaken or surplus:
+            refuse_mistaken(self.update, mistaken, surplus)
+        plain = mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0))
         if not plain or self._count_fast(y_true, y_pred, t) != DONE:
             change = self._change(y_true, y_pred, weight=weight, mask=mask, t=t)
             make_read(change, change[1][0][0])

@@ -76,6 +76,11 @@ def pending() -> se.Pending:
         (lambda: se.F1().update({"a"}, {"a"}, t=1), "update has no argument t=; update of TimeRolling takes t=..."),
         (lambda: se.F1().update({"a"}, {"a"}, where=1), "no argument where=; update of Sliced takes where=..."),
         (lambda: se.evaluate_table("x", actual="a", where="b"), "evaluate_table has no argument where=; write by="),
+        (lambda: se.F1().update({"a"}, {"a"}, 2), "(y_true, y_pred), not 3; name the others: weight=, mask="),
+        (lambda: se.Evaluator().revert({"a"}, {"a"}, 2, 3, w=2), "not 4; name the others: weight=, mask="),
+        (lambda: se.Evaluator().update_many(Y, Y, [1, 2]), "not 3; name the others: weights=, mask=, null="),
+        (lambda: se.Rolling(se.F1()).update({"a"}, {"a"}, 2), "not 3; name the others: weight=, mask=, t="),
+        (lambda: se.describe(Y, Y, target_names=["a", "b"]), "describe has no argument target_names=; write labels="),
     ],
 )  # fmt: skip
 def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], message: str):
