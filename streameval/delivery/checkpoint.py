@@ -28,7 +28,7 @@ from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, decoding, opened, sealed, sized
 from streameval.wire.fields import varint
-from streameval.wire.files import check_writable, naming_file, read_file, write_file
+from streameval.wire.files import check_writable, naming_file, path_text, read_file, write_file
 
 _MORE = Ledger, Pending, Trace
 _PATIENCE = 1.0  # seconds that save() waits for step() of another thread
@@ -154,7 +154,7 @@ class Checkpointer(Generic[HeldT]):
             raise InputError("the first argument is a path; the order is evaluator, path")
         check_class(evaluator, "Checkpointer", *_MORE)
         check_empty(evaluator, "Checkpointer", "empty or from its file")
-        self._path = Path(path).absolute()  # of the folder as it is now
+        self._path = Path(path_text(path)).absolute()  # of the folder as it is now
         if not self._path.parent.is_dir():
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
         check_writable(self._path)

@@ -128,8 +128,10 @@ def save_html(
 
 def check_page(name: str, path: str | os.PathLike[str]) -> None:
     """Raise an error if an argument or an option names no file for a page."""
-    if not os.fspath(path).lower().endswith((".html", ".htm")):
-        raise InputError(f"{name} {os.fspath(path)} must end in .html, as a page is written")
+    from streameval.wire.files import path_text
+
+    if not (text := path_text(path)).lower().endswith((".html", ".htm")):
+        raise InputError(f"{name} {quoted(text, 300)} must end in .html, as a page is written")
 
 
 def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:

@@ -14,7 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from streameval.errors import FormatError
+from streameval.errors import FormatError, InputError
+from streameval.schema.text import quoted
 from streameval.wire.envelope import check_start
 
 try:
@@ -31,6 +32,15 @@ _ACL = "system.posix_acl_access"
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errno.EACCES}
 
 
+def path_text(path: object) -> str:
+    """A path as a string; `InputError` for what is none, or what no file can be called."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else b""
+    with contextlib.suppress(UnicodeEncodeError):
+        if isinstance(text, str) and text and b"\0" not in os.fsencode(text):
+            return text
+    raise InputError(f"path must be a string or a pathlib.Path that names a file, not {quoted(path)}")
+
+
 def write_file(
     path: str | os.PathLike[str], pieces: bytes | Iterable[bytes], note: Callable[[os.stat_result], object] = id
 ) -> None:
@@ -41,6 +51,7 @@ def write_file(
     of the new file before that is replaced. `OSError` if it cannot be written, also for what is there and is no file,
     such as a device.
     """
+    path = path_text(path)
     with _naming_target(path):
         target, old = _resolved(path)
         temporary, file = _open_temporary(target, 0o666 if old is None else 0o600)
@@ -79,6 +90,7 @@ def write_file(
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise the `OSError` that `write_file` would raise, as far as one can know before there is anything to write."""
+    path = path_text(path)
     with _naming_target(path):
         target, old = _resolved(path)
         folder = target.parent.stat()
@@ -214,7 +226,8 @@ def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> byt
     `FormatError` if it is not a regular file, begins differently or has more bytes; then only its start is read.
     """
     flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with naming_file(path), io.FileIO(Path(path), opener=lambda name, _: os.open(name, flags)) as file:
+    path = path_text(path)
+    with naming_file(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
             raise FormatError("this is not a regular file; load() reads files that save() wrote")

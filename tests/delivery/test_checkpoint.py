@@ -282,6 +282,7 @@ def test_a_damaged_or_foreign_file_is_named_and_never_replaced(damage: str, tmp_
         ({"evaluator": Path("state"), "path": se.F1()}, "the order is evaluator, path"),
         ({"evaluator": counted()}, "has counted already"),
         ({"path": "no such folder/state"}, "create it"),
+        ({"path": b"state"}, "path must be a string"),
     ],
 )
 def test_bad_arguments_are_refused_before_the_loop_starts(change: dict, message: str, tmp_path: Path):
@@ -821,7 +822,7 @@ def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, mo
                 se.load(tmp_path / name)
     assert se.load(tmp_path / "state", max_bytes=size) == counted()
     with (tmp_path / "state").open("rb") as file:
-        with pytest.raises(TypeError):
+        with pytest.raises(se.InputError, match="path must be a string"):
             se.load(file.fileno())
         assert file.read(1)  # it is still open, at its start
     monkeypatch.setattr(files, "check_start", None)  # not even its start is read

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+import streameval as se
 from streameval.wire import files
-from streameval.wire.files import check_writable, write_file
+from streameval.wire.files import check_writable, read_file, write_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="only on POSIX")
 root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
@@ -218,6 +219,15 @@ def test_what_cannot_be_written_is_named_with_the_reason(
     assert (caught.value.errno, caught.value.filename) == (code, str(tmp_path / name))
     monkeypatch.undo()
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("path", [b"state", "", "a\0b", "\ud800", 3, None, ["state"]], ids=ascii)
+@pytest.mark.parametrize("call", [check_writable, read_file, lambda path: write_file(path, b"new")])
+def test_what_is_no_path_is_refused(call: Any, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(se.InputError, match=r"^path must be a string or a .* that names a file, not "):
+        call(path)
+    assert content(tmp_path) == {}
 
 
 def test_the_longest_name_is_written(tmp_path: Path):
