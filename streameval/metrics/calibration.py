@@ -37,6 +37,7 @@ _POSITIVE = np.array([False, True])
 _MARGIN = Fraction(1, 2**45)  # of the logarithms, each off by a few units in the last place
 _BELOW, _ABOVE = 1 - _MARGIN, 1 + _MARGIN
 _TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may not be a float
+_MOST_BUCKETS = 10**6
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first with 21 zero bits at the end
 _MANY = 2**27  # scores in a bin: at most 4096 bins have one unit, and fewer times a squared head add up within int64
 
@@ -286,7 +287,7 @@ def calibration_curve(
     "sum of fraction of scores times |frequency - mean score|, over buckets",
     "Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI",
     certify=_by_bins, bigger_is_better=False, aliases=("ece",), reported=("micro",), parameters=(
-        Parameter("buckets", 15, 1, math.inf, whole=True),
+        Parameter("buckets", 15, 1, _MOST_BUCKETS, whole=True),
         Parameter("strategy", "uniform", choices=get_args(Strategy)),
     ),
 )  # fmt: skip
@@ -306,7 +307,7 @@ def expected_calibration_error(bins: _Bins, buckets: int, strategy: Strategy) ->
 
 def _buckets(bins: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, Integers, int]:
     """Buckets in order, the weight of each, that of its positives, and its sum of scores; and what weight may move."""
-    check_number("buckets", buckets, 1, error=MetricError)
+    check_number("buckets", buckets, 1, _MOST_BUCKETS, MetricError)
     check_choice("strategy", strategy, get_args(Strategy), MetricError)
     inner = np.array([step / buckets for step in range(1, buckets)])
     if strategy == "quantile":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
@@ -30,11 +30,12 @@ _MANNING = "Manning, Raghavan & Schütze 2008, Introduction to information retri
 _JAIN = "Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, KDD"
 _JARVELIN = "Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4)"
 
-_FIFTY = Context(prec=50, rounding=ROUND_HALF_EVEN)
+_FIFTY = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999, capitals=1, clamp=0, traps=[])
 _ONE = 1 << BITS
 _ENDLESS = 1 << 40  # further than any rank
 
-_K = Parameter("k", 5, 1, math.inf, whole=True)
+_MOST = 10**9  # to which a rank may be compared, so that products of two are int64
+_K = Parameter("k", 5, 1, _MOST, whole=True)
 _DIVISOR = Parameter("divisor", "k", choices=("k", "ranked"))
 _UNRANKED = Parameter("unranked", "never", choices=("never", "last"))
 
@@ -60,7 +61,7 @@ def _at(
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
     """Enters a formula of gains at k."""
-    own = (Parameter("k", k, 1, math.inf, whole=True), *parameters, _UNRANKED, DEGENERATE)
+    own = (_K._replace(default=k), *parameters, _UNRANKED, DEGENERATE)
     return ranking(*entry, read=partial(by, usual=usual), parameters=own, **choices)
 
 
@@ -381,13 +382,17 @@ def jain_propensities(
     if not all(map(math.isfinite, numbers)) or numbers[1] <= -1 or numbers[2] < 1:
         values = f"{quoted(a)}, {quoted(b)} and {quoted(examples)}"
         raise InputError(f"a and b must be finite, b above -1, and examples at least 1, not {values}")
-    exponent, shift, _ = map(Decimal, numbers)
-    scale = _FIFTY.multiply(_FIFTY.ln(Decimal(int(examples))) - 1, _FIFTY.power(shift + 1, exponent))
+    if not isinstance(counts, Mapping):
+        raise InputError(f"counts must be a mapping label -> count, not {quoted(counts)}")
     inverse: dict[float | None, float] = {}
-    for label, count in (sizes := {label: number_or_none(count) for label, count in counts.items()}).items():
-        if count is None or not (count >= 0 and 0 < count + numbers[1] < math.inf):
-            none = f"label {quoted(label)}, true {quoted(counts[label])} times, has no propensity with b = {quoted(b)}"
-            raise InputError(f"{none}; give counts of at least 0, and choose b above 0")
-        if count not in inverse:
-            inverse[count] = max(1.0, float(1 + scale * _FIFTY.power(Decimal(count) + shift, -exponent)))
+    with localcontext(_FIFTY):  # whatever precision the user's is of
+        exponent, shift, _ = map(Decimal, numbers)
+        scale = Decimal(int(examples)).ln() - 1
+        for label, count in (sizes := {label: number_or_none(count) for label, count in counts.items()}).items():
+            if count not in inverse and count is not None and count >= 0 and 0 < count + numbers[1] < math.inf:
+                inverse[count] = max(1.0, float(1 + scale * ((shift + 1) / (Decimal(count) + shift)) ** exponent))
+            if not inverse.get(count, math.inf) < math.inf:
+                none = f"label {quoted(label)}, true {quoted(counts[label])} times, has no propensity"
+                advice = "give counts of at least 0, and choose b above 0"
+                raise InputError(f"{none} with a = {quoted(a)} and b = {quoted(b)}; {advice}")
     return {label: inverse[count] for label, count in sizes.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -139,12 +139,19 @@ def test_propensities_of_jain_are_correctly_rounded():
         expected = float(1 + scale * DIGITS.power(count + shift, -exponent))
         assert result[label] == expected == pytest.approx(1 + (math.log(10_000) - 1) * 3.6**0.6 * (count + 2.6) ** -0.6)
     assert set(jain_propensities({"a": 1}, 1).values()) == {1.0}
+    with localcontext(prec=3):
+        assert jain_propensities(counts, 10_000, a=0.6, b=2.6) == result
+    assert jain_propensities({"a": 1, "b": 5}, 10_000, a=1e300) == {"a": math.log(10_000), "b": 1.0}
     for wrong in ({"a": math.nan}, {"b": -1.0}, {"b": math.inf}, {"a": "1"}):
         with pytest.raises(InputError, match="must be finite"):
             jain_propensities(counts, 10_000, **wrong)
-    for labels, b in ((counts, 0.0), ({"a": -1}, 2.6), ({"a": "3"}, 2.6), ({"a": 10**5000}, 2.6)):
+    for labels, choice in (
+        (counts, {"b": 0.0}), ({"a": -1}, {}), ({"a": "3"}, {}), ({"a": 10**5000}, {}), (counts, {"a": 1e300})
+    ):  # fmt: skip
         with pytest.raises(InputError, match="no propensity"):
-            jain_propensities(labels, 10_000, b=b)
+            jain_propensities(labels, 10_000, **choice)
+    with pytest.raises(InputError, match="counts must be a mapping"):
+        jain_propensities([3], 10_000)
 
 
 # -- nothing to judge, and nothing that can be -------------------------------------------------------------------------
