@@ -146,7 +146,7 @@ class Ledger(Mergeable, Generic[StateT]):
         is refused, since what it would replace is part of the sum. Shards that were compacted before bring along those
         in the same sum. Compact ledgers that are to be merged in one place, or in the same groups.
         """
-        if isinstance(shards, str | bytes):
+        if isinstance(shards, str | bytes) or not isinstance(shards, Iterable | None):
             raise InputError(f"shards must be a list of shards, not {quoted(shards)}; write [{quoted(shards)}]")
         self._compact(None if shards is None else [_shard(shard) for shard in shards])
 

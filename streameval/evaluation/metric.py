@@ -45,11 +45,12 @@ class Metric(Accumulator):
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
         entry = self._entry
         if positional:  # the average alone, as in F1("micro")
-            if len(positional) > 1 or average != UNSET or positional[0] not in entry.averages:
+            is_average = isinstance(positional[0], str | None) and positional[0] in entry.averages
+            if len(positional) > 1 or average is not UNSET or not is_average:
                 called = f"{type(self).__name__}({', '.join(map(quoted, positional))})"
                 raise MetricError(f"{called}: only the average, such as {entry.default!r}, is positional")
             average = positional[0]
-        average = entry.default if average == UNSET else average
+        average = entry.default if average is UNSET else average
         choices = {name: arguments.pop(name) for name in _CHOICES if name in arguments}
         _refuse_mistaken(entry, arguments)
         spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=arguments)

@@ -21,6 +21,14 @@ _CORNERS = (7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F
 """To turn rows into columns, the bits of these corners of each square are exchanged with those so many places above."""
 
 
+def arrow_of(series: Any) -> Any | None:
+    """The array that a Series of polars is to Arrow, or None."""
+    try:  # of objects Arrow knows addresses
+        return None if str(getattr(series, "dtype", "")) == "Object" else series.to_arrow()
+    except (ModuleNotFoundError, ValueError):  # pyarrow need not be there, and has no integers of 128 bits
+        return None
+
+
 def bits_of_columns(columns: list[Any]) -> BitRows:
     """Columns of booleans, none of them null, as rows of bits."""
     rows, width = len(columns[0]), (len(columns) + 7) // 8

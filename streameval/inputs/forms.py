@@ -48,8 +48,8 @@ def enter(form: Form, kind: Any, *marks: str) -> None:
 def form_of(value: object) -> Form:
     """The form of an argument, or of one example in it."""
     form = _TYPES.get(type(value))
-    if form is not None:
-        return form
+    if form is not None or isinstance(value, type):  # a class has the attributes of its objects
+        return form or "other"
     for candidate, kind, marks in _MARKS:
         if isinstance(value, kind) and all(hasattr(value, mark) for mark in marks):
             return candidate

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from streameval.errors import InputError, LabelError, public
-from streameval.inputs.arrow import bits_of_columns, lists_of_arrow, rows_of_arrow
+from streameval.inputs.arrow import arrow_of, bits_of_columns, lists_of_arrow, rows_of_arrow
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, one_array, string_lists
 from streameval.inputs.forms import Form, are_numbered, columns_of, enter, form_of, unnamed
@@ -218,7 +218,7 @@ def _batches(reader: Any, argument: Argument) -> Source:
 
 def _list(examples: Any, argument: Argument) -> Source:
     first: Any = examples[0] if examples else None
-    if getattr(first, "ndim", 0) == 2 and first.shape[0] != 1:
+    if getattr(first, "ndim", 0) == 2 and getattr(first, "shape", (1,))[0] != 1:  # which groups of pandas do not have
         name, advice = argument.name, one_array(argument.name)
         ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}
         if way := ways.get(first.shape[1]):
@@ -236,10 +236,7 @@ def _strings(examples: Any, argument: Argument) -> Source:
 
 
 def _polars(series: Any, argument: Argument) -> Source:
-    try:  # of objects Arrow knows addresses
-        column = None if str(getattr(series, "dtype", "")) == "Object" else series.to_arrow()
-    except (ModuleNotFoundError, ValueError):  # pyarrow need not be there, and has no integers of 128 bits
-        column = None
+    column = arrow_of(series)
     return examples_of(series.to_list(), argument) if column is None else _arrow(column, argument)
 
 

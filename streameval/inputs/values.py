@@ -94,11 +94,12 @@ def binary(value: object, label: object, argument: Argument) -> bool | None:
             return None
         if compared and argument.reader.drops_nan:
             return False
-        raise _no_number(value, label, argument)
+    if is_nothing(value):
+        raise _nothing(value, label, argument)
     if isinstance(value, _NUMBERS):
         if compared:
-            if value in (math.inf, -math.inf):
-                raise _wrong("infinite", label, "scores must be finite", argument)
+            if value - value != 0:
+                raise _not_finite(value, label, argument)
             return bool(value >= argument.reader.threshold(label))
         if value == 0 or value == 1:
             return bool(value)
@@ -106,6 +107,7 @@ def binary(value: object, label: object, argument: Argument) -> bool | None:
     raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, argument)}", argument)
 
 
+_MISSING = ', or construct with nan="missing"'
 _PIPELINES: dict[Any, str] = {
     "label": "if each is a label with its score, wrap each in a list: [{{'label': {0}, 'score': ...}}]",
     **dict.fromkeys(("labels", "sequence"), "for scores give dict(zip(each['labels'], each['scores'])) of each"),
@@ -120,13 +122,14 @@ def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputE
     return InputError(f"{argument.place} is {value}{known}; {advice}")
 
 
-def _no_number(value: object, label: object, argument: Argument) -> InputError:
-    number = quoted(value) if is_nothing(value) else "NaN"
-    return _wrong(number, label, f"give a number, or leave the label out{_missing(argument)}", argument)
+def _nothing(value: object, label: object, argument: Argument) -> InputError:
+    missing = _MISSING if argument.compared or argument.scored else ""
+    return _wrong(quoted(value), label, f"give a number, or leave the label out{missing}", argument)
 
 
-def _missing(argument: Argument) -> str:
-    return ', or construct with nan="missing"' if argument.compared or argument.scored else ""
+def _not_finite(value: Any, label: object, argument: Argument) -> InputError:
+    missing = _MISSING if value != value else ""
+    return _wrong(quoted(value), label, f"scores must be finite{missing}", argument)
 
 
 def _advice_about(value: Any, argument: Argument) -> str:
@@ -204,13 +207,17 @@ def places_in(lists: Lists, start: int) -> Places:
     )  # fmt: skip
 
 
-def refusal(values: Any, wrong: np.ndarray[Any, Any], advice: str, argument: Argument, places: Places) -> InputError:
-    """The error about the first of some values that is wrong; without its label where the column is negative."""
+def refusal(
+    values: Any, wrong: np.ndarray[Any, Any], argument: Argument, places: Places, advice: str = ""
+) -> InputError:
+    """The error about the first of some values that is wrong, without advice as it is not finite.
+
+    It is without the label where the column is negative.
+    """
     index = int(np.flatnonzero(wrong)[0])
     argument.position, column = places(index)
-    value, label = values.flat[index], argument.reader.labels.labels[column] if column >= 0 else None
-    missing = _missing(argument) if value != value else ""
-    return _wrong(quoted(python_value(value)), label, f"{advice}{missing}", argument)
+    value, label = python_value(values.flat[index]), argument.reader.labels.labels[column] if column >= 0 else None
+    return _wrong(quoted(value), label, advice, argument) if advice else _not_finite(value, label, argument)
 
 
 def _each(
@@ -241,7 +248,7 @@ def binarize(
         if kind == "f" and not (finite := np.isfinite(block)).all():
             wrong = ~finite & ~(np.isnan(block) & argument.reader.drops_nan)
             if wrong.any():
-                raise refusal(block, wrong, "scores must be finite", argument, places)
+                raise refusal(block, wrong, argument, places)
         bound = bound_of(block.dtype, thresholds)  # so that no score or threshold is rounded before comparing
         reached = block.astype(object) >= bound.astype(object) if _is_big(block) else block >= bound
         return np.ascontiguousarray(reached, np.bool_).view(np.uint8), None
@@ -254,7 +261,7 @@ def binarize(
     allowed = ones | missing | (block == 0)
     if not allowed.all():
         advice = _advice_about(block[~allowed][0], argument)
-        raise refusal(block, ~allowed, f"{_EXPECTED[argument.role]}{advice}", argument, places)
+        raise refusal(block, ~allowed, argument, places, f"{_EXPECTED[argument.role]}{advice}")
     return ones.view(np.uint8), missing.view(np.uint8)
 
 
@@ -281,11 +288,11 @@ def score_of(value: object, label: object, argument: Argument) -> float:
     if math.isnan(number):
         if argument.reader.drops_nan:
             return number
-        raise _no_number(value, label, argument)
-    if math.isinf(number):
-        raise _wrong("infinite", label, "scores must be finite", argument)
+        raise _nothing(value, label, argument) if is_nothing(value) else _not_finite(value, label, argument)
     if number != value:
         raise _wrong(quoted(value), label, "no float64 equals it: round it first", argument)
+    if math.isinf(number):
+        raise _not_finite(value, label, argument)
     return number
 
 
@@ -307,7 +314,7 @@ def checked_scores(
     missing = np.isnan(scores)
     wrong = ~finite & ~(missing & argument.reader.drops_nan)
     if wrong.any():
-        raise refusal(scores, wrong, "scores must be finite", argument, places)
+        raise refusal(scores, wrong, argument, places)
     return np.where(missing, scores.dtype.type(0), scores), missing.view(np.uint8)
 
 
@@ -332,7 +339,9 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     if not (hasattr(type(value), "detach") and hasattr(type(value), "numpy")):  # as those of torch have
         try:
             return np.asanyarray(value)
-        except (RuntimeError, TypeError, ValueError) as error:  # such as rows of several lengths
+        except Exception as error:  # such as rows of several lengths, or integers of 128 bits
+            if not isinstance(error, RuntimeError | TypeError | ValueError) and type(error).__module__[:6] != "polars":
+                raise
             raise InputError(f"{name} cannot be read as an array: {error}{conversion(value, name)}") from None
     device = getattr(tensor, "device", "cpu")
     if getattr(device, "type", str(device)) == "meta":

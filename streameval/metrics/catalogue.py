@@ -267,6 +267,8 @@ def _completed(
     name: str, average: str | None, zero_division: float | None, empty: str, parameters: Mapping[str, object]
 ) -> tuple[object, ...]:
     entry, named, choices = _read(name)
+    if not isinstance(average, str | None):
+        raise MetricError(f"average must be a string or None, not {quoted(average)}")
     if average == UNSET:
         average = named
     elif named not in (UNSET, average):

@@ -93,9 +93,9 @@ def path_of(tables: CurveTables, label: Label | None) -> Path:
     return tables.pooled.of(0) if label is None else tables.steps.of(place_of(tables, label))
 
 
-def place_of(tables: CurveTables, label: Label) -> int:
+def place_of(tables: CurveTables, label: Any) -> int:
     """The position of a label, or `MetricError`."""
-    if label not in tables.labels:
+    if not isinstance(label, str | int | np.integer) or label not in tables.labels:
         raise MetricError(f"label {quoted(label)} is not among the labels counted, {quoted([*tables.labels], 300)}")
     return tables.labels.index(label)
 

@@ -125,7 +125,10 @@ def line_style(number: int, *, marked: bool = False) -> dict[str, Any]:
 
 def titled(ax: Axes | None, size: tuple[float, float], words: Words, *, pad: float = 10, **text: Any) -> Axes:
     """Axes, of a new figure of so many inches if None, with what they are, and a title: the default one if None."""
-    ax = ax or cast("Axes", imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")[1])
+    if ax is None:
+        ax = cast("Axes", imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")[1])
+    if not hasattr(ax, "set_xlabel"):
+        raise InputError(f"ax must be Axes of matplotlib, such as plt.gca(), not {quoted(ax)}")
     x, y, title, default = words
     ax.set_xlabel(x, color=MUTED, fontsize=10, **text)
     ax.set_ylabel(y, color=MUTED, fontsize=10, **text)

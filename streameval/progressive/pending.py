@@ -356,7 +356,7 @@ def _bytes_of(key: Hashable, entry: _Entry, predictions: Predictions) -> bytes:
 
 
 def _check_age(max_age: Any) -> None:
-    with suppress(TypeError):
+    with suppress(TypeError, ValueError, ArithmeticError):
         if max_age >= max_age - max_age and not isinstance(max_age, bool):
             return
     raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")

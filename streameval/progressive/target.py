@@ -137,11 +137,11 @@ def check_order(before: Any, t: Any, name: str) -> None:
     try:
         # Strings and sets compare too, but are no times.
         fits = not hasattr(t, "__iter__") and bool(instant(before) <= instant(t))
-    except (TypeError, OverflowError):
+    except (TypeError, ValueError, ArithmeticError):
         pair = f"{quoted(t)} after {quoted(before)}"
         raise InputError(f"{name} must be numbers or datetimes of one kind, not {pair}") from None
     if not fits:
-        if t != t or hasattr(t, "__iter__"):
+        if hasattr(t, "__iter__") or t != t:
             raise InputError(f"{name} is {quoted(t)}; give a number or a datetime")
         advice = "the time of arrival" if name == "t" else "examples in order of time"
         raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give {advice}")

@@ -7,7 +7,7 @@ from itertools import repeat
 
 from streameval.metrics.pairs import Matrix
 from streameval.report.model import PER_LABEL, Report, Table, cell_text, count_text, largest_first
-from streameval.schema.text import columns_of, cut_distinct, number_of, printable
+from streameval.schema.text import check_number, columns_of, cut_distinct, number_of, printable
 
 _WIDTH, _LONGEST = 11, 48
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
@@ -20,6 +20,8 @@ def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = re
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     """Every label and the averages, then the chosen metrics; of scores without a threshold only these."""
+    check_number("digits", digits, 0, 100)
+    check_number("max_labels", max_labels, 0)
     if not report.tables.examples:
         return f"{report.headline}; metrics: {', '.join(spec.key for spec in report.specs) or 'none'}"
     single = report.single(strict=True)
@@ -55,6 +57,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
 
 def slices_report(tables: Sequence[Table], digits: int) -> str:
     """A line for each slice, those of an axis together, and one for all, the last row of each table."""
+    check_number("digits", digits, 0, 100)
     heads = [column.name for column in tables[0].columns[1:]]
     every = [name for table in tables for name in (table.name, *table.columns[0].values)]
     short = dict(zip(every, cut_distinct(every, _LONGEST), strict=True))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.arrow import codes_of_arrow
+from streameval.inputs.arrow import arrow_of, codes_of_arrow
 from streameval.inputs.columns import EXAMPLES
 from streameval.inputs.forms import form_of
 from streameval.kernel import backend
@@ -31,10 +31,7 @@ def coded(column: object, name: str) -> Coded:
     if form in ("string", "mapping", "set") or not isinstance(column, Iterable):
         raise InputError(f"{argument} must hold one value for each example, not {quoted(column)}")
     if form == "polars":
-        try:
-            values, form = values.to_arrow(), "arrow"
-        except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
-            values, form = values.to_list(), "list"
+        values, form = (values.to_list(), "list") if (array := arrow_of(values)) is None else (array, "arrow")
     if form == "arrow":
         codes, values, proper = codes_of_arrow(values, argument)
         if proper:

@@ -89,7 +89,8 @@ class Columns:
 
     def __post_init__(self) -> None:
         for role in ("by", *_WIDE):
-            names: object = getattr(self, role)
+            names: Any = getattr(self, role)
+            names = names.tolist() if hasattr(names, "tolist") else names  # of numpy and pandas
             names = (names,) if role == "by" and isinstance(names, str) else names
             names = tuple(names) if isinstance(names, list) else names
             if role == "by" and not _are_names(names):
@@ -97,7 +98,7 @@ class Columns:
             if _are_names(names) and len({*names}) < len(names):
                 raise InputError(f"{role} names a column twice: {', '.join(names)}")
             one = role != "by" and isinstance(names, tuple) and len(names) == 1
-            object.__setattr__(self, role, names[0] if one else names)  # type: ignore[index]  # a tuple
+            object.__setattr__(self, role, names[0] if one else names)
         for role in _SINGLE:
             name = getattr(self, role)
             several = role in _WIDE and name != () and _are_names(name)

@@ -148,7 +148,7 @@ def evaluate_table(
         advice = "write actual=... and predicted=..." if named else "for arrays write streameval.score(y_true, y_pred)"
         advice = "write metrics=..." if actual else advice
         raise InputError(f"evaluate_table reads one table; {advice}")
-    if actual == "":
+    if isinstance(actual, str) and not actual:
         raise InputError("evaluate_table needs actual=, the column of true labels")
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     return count_rows(with_truth(job, truth, join), source, batch_size=batch_size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError, InputError
+from streameval.inputs.values import array_of
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.history import ALWAYS
@@ -263,9 +265,9 @@ def _number_of(key: int) -> float:
 
 
 def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
-    if isinstance(times, str | bytes) or not hasattr(times, "__iter__"):
+    if isinstance(times, str | bytes) or not isinstance(times, Iterable):
         raise InputError(f"times must be one time per example, not {quoted(times)}")
-    array = np.asarray(times if hasattr(times, "__array__") else list(times))
+    array = array_of(times if hasattr(times, "__array__") else list(times), "times")
     if array.ndim != 1 or array.dtype.kind not in "iufMO" or np.ma.is_masked(times):
         raise InputError(f"times must be one time per example, not {quoted(times)}")
     return array

@@ -68,6 +68,18 @@ def scored() -> se.Evaluator:
     return ev
 
 
+def curved() -> se.Evaluator:
+    ev = se.Evaluator(["roc_auc_macro"])
+    ev.update({"cat"}, {"cat": 0.7, "dog": 0.2})
+    return ev
+
+
+def sliced() -> se.Sliced:
+    result = se.Sliced(se.F1(), by="region")
+    result.update({"cat"}, {"cat"}, where={"region": "us"})
+    return result
+
+
 @dataclass
 class Bad:
     """A call, the error it must raise, and what the message must hold."""
@@ -229,6 +241,9 @@ FORMS = [
     *sides("a polars column of strings", words, pl.Series(["cat", "dog"]), "'cat'", many=True),
     *sides("an array of dates", numbers, np.zeros((2, 3), "M8[s]"), "datetime64", many=True),
     *sides("an array of strings", numbers, np.array([["1", "0"]]), "<U1", ".tolist()", "astype(int)", many=True),
+    *sides("a class", words, pd.DataFrame, "DataFrame", many=True),
+    *sides("a class", words, pd.DataFrame, "DataFrame"),
+    *sides("groups", words, pd.DataFrame({"cat": [1, 0]}).groupby("cat"), "DataFrameGroupBy"),
     *sides("the best labels", numbers, se.TopK([[1], [0]]), "a TopK, which is for metrics of rankings", many=True),
     *sides("an array of records", words, np.ones(2, [("a", int), ("b", "S1")]), "b'1' for label 'b'", many=True),
 ]
@@ -861,7 +876,8 @@ def test_a_bad_weight_among_many_is_refused(kind: str):
         pd.Series([1.0, None]), pd.Series([1, None], dtype="Int64"), pl.Series([1.0, None]), pa.array([1.0, None]),
         sp.csr_array([[1.0, 2.0]]), object(), np.array([1.0, None]), np.array([1, "2"], object),
         np.array([[1, 2]], object), np.ma.array([1, 2], mask=[False, True], dtype=object),
-        np.ma.array([1.0, 2.0], mask=[False, True]),
+        np.ma.array([1.0, 2.0], mask=[False, True]), pl.Series([1, 2], dtype=pl.Int128),
+        pl.DataFrame({"a": [1, 2]}, schema={"a": pl.Int128}), pd.DataFrame({"a": [1, 2]}).groupby("a"),
     ])  # fmt: skip
 def test_weights_that_are_no_vector_of_numbers_are_refused(weights: object):
     Bad("", words, lambda ev: ev.update_many([{"cat"}] * 2, [{"dog"}] * 2, weights=weights), ("weights",)).check()
@@ -957,6 +973,8 @@ METRICS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "metric() of a list": (lambda: se.metric(["f1"]), ("['f1']",)),
     "unknown average": (lambda: se.F1(average="mirco"), ("average", "'mirco'", "did you mean 'micro'")),
     "average of a number": (lambda: se.F1(average=1), ("average", "1")),
+    "average of an array": (lambda: se.F1(np.ones((2, 2))), ("F1(array(", "only the average, such as 'macro'")),
+    "average= of an array": (lambda: se.F1(average=np.ones((2, 2))), ("average", "array(")),
     "average of a list": (lambda: se.F1(average=["micro"]), ("average", "['micro']")),
     "average it has not": (lambda: se.SubsetAccuracy(average="macro"), ("average", "'macro'", "samples")),
     "beta 0": (lambda: se.FBeta(beta=0), ("beta", "0", "inf")),
@@ -974,6 +992,9 @@ METRICS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "beta twice": (lambda: se.Evaluator(["fbeta_micro(beta=1, beta=2)"]), ("beta", "once")),
     "beta without value": (lambda: se.Evaluator(["fbeta_micro(beta)"]), ("'beta'",)),
     "unclosed": (lambda: se.Evaluator(["fbeta_micro(beta=2"]), ("fbeta_micro(beta=2",)),
+    "k 0": (lambda: se.Evaluator(["ndcg(k=0)"]), ("k of ndcg", "0.0")),
+    "k beyond any rank": (lambda: se.F1At(k=2**62), ("k of f1_at", "1e+09")),
+    "buckets beyond any use": (lambda: se.ExpectedCalibrationError(buckets=1e9), ("buckets", "1e+06")),
     "alpha negative": (lambda: se.AlphaEvaluation(alpha=-0.5), ("alpha", "-0.5")),
     "gamma above 1": (lambda: se.AlphaEvaluation(gamma=1.5), ("gamma", "1.5")),
     "parameter misspelt": (lambda: se.FBeta(betta=2), ("'betta'", "did you mean 'beta'")),
@@ -997,6 +1018,27 @@ def test_metrics_and_parameters_that_do_not_exist_are_refused(kind: str):
     for part in message:
         assert part in str(caught.value)
     assert len(str(caught.value)) < 500
+
+
+@with_each(
+    "call",
+    [
+        lambda: words().report(digits=None), lambda: words().report(digits=-1), lambda: words().report(max_labels=1.5),
+        lambda: sliced().report(digits=10**400), lambda: se.Ledger(se.F1()).compact(3),
+        lambda: se.Pending(se.F1(), max_age=Decimal("NaN")), lambda: se.Pending(se.F1(), max_age=np.ones(2)),
+        lambda: se.Pending(se.F1()).predict(1, {"a"}, t=Decimal("sNaN")),
+        lambda: se.Pending(se.F1()).predict(1, {"a"}, t=np.ones(2)),
+        lambda: se.TimeRolling(se.F1(), 3.0).update_many([{"a"}], [{"a"}], times=se.F1()),
+        lambda: se.TimeRolling(se.F1(), 3.0).update_many([{"a"}], [{"a"}], times=pl.Series([3], dtype=pl.Int128)),
+        lambda: curved().roc_curve(Decimal("sNaN")), lambda: curved().roc_curve(np.ones(2)),
+        lambda: curved().calibration_curve(buckets=10**400), lambda: words().plot("labels", ax=3),
+        lambda: se.evaluate_table([], actual=np.ones(2), predicted="p"),
+        lambda: se.evaluate_table(pd.DataFrame, actual="a", predicted="p"),
+    ],
+)  # fmt: skip
+def test_arguments_of_the_wrong_kind_are_refused_in_words(call: Callable[[], object]):
+    with pytest.raises(se.StreamevalError, match=r"must be|not |give "):
+        call()
 
 
 def test_a_long_metric_name_does_not_flood_the_message():
@@ -1111,7 +1153,7 @@ def test_thresholds_in_order_without_labels_are_refused():
 
 
 def test_options_are_keyword_only():
-    with pytest.raises(TypeError):
+    with pytest.raises(se.InputError, match="name the others: weight="):
         words().update({"cat"}, {"cat"}, 2.0)
     with pytest.raises(se.MetricError, match="micro"):
         se.F1("micro", 1.0)

@@ -409,6 +409,7 @@ FORMS: dict[str, Callable[[list[Any]], object]] = {
     "pandas objects": lambda values: pd.Series(values, dtype=object),
     "pandas categorical": lambda values: pd.Series(pd.Categorical(values, categories=["x", "us", "asia", "eu"])),
     "polars": pl.Series,
+    "polars objects": lambda values: pl.Series(values, dtype=pl.Object),
     "polars categorical": lambda values: pl.Series(values, dtype=pl.Categorical),
     "arrow": pa.array,
     "arrow sliced": lambda values: pa.array(["x", "y", *values, "z"])[2:-1],

@@ -338,7 +338,7 @@ def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
         ([None], "column 'scores' holds 1 null"),
         (pa.array([[("a", 0.1), ("a", 0.2)]], pa.map_(pa.string(), pa.float64())), "two values for label"),
         (pa.array([[("a", None)]], pa.map_(pa.string(), pa.float64())), "None for label 'a'; give a number, or leave"),
-        ([[{"label": "a", "score": float("nan")}]], r"column 'scores' \(row 0 of the batch\) is NaN"),
+        ([[{"label": "a", "score": float("nan")}]], r"column 'scores' \(row 0 of the batch\) is nan"),
     ],
 )  # fmt: skip
 def test_scores_that_are_none_are_refused(scores: Any, message: str):
