@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streameval.plots.style as style
 from streameval.errors import InputError, MetricError
-from streameval.evaluation.evaluator import MetricLike, specs_of
+from streameval.evaluation.evaluator import Evaluator, MetricLike, specs_of
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
@@ -184,7 +184,8 @@ def plot_compare(
     names = named(read)
     wide = max(1, int(6 / (0.6 + 0.075 * max(map(columns_of, names)))))  # inches, of the figure and of an entry
     lines = -(-len(names) // wide)
-    ax = _rows(ax, ("value", "", title, default), named(drawn), changes, "change", lines)
+    head = "change" if len(read) == 2 else "first to last"
+    ax = _rows(ax, ("value", "", title, default), named(drawn), changes, head, lines)
     ends = [[part[row] for part in read.values()] for row in drawn]
     ax.hlines(range(len(drawn)), [min(one) for one in ends], [max(one) for one in ends], color=_FAINT, linewidth=3)
     for number, (part, name) in enumerate(zip(read.values(), names, strict=True)):
@@ -201,7 +202,7 @@ def _rows(
 ) -> Axes:
     """Axes with these words, see `titled`, a name on the left of each row, and a note on its right."""
     size = 5.4 + 0.075 * max(map(columns_of, names), default=0), max(1.9, 0.26 * (len(names) + lines) + 1.3)
-    ax = titled(ax, size, words, pad=10 + 18 * lines)
+    ax = titled(ax, size, words, pad=14 + 15 * lines if lines else 10)
     style.quiet(ax, "x")
     ax.set_yticks(range(len(names)), names, fontsize=8.5, color=INK)
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
@@ -240,6 +241,8 @@ def _moved(source: object, y_pred: object, metrics: Any) -> tuple[object, Any]:
 def _specs(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[MetricSpec, ...] | None:
     if metrics is None:
         return None
+    if isinstance(metrics, Evaluator):
+        raise InputError("several runs are one argument; give a mapping such as {'old': ev, 'new': other}")
     return specs_of(metrics if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics])
 
 

@@ -160,7 +160,8 @@ def plot_multilabel_confusion(
     ax.set_xlim(-0.1, max(2.0, 2.5 * wide - 0.4))
     ax.set_ylim(2.9 * high - 0.8, -0.85)
     ax.set_aspect("equal")
-    for axis, panels, step in ((ax.xaxis, wide, 2.5), (ax.yaxis, high, 2.9)):
+    below = len(drawn) - wide * (high - 1)  # panels of the last row
+    for axis, panels, step in ((ax.xaxis, below, 2.5), (ax.yaxis, high, 2.9)):
         axis.set_ticks([step * panel + cell + 0.5 for panel in range(panels) for cell in (0, 1)], ["0", "1"] * panels)
     ax.tick_params(length=0, pad=2, labelsize=8, labelcolor=MUTED)
     ax.spines[:].set_visible(False)

@@ -46,7 +46,10 @@ def runs_of(
         if holds(source):
             raise InputError(f"y_pred and y_score go with y_true; leave {quoted(y_pred)} out")
         ev = Evaluator([], keep=keep) if keep else Evaluator()
-        ev.update_many(source, y_pred)
+        try:
+            ev.update_many(source, y_pred)
+        except InputError as error:
+            raise InputError(str(error).replace("give threshold=0.5", "give y_score >= 0.5")) from None
         return {"": ev}
     if isinstance(source, type):
         raise InputError(f"a picture is drawn of an object, not of a class; write {source.__name__}()")
@@ -119,14 +122,17 @@ def ink_on(colour: Sequence[float]) -> str:
 
 def line_style(number: int, *, marked: bool = False) -> dict[str, Any]:
     """The look of a line, for `Axes.plot`; with a few marks where dashes may be too short to be seen."""
-    marks = {"marker": MARKS[number % len(MARKS)], "markevery": 0.13, "markersize": 5} if marked else {}
+    turn = number // len(COLOURS)  # after all colours the same ones, with other marks
+    marks = {"marker": MARKS[(number + turn) % len(MARKS)], "markevery": 0.13, "markersize": 5} if marked else {}
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)], **marks}
 
 
 def titled(ax: Axes | None, size: tuple[float, float], words: Words, *, pad: float = 10, **text: Any) -> Axes:
     """Axes, of a new figure of so many inches if None, with what they are, and a title: the default one if None."""
     if ax is None:
-        ax = cast("Axes", imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")[1])
+        figure, made = imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)  # inches
+        ax = cast("Axes", made)
     if not hasattr(ax, "set_xlabel"):
         raise InputError(f"ax must be Axes of matplotlib, such as plt.gca(), not {quoted(ax)}")
     x, y, title, default = words

@@ -131,6 +131,7 @@ def test_panels_of_many_labels_are_those_of_the_most_frequent():
     ax = plot_multilabel_confusion(ev, limit=7)
     assert [text.get_text() for text in ax.texts][4::6] == [str(label) for label in range(43, 50)]
     assert ax.get_title(loc="left") == "Outcomes of each label, the 7 most frequent of 50"
+    assert ax.get_xticks().tolist() == [0.5, 1.5, 3.0, 4.0, 5.5, 6.5]  # below the three panels of the last row
     with pytest.raises(InputError, match="limit"):
         plot_multilabel_confusion(ev, limit=0)
     assert not drawn(plot_multilabel_confusion(se.Evaluator())).collections

@@ -51,6 +51,8 @@ def test_lines_differ_in_their_dashes_or_in_grey_and_for_the_colour_blind():
         for sight in (np.eye(3), np.array(red), np.array(green)):
             one, other = (sight @ colours[place] for place in (first, second))
             assert np.abs(one - other).max() > 0.15
+    looks = [tuple(parts.line_style(number, marked=True).values()) for number in range(60)]
+    assert len({*looks}) == len(looks)
 
 
 def test_colours_get_darker_in_even_steps_and_text_can_be_read_on_all_of_them():
