@@ -23,6 +23,7 @@ from streameval.report.parts import HasLines
 from streameval.schema.text import VERSION, check_number, cut, either, printable, quoted
 
 _LINE = 400
+_TITLE = 100  # characters, as two lines hold
 
 
 def html_page(
@@ -40,6 +41,7 @@ def html_page(
     report = reports[0]
     if title is None:
         title = either([name for name, _ in runs if name] or [f"Evaluation of {report.headline}"], "and")
+        title = title if len(runs) == 1 or len(title) <= _TITLE else f"{len(runs)} runs"
     if not isinstance(title, str):
         raise InputError(f"title must be a string, not {quoted(title)}")
     if not isinstance(meta, Mapping) or not all(isinstance(name, str) for name in meta):
