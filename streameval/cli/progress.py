@@ -66,17 +66,17 @@ def live(
 
 @contextmanager
 def lines(write: Callable[[], object], pause: float) -> Iterator[Advance]:
-    """Write something now, at most every ``pause`` seconds if more was counted since, and at the end likewise."""
-    after, more = time.monotonic() + pause, False
-    write()
+    """Write something when more was counted, at most every ``pause`` seconds, and at the end what was not written."""
+    after: float = 0.0
+    more: bool | None = None  # of nothing something is written too, at the end
 
     def advance(size: int) -> None:
         nonlocal after, more
-        more = more or size > 0
+        more = size > 0 or more
         if more and time.monotonic() >= after:
             write()
             after, more = time.monotonic() + pause, False
 
     yield advance
-    if more:
+    if more is not False:
         write()
