@@ -158,7 +158,7 @@ def counting_of(
     """What counts rows, and the last of them, for the metrics of options and checks, or these ``metrics`` of scores."""
     _find_truth(options, sources, scored=bool(metrics))
     if len(sources) > 1 and (options["example"] or options["truth"]):
-        raise UserError("rows that belong together must be in one source; give one file, folder or pattern")
+        raise UserError("--example and --truth are for one FILE; give one file, folder or pattern")
     if options["strict"]:
         warnings.simplefilter("error", DataWarning)
     names = ("actual", "predicted", *JobOptions.__annotations__)
@@ -171,7 +171,7 @@ def counting_of(
     metrics = metrics or names_of(options["metrics"])
     if not metrics:
         if beta is not None and not decided:
-            raise UserError("--beta is for binary predictions; give --threshold, to make them of scores")
+            raise UserError("--beta requires binary predictions; give --threshold 0.5 too")
         if not decided:
             note("no --threshold: metrics of binary predictions are left out")
         metrics = DEFAULT_METRICS if decided else ()

@@ -38,7 +38,7 @@ from streameval.wire.files import read_file
 
 Counted: TypeAlias = Evaluator | Metric
 
-_HELD = {Sliced: "slices", Evaluator: "metrics without slices"}
+_HELD = {Sliced: "with slices", Evaluator: "without slices"}
 _TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _CHECK = re.compile(
     r"\s*(?P<change>change\()?\s*(?P<metric>[^\[\]<>]+?)\s*(?(change)\)\s*)(\[(?P<scope>.+)\]\s*)?"
@@ -157,8 +157,8 @@ def merged(paths: list[Path]) -> Any:
     _, total = next(states)
     for path, part in states:
         if type(part) is not type(total):
-            kinds = [_HELD.get(type(each), f"the class {type(each).__name__}") for each in (part, total)]
-            raise UserError(f"{path} holds {kinds[0]}, {paths[0]} {kinds[1]}; evaluate both with the same options")
+            kinds = [_HELD.get(type(each), f"of the class {type(each).__name__}") for each in (part, total)]
+            raise UserError(f"{path} is {kinds[0]}, {paths[0]} {kinds[1]}; evaluate both with the same options")
         try:
             total.merge(part)
         except StreamevalError as error:
@@ -181,7 +181,7 @@ class _Tables:
         self.pooled = Counts(*(np.array([sum(part.tolist())], object) for part in (tp, fp, pos - tp, known)))
 
     def __getattr__(self, name: str) -> Any:
-        raise MetricError("metrics of whole examples require their predictions; run evaluate with --threshold")
+        raise MetricError("this metric requires the predictions of each example; run evaluate with --threshold 0.5")
 
 
 class _Judged(Report):

@@ -18,7 +18,7 @@ from streameval.errors import DependencyError, InputError, LabelError, warn
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
-from streameval.tabular.columns import Columns
+from streameval.tabular.columns import SEPARATORS, Columns, likely_separator
 
 try:
     import pyarrow as pa
@@ -30,7 +30,6 @@ ArrowError = pa.ArrowException
 _NO_LITERAL = (ValueError, SyntaxError, MemoryError, RecursionError)
 _NO_ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError)
 
-_SEPARATORS = ",;\t|/ "
 _LOOKED_AT = 10_000  # distinct cells, which tell how labels are separated
 _TOKEN = re.compile(
     r"""\s*(np\.\w+\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)(?(1)\))\s*,?""", re.DOTALL
@@ -163,7 +162,8 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
     if is_string(kind):
         if columns.sep is not None:
             return lists_of(column, columns.sep)
-        advice = f"split them with sep=',' or another separator, or {advice}"
+        cells = "".join(filter(None, pc.unique(column)[:_LOOKED_AT].to_pylist()))
+        advice = f"split them with sep={likely_separator(cells)!r} or another separator, or {advice}"
     elif (pa.types.is_nested(kind) and not _is_deep(kind)) or pa.types.is_null(kind):
         inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
         if inner is None or not pa.types.is_binary(inner):
@@ -355,8 +355,9 @@ def numbers_of(column: Any, name: str, *, flags: bool = True) -> Any:
                 _check_held(text[row].as_py(), name, f" (row {row} of the batch)")
             return pa.chunked_array([values])
     wrong = max(pc.index(pc.match_substring_regex(text, form, ignore_case=True), False).as_py() for _, form in kinds)
-    cell = f"{quoted(column[wrong].as_py())} (row {wrong} of the batch)"
-    raise InputError(f"column {name!r} must hold numbers, not {cell}")
+    cell = column[wrong].as_py()
+    what = "0 and 1" if flags else "numbers with a decimal point" if "," in cell else "numbers"
+    raise InputError(f"column {name!r} must hold {what}, not {quoted(cell)} (row {wrong} of the batch)")
 
 
 def _check_held(cell: str, name: str, place: str = "") -> None:
@@ -395,25 +396,30 @@ def _score(text: str, name: str) -> float:
 
 
 def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> None:
-    """Warn of cells with labels that are probably misread, or refuse them, in the first table that a state counts.
+    """Warn of cells with labels that are probably misread, or refuse them, in the first rows that a state counts.
 
     ``sep`` is what is between labels if nobody chose it; and where the state reads lists as labels, cells hold labels.
     """
-    if state.examples or isinstance(table, list):
+    rows = [row for row in table if isinstance(row, Mapping)] if isinstance(table, list) else None
+    if state.examples or (rows is not None and (not rows or columns.sep is None)):
         return
+    names = table.column_names if rows is None else [*rows[0]]
     labels = getattr(state, "_template", state)._config.rows == "labels"  # of a Sliced, what it slices
     chosen, sep = columns.sep is not None, columns.sep or sep
-    single = {role for role in ("actual", "predicted", "mask") if columns.wide(role, table.column_names) is None}
-    wide = columns.labels_in(table.column_names)
+    single = {role for role in ("actual", "predicted", "mask") if columns.wide(role, names) is None}
+    wide = columns.labels_in(names)
     for name in dict.fromkeys(name for name, role in columns.roles if role in single) if sep is not None else ():
-        if name in table.column_names and is_string(table.column(name).type):
-            title = columns.describe(f"column {name!r}")
-            _check_column(table.column(name), str(sep), title, wide, labels, chosen=chosen)
+        cells: list[Any] = []
+        if rows is not None:
+            cells = [*dict.fromkeys(cell for row in rows if isinstance(cell := row.get(name), str))]
+        elif name in names and is_string(table.column(name).type):
+            cells = pc.unique(table.column(name)).to_pylist()
+        cells = [cell for cell in cells[:_LOOKED_AT] if cell and not _WRITTEN.fullmatch(cell)]
+        _check_cells(cells, str(sep), columns.describe(f"column {name!r}"), wide, labels, chosen=chosen)
 
 
-def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
+def _check_cells(cells: list[str], sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
     # A space is taken for a separator only if nobody chose another.
-    cells = [cell for cell in pc.unique(column).to_pylist()[:_LOOKED_AT] if cell and not _WRITTEN.fullmatch(cell)]
     if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
         name = title.split("'")[1]
         like = next((f" such as {name.removesuffix(label) + '*'!r}" for label in wide if name.endswith(label)), "")
@@ -433,12 +439,12 @@ def _check_column(column: Any, sep: str, title: str, wide: set[str], labels: boo
             raise InputError(f"{title} holds rows of indicators; write {quoted(cells[0])} with {write}")
         only = " and ".join(map(quoted, cells[:2]))
         warn(f"{title} holds only {only}, read as labels; if they say whether one label is true, write {write}")
-    for other in "" if any(sep in cell for cell in cells) else _SEPARATORS[: -1 if chosen else None]:
+    for other in "" if any(sep in cell for cell in cells) else SEPARATORS[: -1 if chosen else None]:
         split = {cell: {*map(str.strip, cell.split(other))} - {""} for cell in cells}
         pieces = Counter(chain.from_iterable(split.values()))
         many = next((cell for cell in cells if other in cell), None)
         is_label = other in ",;" and any(split.keys() & split[cell] for cell in cells if other in cell)
         if many is not None and (is_label or sum(count > 1 for count in pieces.values()) * 2 > len(pieces)):
             some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
-            warn(f"{some}; if labels stand between these, give sep={other!r}")
+            warn(f"{some}; if this separates labels, give sep={other!r}")
             return

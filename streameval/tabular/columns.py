@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from os.path import commonprefix
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
@@ -20,6 +21,7 @@ Names: TypeAlias = str | Sequence[str]
 OneSided: TypeAlias = Literal["error", "ignore"]
 
 SUFFIX = "\0truth"  # of the columns of a joined table, since both may call theirs "labels"; no table has such names
+SEPARATORS = ",;\t|/ "
 _SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label")
 _WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)
@@ -28,6 +30,11 @@ _WAYS = re.compile(r"for indicators give .*? or rows='indicator', for labels set
 _CELL = re.compile(r"^column '([^'*]*)\*([^'*]*)'(.*?) is (\S+) for label '([^']*)'")  # of a column for one label
 _SLICED = re.compile(r"^where\[('[^']*')\]")
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
+
+
+def likely_separator(cells: str) -> str:
+    """What probably stands between the labels in cells."""
+    return next((one for one in "|" + SEPARATORS if one in cells), ",")
 
 
 def _are_names(names: object) -> TypeGuard[tuple[str, ...]]:
@@ -167,7 +174,9 @@ class Columns:
         parts = re.split("[,;] ?", name)
         if role in (*_WIDE, "by") and {*parts} <= {*known}:
             return InputError(f"{none} {name!r} ({role}); give a list: {quoted(parts)}")
-        hint = suggestion(name, known).replace("?", "? The columns are") or "; the columns are"
+        like = [one for one in known if one.startswith(name)] if role in _WIDE else []
+        hint = f"; did you mean {commonprefix(like) + '*'!r}?" if len(like) > 1 else suggestion(name, known)  # noqa: RUF071
+        hint = hint.replace("?", "? The columns are") or "; the columns are"
         return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}")
 
     def describe(self, message: str) -> str:

@@ -38,14 +38,13 @@ class Counting:
     def add(self, block: Block) -> None:
         """Count a block; a bad row that is not to be skipped is an error that has its place."""
         rows, columns = block.rows, self.job.columns
-        if not isinstance(rows, list):
-            from streameval.tabular.arrow import check_cells, table_of
+        from streameval.tabular.arrow import check_cells, table_of
 
-            rows = table_of(rows, columns)
-            try:
-                check_cells(rows, columns, block.sep, self.state)
-            except InputError as error:
-                raise InputError(block.located(str(error), 0, len(rows))) from None
+        rows = rows if isinstance(rows, list) else table_of(rows, columns)
+        try:
+            check_cells(rows, columns, block.sep, self.state)
+        except InputError as error:
+            raise InputError(block.located(str(error), 0, len(rows))) from None
         self._add(rows, 0, block)
         self.rows += len(rows)
         if self.skip is not None:
@@ -159,7 +158,7 @@ def with_truth(job: Job, truth: object, join: str | None) -> Job:
     if truth is None and join is None:
         return job
     if truth is None or join is None:
-        raise InputError("truth and join go together: give both, where the true labels are in a table of their own")
+        raise InputError("truth and join go together; give both")
     if job.columns.example is not None:
         raise InputError("a table with a row for each label cannot be joined; leave example and label, or truth out")
     from streameval.tabular.joining import Joined  # imported late, since pyarrow is optional

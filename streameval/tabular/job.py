@@ -138,10 +138,10 @@ class Job:
         InputError, LabelError
             If a column is missing, or holds what cannot be read; the message names it.
         """
-        if not isinstance(batch, list):
+        if not isinstance(batch, list) or self.columns.sep is not None:
             from streameval.tabular.arrow import check_cells, table_of  # imported late, since pyarrow is optional
 
-            batch = table_of(batch, self.columns)
+            batch = batch if isinstance(batch, list) else table_of(batch, self.columns)
             check_cells(batch, self.columns, None, state)
         arguments = self.arguments(batch)
         try:

@@ -65,8 +65,8 @@ def no_file(path: Path) -> InputError:
     """What to raise where there is no such file; equal extensions do not make names near."""
     files = [*path.parent.iterdir()] if path.parent.is_dir() else []
     stem = path.stem.casefold()
-    near = [file.name for file in files if SequenceMatcher(None, stem, file.stem.casefold()).ratio() > 0.7]
-    return InputError(f"there is no file {quoted(str(path), 300)}{suggestion(path.name, near, cutoff=0.0)}")
+    near = [str(file) for file in files if SequenceMatcher(None, stem, file.stem.casefold()).ratio() > 0.7]
+    return InputError(f"there is no file {quoted(str(path), 300)}{suggestion(str(path), near, cutoff=0.0)}")
 
 
 def check_distinct(files: Iterable[PathLike]) -> None:

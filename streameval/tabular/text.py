@@ -148,7 +148,7 @@ def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
         rows = parser.rows(data)
         if first == 1 and len(rows) == 1 and isinstance(rows, list) and _holds_columns(rows[0]):
             raise InputError(
-                f"{name} holds columns, as DataFrame.to_json() writes them; write its rows, orient='records'"
+                f"{name} holds columns, as DataFrame.to_json() writes them; write rows, with orient='records'"
             )
         yield rows, partial(_line, first, data), size
 

@@ -421,7 +421,7 @@ def test_long_tables_and_two_files_have_options(run, tmp_path):
         assert (ran.code, missing in ran.err) == (2, True), ran.err
     for command in ("evaluate", "thresholds"):
         ran = run(command, "i.jsonl", "g.jsonl", "-a", "tags", "-s", "guess", "--truth", "r.csv", "--join", "id")
-        assert (ran.code, "must be in one source" in ran.err) == (2, True), ran.err
+        assert (ran.code, "are for one FILE" in ran.err) == (2, True), ran.err
 
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.arrow", "r.csv", "-"])

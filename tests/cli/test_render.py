@@ -351,7 +351,7 @@ def test_show_makes_predictions_of_saved_scores(run, threshold):
             low, high = content["bounds"].get(name, [content["metrics"][name]] * 2)
             assert low == high == wanted["metrics"][name]
     assert (
-        "metrics of whole examples require their predictions"
+        "this metric requires the predictions of each example"
         in run("show", "state", "-t", "0.5", "-m", "f1_samples").err
     )
 

@@ -94,6 +94,8 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", "-p", "p"], "give --actual COLUMN; columns in t.jsonl: a, p"),
     (["y.csv"], "give --predicted COLUMN or --scores COLUMN; columns in y.csv: y_true, y_pred\n"),
     (["y.csv", "-a", "y"], "give --predicted COLUMN or --scores COLUMN; columns in y.csv: y_true, y_pred\n"),
+    (["sub/photos.json", *COLUMNS], "there is no file 'sub/photos.json'; did you mean 'sub/photos.jsonl'?"),
+    (["wide.csv", "-a", "y", "-p", "p"], "there is no column 'y' (--actual); did you mean 'y_*'? The columns are "),
     (["semi.csv", "-a", "y"], "; columns in semi.csv: id, y_true, p\n"),
     (["semi.csv", "-a", "y", "-p", "p"], "semi.csv:1: there is no column 'y' (--actual); the columns are ['id', 'y_t"),
     (["latin.csv", "-a", "y", "-p", "p"], "latin.csv:1: the byte f6 is not UTF-8; convert the file\n"),
@@ -138,6 +140,9 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     (tmp_path / "t.jsonl").write_bytes(OK)
     (tmp_path / "y.csv").write_text("y_true,y_pred\na,a\n")
     (tmp_path / "semi.csv").write_text("id;y_true;p\n1;a;a\n")
+    (tmp_path / "wide.csv").write_text("y_a,y_b,p\n1,0,a\n")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "photos.jsonl").touch()
     (tmp_path / "latin.csv").write_bytes(b"y_true,gr\xf6\na,a\n")
     (tmp_path / "nan.jsonl").write_text('{"y":NaN}\n')
     (tmp_path / "blank.jsonl").write_text("\n\n")
@@ -152,7 +157,7 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     ("thresholds t.jsonl -a a -s s --beta 0", "--beta must be above 0 and finite, not 0"),
     ("thresholds t.jsonl -a a -s s --beta inf", "--beta must be above 0 and finite, not inf"),
     ("thresholds one two", "give one saved state, or files of rows with --actual and --scores"),
-    ("evaluate t.jsonl -a a -s s --beta 2", "--beta is for binary predictions; give --threshold, to make them of sco"),
+    ("evaluate t.jsonl -a a -s s --beta 2", "--beta requires binary predictions; give --threshold 0.5 too"),
     ("evaluate t.jsonl -a a -s s -t no.json", "streameval: --threshold: there is no file 'no.json'"),
     ("evaluate t.jsonl -a a -s s -t t.jsonl", "--threshold must be a number, or a .json file of label: number, not"),
     ("evaluate t.jsonl -a a -s s -t twice.json", "--threshold twice.json: a label has two thresholds"),
@@ -168,7 +173,7 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     ("evaluate t.jsonl -a a -s s -o r.json -f csv", "--output r.json is json, but --format is csv; leave one of the"),
     ("evaluate t.jsonl -a a -s s -o r.html", "must end in .json, .csv, .md or .txt; for a page give --report FILE"),
     ("evaluate t.jsonl -a a -s s -o r.xyz", "--output r.xyz must end in .json, .csv, .md or .txt"),
-    ("evaluate t.jsonl list.json -q -a a -s s --truth t.jsonl --join a", "rows that belong together must be in one so"),
+    ("evaluate t.jsonl list.json -q -a a -s s --truth t.jsonl --join a", "--example and --truth are for one FILE; give"),
     ("watch t.jsonl", "give --actual COLUMN and --predicted COLUMN or --scores COLUMN; columns in t.jsonl: a, s"),
     ("watch t.jsonl -a a -s s --save t.jsonl", "--save t.jsonl is a file that is read; name another"),
     ("watch t.jsonl -a a -s s -t list.json --save list.json", "--save list.json is a file that is read; name anoth"),
@@ -224,8 +229,8 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     refused(
         run("merge", "plain", "half", "--save", "out"), "half: cannot merge", "; evaluate both with the same options"
     )
-    refused(run("merge", "plain", "single"), "single holds the class F1, plain metrics without slices")
-    refused(run("merge", "sliced", "plain"), "plain holds metrics without slices, sliced slices; evaluate both with")
+    refused(run("merge", "plain", "single"), "single is of the class F1, plain without slices")
+    refused(run("merge", "sliced", "plain"), "plain is without slices, sliced with slices; evaluate both with")
     (tmp_path / "link").symlink_to("plain")
     for again in ("plain", tmp_path / "plain", "link"):
         ran = run("merge", "single", "plain", again, "--save", "out")
@@ -256,7 +261,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     binary = "f1_micro requires binary predictions, but predictions are scores; evaluate, or show the state, with --thr"
     refused(run("show", "scored", "-m", "f1_micro"), binary)
     refused(run("compare", "scored", "scored", "-m", "f1_micro"), binary)
-    needed = "metrics of whole examples require their predictions; run evaluate with --threshold"
+    needed = "this metric requires the predictions of each example; run evaluate with --threshold 0.5"
     refused(run("show", "scored", "-t", "0.5", "-m", "subset_accuracy"), needed)
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")
     refused(run("evaluat"), "there is no command 'evaluat'; did you mean 'evaluate'?")
@@ -346,8 +351,9 @@ def test_a_state_that_lacks_what_a_metric_counts_says_how_to_save_one(run, tmp_p
 
 def test_long_tables_say_where_a_cell_is(run, tmp_path):
     for name, cells, message in (
-        ("y", "1,x,0.5,1", "column 'y' must hold numbers, not 'x'"),
+        ("y", "1,x,0.5,1", "column 'y' must hold 0 and 1, not 'x'"),
         ("s", "1,1,true,1", "column 's' must hold numbers, not 'true'"),
+        ("s", '1,1,"0,5",1', "column 's' must hold numbers with a decimal point, not '0,5'"),
         ("w", "1,1,0.5,2", "column 'w' differs among the rows of an example"),
     ):
         (tmp_path / f"{name}1.csv").write_text("id,l,y,s,w\n1,a,1,0.5,1\n2,a,0,0.5,1\n")

@@ -193,7 +193,7 @@ def test_the_metrics_may_be_an_object_which_stays_as_it_is():
 def test_missing_files_are_named(tmp_path: Path):
     written(table(), tmp_path / "predictions.parquet")
     with pytest.raises(
-        se.InputError, match=r"there is no file .*predictons.parquet'; did you mean 'predictions.parquet'"
+        se.InputError, match=r"there is no file .*predictons.parquet'; did you mean '.*predictions.parquet'"
     ):
         evaluated(tmp_path / "predictons.parquet")
     with pytest.raises(se.InputError, match=r"no file matches .*\*\.arrow'"):

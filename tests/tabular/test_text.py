@@ -287,6 +287,19 @@ def test_cells_that_are_probably_misread_are_warned_of_once(tags: list[str], mes
     assert [message in str(one.message) for one in caught] == [True]
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", None])
+def test_strings_in_json_and_mappings_are_split_at_the_separator_that_they_hold(name: str | None, tmp_path: Path):
+    rows = [{"tags": tags, "guess": "dog"} for tags in ("cat|dog", "cat", "dog")]
+    texts = {"a.json": json.dumps(rows), "a.jsonl": lines(rows)}
+    source = rows if name is None else written(tmp_path, name, texts[name])
+    with pytest.raises(se.InputError, match=r"is the string 'cat\|dog'; split strings with sep='\|' or another"):
+        evaluated(source)
+    with pytest.warns(se.DataWarning, match=r"some hold '\|', such as 'cat\|dog'; if .* give sep='\|'") as caught:
+        evaluated(source, sep=",")
+    assert len(caught) == 1
+    assert evaluated(source, sep="|").labels == ("cat", "dog")
+
+
 def test_labels_that_hold_commas_and_slashes_are_not_warned_of(tmp_path: Path):
     labels = [f"{first} and more, {second}/{first * second}" for first in range(1, 30) for second in range(30)]
     tags = labels * 12

@@ -132,7 +132,7 @@ def test_the_first_cell_that_is_no_number_is_named_without_looking_at_all_one_by
     calls = list[str]()
     sys.setprofile(lambda _frame, event, _arg: calls.append(event))
     try:
-        with pytest.raises(se.InputError, match="column 'w' must hold numbers, not 'zz'"):
+        with pytest.raises(se.InputError, match="column 'w' must hold 0 and 1, not 'zz'"):
             numbers_of(column, "w")
     finally:
         sys.setprofile(None)
@@ -146,11 +146,11 @@ def test_values_that_are_none_are_named(tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_x,t_y,p_x,p_y\n1,0,1,0\n1,no,0,0\n")
     with pytest.raises(se.InputError, match="row 0: column 't_x' is b'1'; truth is 0, 1, or"):
         se.evaluate_table(pa.table({"t_x": [b"1"], "p_x": [1]}), actual="t_*", predicted="p_*")
-    with pytest.raises(se.InputError, match=r"a.csv:3: column 't_y' must hold numbers, not 'no'"):
+    with pytest.raises(se.InputError, match=r"a.csv:3: column 't_y' must hold 0 and 1, not 'no'"):
         se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")
     for cells, wrong in ((["1", "no", "2"], "no"), (["true", " ", "no"], "no"), (["0.5", "true"], "true")):
         table = pa.table({"t_x": cells, "p_x": ["1"] * len(cells)})
-        with pytest.raises(se.InputError, match=f"column 't_x' must hold numbers, not '{wrong}'"):
+        with pytest.raises(se.InputError, match=f"column 't_x' must hold 0 and 1, not '{wrong}'"):
             Job.of(actual="t_*", predicted="p_*", sep=",").state([table])
 
 
@@ -181,7 +181,7 @@ def test_a_column_of_scores_holds_no_booleans_wherever_blocks_are_cut(metric: st
 @pytest.mark.filterwarnings("ignore::streameval.DataWarning")
 def test_cells_that_are_wrong_only_together_have_a_place(tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_a,p_a\n1.0,1\n0,1\n1,1\ntrue,0\n")
-    with pytest.raises(se.InputError, match=r"a.csv:5: column 't_a' must hold numbers, not 'true'$"):
+    with pytest.raises(se.InputError, match=r"a.csv:5: column 't_a' must hold 0 and 1, not 'true'$"):
         se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")
     row = {"t": [True, False, True], "p": [False, False, True]}
     (tmp_path / "a.jsonl").write_text(
