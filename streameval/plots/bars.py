@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streameval.plots.style as style
 from streameval.errors import InputError, MetricError
-from streameval.evaluation.evaluator import Evaluator, MetricLike, specs_of
+from streameval.evaluation.evaluator import MetricLike, specs_of
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
@@ -241,7 +241,7 @@ def _moved(source: object, y_pred: object, metrics: Any) -> tuple[object, Any]:
 def _specs(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[MetricSpec, ...] | None:
     if metrics is None:
         return None
-    if isinstance(metrics, Evaluator):
+    if holds(metrics) and not hasattr(metrics, "spec"):
         raise InputError("several runs are one argument; give a mapping such as {'old': ev, 'new': other}")
     return specs_of(metrics if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics])
 

@@ -173,7 +173,7 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     ("evaluate t.jsonl -a a -s s -o r.json -f csv", "--output r.json is json, but --format is csv; leave one of the"),
     ("evaluate t.jsonl -a a -s s -o r.html", "must end in .json, .csv, .md or .txt; for a page give --report FILE"),
     ("evaluate t.jsonl -a a -s s -o r.xyz", "--output r.xyz must end in .json, .csv, .md or .txt"),
-    ("evaluate t.jsonl list.json -q -a a -s s --truth t.jsonl --join a", "--example and --truth are for one FILE; give"),
+    ("evaluate t.jsonl list.json -q -a a -s s --truth t.jsonl --join a", "--example and --truth are for one FILE"),
     ("watch t.jsonl", "give --actual COLUMN and --predicted COLUMN or --scores COLUMN; columns in t.jsonl: a, s"),
     ("watch t.jsonl -a a -s s --save t.jsonl", "--save t.jsonl is a file that is read; name another"),
     ("watch t.jsonl -a a -s s -t list.json --save list.json", "--save list.json is a file that is read; name anoth"),

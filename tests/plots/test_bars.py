@@ -149,7 +149,7 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
         (lambda: plots.plot_compare({"old": se.Evaluator(["ndcg"]), "new": se.Evaluator()}), "^'new': ndcg requires"),
         (lambda: plots.plot_roc_curve({"old": se.RocAuc(), "new": se.F1()}), "^'new': .* requires the 'curves' state"),
         (lambda: plots.plot_slices({"old": se.F1(), "new": se.Evaluator(["ndcg"])}), "^.new.: f1_macro requires"),
-        (lambda: plots.plot_compare(se.Evaluator(), se.Evaluator()), "give a mapping such as {'old': ev, 'new': other}"),
+        (lambda: plots.plot_compare(se.Evaluator(), se.Evaluator()), "give a mapping such as {'old': ev, 'new'"),
         (lambda: plots.plot_labels(TRUE, PREDICTED * 0.5), "for scores give y_score >= 0.5$"),
         (lambda: se.Evaluator().plot("slices"), "no slice"),
         (lambda: se.Evaluator().plot("ndcg"), r"; a metric is drawn by plot\('metric', metrics='ndcg'\)"),

@@ -290,8 +290,8 @@ def test_cells_that_are_probably_misread_are_warned_of_once(tags: list[str], mes
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", None])
 def test_strings_in_json_and_mappings_are_split_at_the_separator_that_they_hold(name: str | None, tmp_path: Path):
     rows = [{"tags": tags, "guess": "dog"} for tags in ("cat|dog", "cat", "dog")]
-    texts = {"a.json": json.dumps(rows), "a.jsonl": lines(rows)}
-    source = rows if name is None else written(tmp_path, name, texts[name])
+    contents = {"a.json": json.dumps(rows), "a.jsonl": lines(rows)}
+    source = rows if name is None else written(tmp_path, name, contents[name])
     with pytest.raises(se.InputError, match=r"is the string 'cat\|dog'; split strings with sep='\|' or another"):
         evaluated(source)
     with pytest.warns(se.DataWarning, match=r"some hold '\|', such as 'cat\|dog'; if .* give sep='\|'") as caught:
