@@ -81,7 +81,7 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
     if config.labels is None and _mix_columns(names, cells, examples):
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
         yield "columns", f"{mixed}; construct with labels=[...]"
-    alike = [*_alike(names, cells)] if len(names) <= _LABELS and str in map(type, names) else []
+    alike = [*_alike(names, cells, examples)] if len(names) <= _LABELS and str in map(type, names) else []
     yield from alike or _unshared(names, cells, true, pred, examples)
     if config.labels is None and config.rows is None and len(names) == 2 and {*names} in ({0, 1}, {"0", "1"}):
         keys = decisions.by_example(None)[0]
@@ -168,8 +168,11 @@ def _cut(names: set[str]) -> set[str]:
     return {name[first : len(name) - last] for name in names} if len(names) > 1 else names
 
 
-def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
-    """Labels that differ in surrounding space alone, or each on one side in type, case, Unicode form or a final .0."""
+def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
+    """Labels that differ in surrounding space alone, or in type, case, Unicode form or a final .0.
+
+    Of the latter each is on one side only, or of many examples at least one of them is.
+    """
     _, fn, fp, tp, _ = cells
     groups: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names):
@@ -179,18 +182,22 @@ def _alike(names: Sequence[Label], cells: Any) -> _Warnings:
         if isinstance(label, str) and label != (plain := label.strip()) and plain in known and plain:
             yield "space", f"labels {quoted(plain)} and {quoted(label)} differ in surrounding space; strip labels"
             return
-    for group in groups.values():
+    for group in (group for group in groups.values() if len(group) > 1):
         mine, theirs = (
-            [place for place in group if side[place] and not other[place] and not tp[place]] if len(group) > 1 else []
+            [place for place in group if side[place] and not other[place] and not tp[place]]
             for side, other in ((fn, fp), (fp, fn))
         )
+        only = ", ".join(["one only in y_true"] * bool(mine) + ["one only in y_pred"] * bool(theirs))
+        if only and examples >= FIRST:
+            both = [place for place in group if tp[place] or (fn[place] and fp[place])]
+            mine, theirs = mine or both, theirs or both
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
             if f"{printable(true)}.0" == pred or f"{printable(pred)}.0" == true:
                 way = "a final .0"
             differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
-            yield "alike", f"{differ}, one only in y_true, one only in y_pred; use the same names"
+            yield "alike", f"{differ}, {only}; use the same names"
             return
 
 

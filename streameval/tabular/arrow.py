@@ -18,7 +18,7 @@ from streameval.errors import DependencyError, InputError, LabelError, warn
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
-from streameval.tabular.columns import SEPARATORS, Columns, likely_separator
+from streameval.tabular.columns import SEPARATORS, Columns
 
 try:
     import pyarrow as pa
@@ -162,8 +162,7 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
     if is_string(kind):
         if columns.sep is not None:
             return lists_of(column, columns.sep)
-        cells = "".join(filter(None, pc.unique(column)[:_LOOKED_AT].to_pylist()))
-        advice = f"split them with sep={likely_separator(cells)!r} or another separator, or {advice}"
+        advice = f"split them with sep=',' or another separator, or {advice}"
     elif (pa.types.is_nested(kind) and not _is_deep(kind)) or pa.types.is_null(kind):
         inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
         if inner is None or not pa.types.is_binary(inner):

@@ -32,11 +32,6 @@ _SLICED = re.compile(r"^where\[('[^']*')\]")
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
 
-def likely_separator(cells: str) -> str:
-    """What probably stands between the labels in cells."""
-    return next((one for one in "|" + SEPARATORS if one in cells), ",")
-
-
 def _are_names(names: object) -> TypeGuard[tuple[str, ...]]:
     return isinstance(names, tuple) and all(isinstance(name, str) for name in names)
 

@@ -12,7 +12,7 @@ from typing import Any
 from streameval.errors import InputError
 from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.columns import Columns, likely_separator
+from streameval.tabular.columns import SEPARATORS, Columns
 
 _COLUMN = re.compile(r"column (['\"])(.*?)\1( of the truths)?")
 _ROW = re.compile(r" \(row (\d+) of the batch\)")
@@ -147,7 +147,8 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
     if str in kinds and role != "scores":
         if columns.sep is None:
             number, string = next(pair for pair in enumerate(values) if isinstance(pair[1], str))
-            advice = f"split strings with sep={likely_separator(string)!r} or another separator, or give lists"
+            sep = next((one for one in "|" + SEPARATORS if one in string), ",")
+            advice = f"split strings with sep={sep!r} or another separator, or give lists"
             raise InputError(f"column {name!r} (row {number} of the batch) is the string {quoted(string)}; {advice}")
         from streameval.tabular.arrow import list_of
 

@@ -56,6 +56,7 @@ _Rows: TypeAlias = tuple[Any, Callable[[int], int], int]  # of a block, the line
 
 _KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 _BETWEEN = re.compile(r"[\s,]*")
+_EXCEL = re.compile(rb"\Asep=.(?=\r?\n)")  # a line that names the delimiter, which is found anyway
 _CONSTANT = re.compile(r"[^-]?(NaN|-?Infinity)")
 
 
@@ -287,6 +288,7 @@ def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Ma
     parser = _Csv(columns, delimiter)
     for first, data, size in _lines(stream, name, lambda data: data.count(b'"') % 2 == 0):
         if first == 1:
+            data = _EXCEL.sub(b"", data)
             parser.read_header(data, name, keys)
         table = parser.table(data, header=first == 1)
         if table is not None:

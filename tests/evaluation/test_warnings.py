@@ -80,6 +80,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "scores as strings": ({}, repeat((["1"], ["0.76"]), (["0"], [".2"])), 20, "for scores give threshold=0.5, and num"),
     "type": ({}, repeat(({1, "a"}, {"1", "a"})), 20, "labels 1 and '1' differ in type"),
     "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
+    "case of some": ({}, repeat(({"Cat"}, {"cat"}), ({"cat"}, {"cat"})), 101, "case or Unicode form, one only in y_"),
     "Unicode form": ({}, repeat(({"caf\u00e9"}, {"cafe\u0301"}), ({"a"}, {"a"})), 20, "differ in case or Unicode form"),
     "final .0": ({}, repeat(({"3.0", "a"}, {"3", "a"})), 20, "labels '3.0' and '3' differ in a final .0"),
     "space": ({}, repeat(({"cat "}, {"cat "}), ({"cat"}, {"dog"})), 20, "differ in surrounding space"),

@@ -342,6 +342,14 @@ def test_lists_within_lists_without_end_are_refused(name: str, text: str, tmp_pa
         evaluated(written(tmp_path, name, text.format("[" * 100_000 + "]" * 100_000)))
 
 
+def test_the_line_that_names_the_delimiter_for_excel_is_no_header(tmp_path: Path):
+    written(tmp_path, "a.csv", "\ufeffsep=;\r\ntags;guess\r\ncat;dog\r\nbird\r\n")
+    with pytest.raises(se.InputError, match=r"a.csv:4: 1 cell where the header has 2"):
+        evaluated(tmp_path / "a.csv")
+    written(tmp_path, "a.csv", "sep=,\ntags,guess\ncat,dog\n")
+    assert evaluated(tmp_path / "a.csv").labels == ("cat", "dog")
+
+
 def test_a_file_that_was_compressed_twice_is_read(tmp_path: Path):
     text = b"tags,guess\ncat,dog\n"
     (tmp_path / "a.csv").write_bytes(text)
