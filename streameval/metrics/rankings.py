@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,10 @@ _SCHAPIRE = "Schapire & Singer 2000, BoosTexter: a boosting-based system for tex
 _LOZA = "Loza Mencía & Fürnkranz 2010, Efficient multilabel classification algorithms for large-scale problems"
 
 Unranked: TypeAlias = Literal["never", "last"]
+Usual: TypeAlias = Literal["zero", "one"]
+"""What blank rows count unless chosen otherwise."""
 
+ENDLESS = 1 << 40  # further than any rank
 DEGENERATE = Parameter("degenerate", "scikit-learn", choices=("scikit-learn", "drop", "zero", "one"))
 
 ranking = partial(metric, state="rankings", averages=("samples",), default="samples")
@@ -63,24 +66,29 @@ def judged(rows: Rows, sums: Fraction, blank: Flags, degenerate: str, usual: str
     return ratio_of(sums, total(rows.times), zero_division)
 
 
-def _by_rows(
-    formula: Callable[..., tuple[Integers, Integers | int]],
-    *,
-    blank: Callable[[Rows], Flags],
-    usual: Literal["zero", "one"] = "zero",
+def by_sums(
+    formula: Callable[..., Fraction], blank: Callable[[Rows], Flags] = nothing_true, usual: Usual = "zero"
 ) -> Reading:
-    """The mean of ``sums / den`` over rows that are not blank, and of what blank ones count, usually 0 or 1."""
+    """The mean of values, whose sum without blank rows the formula gives; without a k it has no end."""
 
     def read(tables: RankingTables, spec: MetricSpec) -> Value:
-        parameters = dict(spec.parameters)
-        degenerate = parameters.pop("degenerate")
-        rows = tables.rows
-        left_out = blank(rows)
-        sums, den = formula(rows[~left_out], **parameters)
-        value = sum_of(sums, np.broadcast_to(np.asarray(den), sums.shape))
-        return judged(rows, value, left_out, degenerate, usual, spec.zero_division)
+        parameters: dict[str, Any] = {name: ENDLESS if value is None else value for name, value in spec.parameters}
+        degenerate, rows = parameters.pop("degenerate"), tables.rows
+        return judged(rows, formula(tables, **parameters), blank(rows), degenerate, usual, spec.zero_division)
 
     return read
+
+
+def _by_rows(
+    formula: Callable[..., tuple[Integers, Integers | int]], *, blank: Callable[[Rows], Flags], usual: Usual = "zero"
+) -> Reading:
+    """The mean of ``sums / den`` over rows."""
+
+    def sums(tables: RankingTables, **parameters: Any) -> Fraction:
+        num, den = formula(tables.rows[~blank(tables.rows)], **parameters)
+        return sum_of(num, np.broadcast_to(np.asarray(den), num.shape))
+
+    return by_sums(sums, blank, usual)
 
 
 _of_pairs = partial(ranking, read=partial(_by_rows, blank=one_sided), parameters=(DEGENERATE,), bigger_is_better=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Value, ratio_of, sum_of
 from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, sums_of_discounts
-from streameval.metrics.rankings import DEGENERATE, Unranked, all_groups, judged, nothing_true, ranking
+from streameval.metrics.rankings import DEGENERATE, ENDLESS, Unranked, Usual, all_groups, by_sums, ranking
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.keywords import explained
 from streameval.schema.labels import Label
@@ -32,7 +32,6 @@ _JARVELIN = "Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of I
 
 _FIFTY = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999, capitals=1, clamp=0, traps=[])
 _ONE = 1 << BITS
-_ENDLESS = 1 << 40  # further than any rank
 
 _MOST = 10**9  # to which a rank may be compared, so that products of two are int64
 _K = Parameter("k", 5, 1, _MOST, whole=True)
@@ -40,24 +39,12 @@ _DIVISOR = Parameter("divisor", "k", choices=("k", "ranked"))
 _UNRANKED = Parameter("unranked", "never", choices=("never", "last"))
 
 
-def _by_gain(formula: Callable[..., Fraction], usual: Literal["zero", "one"] = "zero") -> Reading:
-    """The mean of values that add up to what the formula gives for k, which is endless where it is None."""
-
-    def read(tables: RankingTables, spec: MetricSpec) -> Value:
-        parameters: dict[str, Any] = {name: _ENDLESS if value is None else value for name, value in spec.parameters}
-        degenerate = parameters.pop("degenerate")
-        sums = formula(tables, **parameters)
-        return judged(tables.rows, sums, nothing_true(tables.rows), degenerate, usual, spec.zero_division)
-
-    return read
-
-
 def _at(
     *entry: str,
     parameters: tuple[Parameter, ...] = (),
     k: int | None = 5,
-    usual: Literal["zero", "one"] = "zero",
-    by: Callable[..., Reading] = _by_gain,
+    usual: Usual = "zero",
+    by: Callable[..., Reading] = by_sums,
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
     """Enters a formula of gains at k."""
@@ -76,7 +63,7 @@ def _by_hits(formula: Callable[..., tuple[int, IntArray]], **choices: Any) -> Re
         times, den = formula(groups, places)
         return sum_of(times * groups.t * np.minimum(k - groups.a, groups.g), groups.g * den)
 
-    return _by_gain(sums, **choices)
+    return by_sums(sums, **choices)
 
 
 _of_hits = partial(_at, by=_by_hits)
@@ -119,7 +106,7 @@ def abandonment_at(tables: RankingTables, k: int, unranked: Unranked) -> Fractio
 
 @ranking(
     "r_precision", "Precision at k, with k the number of true labels of each example.",
-    "hits among the first m / m, mean over examples", _MANNING, read=_by_gain, parameters=(_UNRANKED, DEGENERATE),
+    "hits among the first m / m, mean over examples", _MANNING, read=by_sums, parameters=(_UNRANKED, DEGENERATE),
     reported=("samples",),
 )  # fmt: skip
 def r_precision(tables: RankingTables, unranked: Unranked) -> Fraction:
@@ -154,7 +141,7 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
         if k not in cutoffs or unranked == "last":
             raise MetricError(
                 f'divisor="hits" is counted for ranked labels at k in {quoted(cutoffs)}, not at '
-                f'{None if k == _ENDLESS else k} with unranked="{unranked}"; name this metric when constructing'
+                f'{None if k == ENDLESS else k} with unranked="{unranked}"; name this metric when constructing'
             )
         return average_precision_of_hits(tables.hits, k)
     groups = groups_to(tables, k, unranked)
