@@ -163,6 +163,15 @@ class DependencyError(StreamevalError, ImportError):
     """An optional library that this call requires is not installed."""
 
 
+@contextmanager
+def naming(part: str) -> Iterator[None]:
+    """Let errors say in which part of all they are, if it has a name."""
+    try:
+        yield
+    except StreamevalError as error:
+        raise type(error)(f"{part}: {error}" if part else str(error)) from None
+
+
 def above(module: str, name: str) -> Callable[..., Any]:
     """A method that calls a function of a module above the class, which is imported then."""
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias, Unpack
 
 from streameval.adapters.engine import check_job, raise_ours, require, tree
-from streameval.errors import InputError, StreamevalError
+from streameval.errors import InputError, StreamevalError, naming
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State, Threshold
 
@@ -23,7 +23,7 @@ with require("dask"):
 
     from streameval.tabular.evaluate import count_rows
     from streameval.tabular.rows import blocks_of, is_table
-    from streameval.tabular.sources import are_paths, check_distinct, files_of, naming
+    from streameval.tabular.sources import are_paths, check_distinct, files_of
 
 __all__ = ["evaluate", "evaluate_arrays", "state"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from streameval.errors import InputError, MetricError, imported
+from streameval.errors import InputError, imported, naming
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.pages import Names, counts_of, counts_of_slices, report_of
 from streameval.metrics.spec import MetricSpec
@@ -79,10 +79,8 @@ def of_each(runs: Mapping[Any, Any], read: Callable[[Any], Any]) -> dict[Any, An
     """What is read of each run; an error names the run, if there are several."""
     parts = {}
     for name, run in runs.items():
-        try:
+        with naming(quoted(name) if len(runs) > 1 else ""):
             parts[name] = read(run)
-        except MetricError as error:
-            raise MetricError(f"{quoted(name)}: {error}" if len(runs) > 1 else str(error)) from None
     return parts
 
 

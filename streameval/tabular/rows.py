@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from streameval.errors import InputError
+from streameval.errors import InputError, naming
 from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.columns import SEPARATORS, Columns
@@ -98,10 +98,8 @@ def column_of(rows: list[Any], name: str, role: str, place: Callable[[int], str]
     except (KeyError, IndexError, TypeError, ValueError):
         values = list[Any]()
     for number, row in enumerate(rows):
-        try:
+        with naming(place(number) if place else ""):
             values.append(_value(row, name, role))
-        except InputError as error:
-            raise InputError(f"{place(number)}: {error}" if place else str(error)) from None
     return values
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval.errors import InputError, StreamevalError, warn
+from streameval.errors import InputError, naming, warn
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
@@ -202,15 +202,6 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened
     whole, first = schemas[0]
     schema = pa.schema([whole.field(name) for name in columns.check_names(whole.names)])
     return Opened(chain.from_iterable(blocks), schema, first)
-
-
-@contextmanager
-def naming(part: str) -> Iterator[None]:
-    """Let errors about rows say in which part of all they are."""
-    try:
-        yield
-    except StreamevalError as error:
-        raise type(error)(f"{part}: {error}" if part else str(error)) from None
 
 
 @contextmanager
