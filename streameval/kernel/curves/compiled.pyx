@@ -11,12 +11,12 @@ import numpy as np
 
 from streameval.kernel.lists.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared
-from streameval.kernel.part cimport commit, part_of, se_follower, se_follower_new, se_part
+from streameval.kernel.part cimport (
+    DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part,
+)
 from streameval.kernel.scores cimport (
     check_one, read_lists, read_rows, room_of, se_mention, se_score_lists, se_score_rows,
 )
-
-from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
@@ -56,7 +56,6 @@ cdef extern from "curves/rows.h" nogil:
     int se_merge_labels(const se_merge*, int)
 
 
-cdef int OTHER_CODE = OTHER
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
 
@@ -331,7 +330,7 @@ cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
     cdef Bins bins = <Bins>table
     bins.rows = (<const se_score_rows*>rows)[0]
     if bins.rows.rows > SE_MOST - bins.examples:  # whether a bin is full is not known so soon
-        return OTHER_CODE
+        return OTHER
     bins.reserve(bins.rows.width)
     check_memory(se_append_rows(bins.labels, &bins.rows, False))
     part.commit, part.data, part.release = commit_rows, table, NULL

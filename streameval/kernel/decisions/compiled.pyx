@@ -14,7 +14,9 @@ from streameval.kernel.commit.compiled cimport Cell, Guard
 from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_rows, se_scores, se_slots
 from streameval.kernel.decisions.counting cimport BIT_COLUMNS, MANY, se_add_example, se_add_rows, se_take_back
 from streameval.kernel.memory cimport check_memory
-from streameval.kernel.part cimport SE_FOLLOWER_NAME, se_commit, se_follower, se_part, se_release
+from streameval.kernel.part cimport (
+    DONE, FULL, OTHER, REFUSED, SE_FOLLOWER_NAME, se_commit, se_follower, se_part, se_release,
+)
 from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport se_sums, se_sums_add, se_sums_init, se_sums_reserve, set_seed
 
@@ -24,13 +26,10 @@ import numpy as np
 from streameval.kernel.commit.compiled import RETIRED
 from streameval.kernel.decisions.counting import count_groups, unit_sums, use_vectors, vectors, weigh_dense
 from streameval.kernel.decisions.rows import limbs, list_cells, weigh_lists  # which need no loops of their own
-from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 cnp.import_array()
 set_seed()
 
-# The same codes as constants of C.
-cdef int OTHER_CODE = OTHER, REFUSED_CODE = REFUSED, FULL_CODE = FULL
 # Up to so many rows and cells are counted straight into what is held: they are one block, which is checked first.
 cdef Py_ssize_t FEW_ROWS = 64, FEW_CELLS = 16384
 
@@ -86,7 +85,7 @@ cdef class Counts(Counting):
             elif sign > 0:
                 code = self.count_scored(columns, fixed, y_true, y_pred, threshold, dimensions)
             else:
-                code = OTHER_CODE
+                code = OTHER
         finally:
             self.root.guard.stop(code == 0)
         return code
@@ -102,11 +101,11 @@ cdef class Counts(Counting):
         cdef int at, prepared = 0
         y_true = self.row_of_truths(columns, fixed, y_true, y_pred, threshold)
         if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, dimensions, &true, &pred):
-            return OTHER_CODE
+            return OTHER
         rows.rows, rows.width = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
         cells = rows.rows * rows.width
         if rows.rows > FEW_ROWS or cells > FEW_CELLS or rows.rows > self.most - self.counted.examples:
-            return OTHER_CODE
+            return OTHER
         self.make_block(rows.width, cells)
         binary.true_ = <uint8_t*>(self.block + self.block_width + cells)
         binary.pred = binary.true_ + cells
@@ -114,13 +113,13 @@ cdef class Counts(Counting):
         if not self.read_cells(
             &true, &pred, rows.rows, rows.width, <uint8_t*>binary.true_, <uint8_t*>binary.pred, <void*>rows.scores
         ):
-            return OTHER_CODE
+            return OTHER
         rows.ranked = rows.mask = NULL
         rows.fixed, rows.single = fixed, pred.kind == SE_FLOAT
         try:
             for at in range(self.following):
                 if self.follower[at].prepare(self.follower[at].table, &rows, &part[at]):
-                    return OTHER_CODE
+                    return OTHER
                 prepared += 1
             if rows.rows > 1:
                 binary.masked, binary.masked_stride, binary.true_cells, binary.pred_cells = NULL, 0, NULL, NULL
@@ -159,12 +158,12 @@ cdef class Counts(Counting):
         self.begin(columns, threshold)
         slots = self.placed(columns, fixed, y_true, y_pred, totals)
         if slots < 0:
-            return OTHER_CODE
+            return OTHER
         if sign > 0 and self.counted.examples >= self.most:
-            return FULL_CODE if self.most == COUNT_MAX else OTHER_CODE
+            return FULL if self.most == COUNT_MAX else OTHER
         if sign < 0:
             done = se_take_back(&self.counted, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2])
-            return 0 if done else REFUSED_CODE
+            return 0 if done else REFUSED
         check_memory(se_sums_reserve(&self.counted.rows, 1))
         se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
         self.landed = slots

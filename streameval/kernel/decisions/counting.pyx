@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from streameval.kernel.decisions.cells cimport read_rows, se_rows, se_scores
 from streameval.kernel.lists.lists cimport borrow, check_columns, is_narrow, se_lists
 from streameval.kernel.memory cimport check_memory
-from streameval.kernel.part cimport se_part_new
+from streameval.kernel.part cimport FULL, REFUSED, se_part_new
 from streameval.kernel.scores cimport read_list, room_of, se_mention, se_score_lists
 from streameval.kernel.table cimport (
     entries_of, fill, se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise,
@@ -20,7 +20,7 @@ from streameval.kernel.table cimport (
 cimport numpy as cnp
 import numpy as np
 
-from streameval.kernel.types import FULL, REFUSED, Weighed
+from streameval.kernel.types import Weighed
 
 cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_bit_rows:

@@ -10,14 +10,12 @@ import numpy as np
 
 from streameval.kernel.decisions.cells cimport read_rows, se_rows
 from streameval.kernel.memory cimport check_memory
-from streameval.kernel.part cimport part_of
+from streameval.kernel.part cimport FULL, REFUSED, part_of
 from streameval.kernel.scores cimport SE_MASKED, SE_RANKED, SE_TRUE, read_list, room_of, se_mention, se_score_lists
 from streameval.kernel.table cimport (
     se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_rebuild,
     se_sums_reserve, set_seed,
 )
-
-from streameval.kernel.types import FULL, REFUSED
 
 cdef extern from "pairs/pairing.h" nogil:
     ctypedef struct sp_row:
@@ -60,15 +58,18 @@ cdef class Pairs:
     # -- one example --------------------------------------------------------------------------------------------------
 
     def prepare_example(self, slots, int sign):
-        cdef Example example = Example(self, slots, sign)
-        cdef size_t keys = sp_pairs(&example.row, self.parts) if sign > 0 else 1
+        cdef Change example = Change(None)
+        cdef size_t keys
+        example.pairs, example.sign = self, sign
+        example.read(slots)
+        keys = sp_pairs(&example.row, self.parts) if sign > 0 else 1
         if sign > 0 and self.examples == COUNT_MAX:
             return FULL
         if sign < 0 and (self.examples == 0 or not sp_one(&self.table, 0, &example.row, self.parts)):
             return REFUSED
         check_memory(se_sums_promise(&self.table, keys))
         example.promised = keys
-        return part_of(commit_example, example)
+        return part_of(commit_change, example)
 
     # -- many examples: only ever into pairs that are thrown away if this raises ---------------------------------------
 
@@ -103,7 +104,7 @@ cdef class Pairs:
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
     def prepare_merge(self, Pairs other, columns, int sign):
-        cdef Merge merge = Merge(columns)
+        cdef Change merge = Change(columns)
         cdef const int64_t* count
         cdef uint64_t outer, inner
         cdef size_t at = 0
@@ -121,7 +122,7 @@ cdef class Pairs:
         if sign > 0:
             check_memory(se_sums_promise(&self.table, other.table.used))
             merge.promised = other.table.used
-        return part_of(commit_merge, merge)
+        return part_of(commit_change, merge)
 
     def times(self, keys):
         cdef const int64_t[:, ::1] key = np.ascontiguousarray(keys, np.int64)
@@ -133,13 +134,13 @@ cdef class Pairs:
         return out
 
     def items(self):
-        return self.at(self._spots(Merge(None), -1, np.zeros(1, np.int64)), None)
+        return self.at(self._spots(Change(None), -1, np.zeros(1, np.int64)), None)
 
     def by_row(self, place, int64_t kind):
         ends = np.zeros(len(place), np.int64)
-        return ends, self._spots(Merge(place), kind, ends)
+        return ends, self._spots(Change(place), kind, ends)
 
-    cdef object _spots(self, Merge merge, int64_t kind, ends):
+    cdef object _spots(self, Change merge, int64_t kind, ends):
         """Where pairs of a kind (below 0: all) stand in the table, by rows, and the ends of the rows among them."""
         cdef int64_t[::1] end = ends
         cdef uint32_t[::1] spot
@@ -163,7 +164,7 @@ cdef class Pairs:
         return spots
 
     def at(self, const uint32_t[::1] spots, place):
-        cdef Merge merge = Merge(place)
+        cdef Change merge = Change(place)
         cdef uint64_t outer, inner
         cdef size_t at
         cdef Py_ssize_t row
@@ -216,60 +217,14 @@ cdef int check_width(Py_ssize_t width) except -1:
 
 @cython.final
 @cython.no_gc_clear
-cdef class Example:
-    """The labels of one example, on their way into pairs, or out of them."""
+cdef class Change:
+    """An example, or all that other pairs hold, on its way into pairs, or out of them. The two may be the same."""
 
-    cdef Pairs pairs
-    cdef uint32_t* labels
-    cdef sp_row row
-    cdef size_t promised  # keys
-    cdef int sign
-
-    def __cinit__(self, Pairs pairs, slots, int sign):
-        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        cdef Py_ssize_t position, part
-        cdef size_t put = 0
-        cdef int* outcomes = [1, 3, 2]
-        cdef size_t sizes[3]
-        self.pairs, self.sign = pairs, sign
-        self.labels = <uint32_t*>malloc((slot.shape[0] + 1) * sizeof(uint32_t))
-        check_memory(self.labels != NULL)
-        for position in range(slot.shape[0]):
-            if not 0 <= slot[position] < 5 * WIDTH_MAX:
-                raise IndexError(f"slot {slot[position]} is out of range")
-        for part in range(3):
-            sizes[part] = put
-            for position in range(slot.shape[0]):
-                if slot[position] % 5 == outcomes[part]:
-                    self.labels[put] = <uint32_t>(slot[position] // 5)
-                    put += 1
-            sizes[part] = put - sizes[part]
-        self.row.labels, self.row.none = self.labels, SP_NONE
-        self.row.missed, self.row.both, self.row.wrong = sizes[0], sizes[1], sizes[2]
-
-    def __dealloc__(self):
-        if self.promised:
-            self.pairs.table.promised -= self.promised
-        free(self.labels)
-
-
-cdef void commit_example(void* data) noexcept:
-    cdef Example example = <Example>data
-    cdef Pairs pairs = example.pairs
-    pairs.table.promised -= example.promised
-    example.promised = 0
-    sp_one(&pairs.table, example.sign, &example.row, pairs.parts)
-    pairs.examples += example.sign
-
-
-@cython.final
-@cython.no_gc_clear
-cdef class Merge:
-    """All that other pairs hold, on its way into pairs, or out of them. They may be the same."""
-
-    cdef Pairs pairs, other
+    cdef Pairs pairs, other  # None for an example
     cdef object columns
     cdef sp_places to  # of `columns`
+    cdef uint32_t* labels
+    cdef sp_row row  # the example
     cdef size_t promised  # keys
     cdef int sign
 
@@ -283,6 +238,28 @@ cdef class Merge:
     def __dealloc__(self):
         if self.promised:
             self.pairs.table.promised -= self.promised
+        free(self.labels)
+
+    cdef int read(self, slots) except -1:
+        """Sort the labels of an example by their outcomes."""
+        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
+        cdef Py_ssize_t position, part
+        cdef size_t put = 0
+        cdef int* outcomes = [1, 3, 2]
+        cdef size_t** sizes = [&self.row.missed, &self.row.both, &self.row.wrong]
+        self.labels = <uint32_t*>malloc((slot.shape[0] + 1) * sizeof(uint32_t))
+        check_memory(self.labels != NULL)
+        for position in range(slot.shape[0]):
+            if not 0 <= slot[position] < 5 * WIDTH_MAX:
+                raise IndexError(f"slot {slot[position]} is out of range")
+        for part in range(3):
+            for position in range(slot.shape[0]):
+                if slot[position] % 5 == outcomes[part]:
+                    self.labels[put] = <uint32_t>(slot[position] // 5)
+                    put += 1
+                    sizes[part][0] += 1
+        self.row.labels, self.row.none = self.labels, SP_NONE
+        return 0
 
     cdef uint64_t moved(self, uint64_t outer, uint64_t inner) except? 0:
         """The labels of a pair here."""
@@ -291,14 +268,21 @@ cdef class Merge:
         return outer
 
 
-cdef void commit_merge(void* data) noexcept:
-    cdef Merge merge = <Merge>data
-    cdef Pairs pairs = merge.pairs, other = merge.other
+cdef void commit_change(void* data) noexcept:
+    cdef Change change = <Change>data
+    cdef Pairs pairs = change.pairs, other = change.other
     cdef uint64_t outer, inner
     cdef size_t at = 0
-    cdef int64_t* count = se_sums_next(&other.table, &at, &outer, &inner)
+    cdef int64_t* count
+    pairs.table.promised -= change.promised
+    change.promised = 0
+    if other is None:
+        sp_one(&pairs.table, change.sign, &change.row, pairs.parts)
+        pairs.examples += change.sign
+        return
+    count = se_sums_next(&other.table, &at, &outer, &inner)
     while count != NULL:
-        sp_move(&merge.to, &outer, inner)
-        se_sums_add(&pairs.table, outer, inner, merge.sign * count[0])
+        sp_move(&change.to, &outer, inner)
+        se_sums_add(&pairs.table, outer, inner, change.sign * count[0])
         count = se_sums_next(&other.table, &at, &outer, &inner)
-    pairs.examples += merge.sign * other.examples
+    pairs.examples += change.sign * other.examples

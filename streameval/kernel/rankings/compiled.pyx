@@ -1,6 +1,7 @@
 """The loops of `streameval.kernel.rankings.numpy`, compiled: same names, same signatures, same bits."""
 
-cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -9,13 +10,13 @@ import numpy as np
 
 from streameval.kernel.lists.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared
-from streameval.kernel.part cimport part_of, se_follower, se_follower_new, se_part, se_part_new
+from streameval.kernel.part cimport FULL, REFUSED, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
     entries_of, fill, inner_of, outer_of, se_sums, se_sums_copy, se_sums_find, se_sums_init, se_sums_promise, set_seed,
 )
 
-from streameval.kernel.types import FULL, REFUSED, Records
+from streameval.kernel.types import Records
 
 cdef extern from "rankings/ranking.h" nogil:
     ctypedef struct sr_list:
@@ -30,14 +31,12 @@ cdef extern from "rankings/ranking.h" nogil:
     int sr_level "se_has_avx2"()  # AVX-512 was no quicker
     int sr_rank(const se_score_rows*, const se_score_lists*, int, int, int64_t*, int64_t*, sr_sink*)
     int sr_enter_all(se_sums*, const sr_sink*, int64_t, int)
-    int sr_promise(se_sums*, const sr_sink*, int)
     int sr_merge(se_sums*, const se_sums*, int, int)
     void sr_drop(sr_sink*)
 
 set_seed()
 
 cdef int LEVEL = sr_level()
-cdef int FULL_CODE = FULL, REFUSED_CODE = REFUSED
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 65536
 
@@ -65,10 +64,14 @@ cdef object records(sr_sink* sink):
 
 
 cdef struct Change:
-    # Examples on their way into counts (by 1), or out of them (by -1).
-    void* counts
+    # Examples, or all that other counts hold, on their way into counts (by 1), or out of them (by -1).
+    PyObject* counts
+    PyObject* other  # NULL for examples, which were read; the two may be the same
+    PyObject* columns
+    const int64_t* place  # of `columns`; NULL if columns are the same
+    Py_ssize_t width
     int by
-    bint promised
+    size_t promised[3]
     sr_sink read
 
 
@@ -162,7 +165,7 @@ cdef class RankCounts:
         """Prepare that one example is counted (by 1) or taken out (by -1), or that rows are; 0, or why not."""
         cdef Change* change = <Change*>cleared(1, sizeof(Change))
         cdef int code = -1
-        change.counts, change.by, change.read.writes = <void*>self, by, 1
+        change.counts, change.by, change.read.writes = <PyObject*>self, by, 1
         try:
             if rows == NULL:
                 check_one(self.read(scored, place, &change.read))
@@ -181,15 +184,14 @@ cdef class RankCounts:
         cdef int64_t examples = change.read.by_row.used // SR_ROW
         cdef size_t at
         if examples > (COUNT_MAX - self.examples if change.by > 0 else self.examples):
-            return FULL_CODE if change.by > 0 else REFUSED_CODE
+            return FULL if change.by > 0 else REFUSED
         for at in range(mentioned.used if change.by < 0 else 0):
             if self.mention[mentioned.data[at]] < examples:
-                return REFUSED_CODE
+                return REFUSED
         if not sr_enter_all(self.table, &change.read, change.by, True):
-            return FULL_CODE if change.by > 0 else REFUSED_CODE
+            return FULL if change.by > 0 else REFUSED
         if change.by > 0:
-            check_memory(sr_promise(self.table, &change.read, 1))
-            change.promised = True
+            promise(change, change.read.by_group.used // SR_GROUP, examples, examples)
         return 0
 
     def follower(self, bint strict):
@@ -197,32 +199,34 @@ cdef class RankCounts:
         return se_follower_new(&self.following, self)
 
     def prepare_merge(self, RankCounts other, columns, int sign):
-        cdef Merge merge = Merge()
+        cdef Change* change = <Change*>cleared(1, sizeof(Change))
         cdef const int64_t[::1] place
         cdef Py_ssize_t column
         cdef int at
-        merge.counts, merge.other, merge.sign, merge.width = self, other, sign, other.width
+        change.counts, change.other, change.by, change.width = <PyObject*>self, <PyObject*>other, sign, other.width
+        Py_INCREF(other)
+        part = se_part_new(commit_change, change, release, self)
         if columns is None:
             self.reserve(other.width)
         else:
-            merge.columns = place = np.ascontiguousarray(columns, np.int64)
+            columns = place = np.ascontiguousarray(columns, np.int64)
             check_columns(place, self.width)
-            merge.width = min(other.width, place.shape[0])
-            merge.place = &place[0] if merge.width else NULL
+            Py_INCREF(columns)
+            change.columns, change.width = <PyObject*>columns, min(other.width, place.shape[0])
+            change.place = &place[0] if change.width else NULL
         if sign > 0 and other.examples > COUNT_MAX - self.examples:
             return FULL
         if sign < 0 and other.examples > self.examples:
             return REFUSED
-        for column in range(merge.width if sign < 0 else 0):
-            if other.mention[column] > self.mention[merge.to(column)]:
+        for column in range(change.width if sign < 0 else 0):
+            if other.mention[column] > self.mention[moved(change, column)]:
                 return REFUSED
         for at in range(3):
             if not sr_merge(&self.table[at], &other.table[at], sign, True):
                 return REFUSED if sign < 0 else FULL
-        for at in range(3 if sign > 0 else 0):
-            check_memory(se_sums_promise(&self.table[at], other.table[at].used))
-            merge.promised[at] = other.table[at].used
-        return part_of(commit_merge, merge)
+        if sign > 0:
+            promise(change, other.table[0].used, other.table[1].used, other.table[2].used)
+        return part
 
     def mentions(self, Py_ssize_t width):
         out = np.zeros(width, np.int64)
@@ -280,12 +284,33 @@ cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
     return counts.prepare(None, None, <const se_score_rows*>rows, 1, part)
 
 
+cdef inline Py_ssize_t moved(const Change* change, Py_ssize_t column) noexcept:
+    return column if change.place == NULL else change.place[column]
+
+
+cdef int promise(Change* change, size_t groups, size_t first, size_t rows) except -1:
+    """Have room for so many keys in each table, until the change is released."""
+    cdef size_t* keys = [groups, first, rows]
+    cdef int at
+    for at in range(3):
+        check_memory(se_sums_promise(&(<RankCounts>change.counts).table[at], keys[at]))
+        change.promised[at] = keys[at]
+    return 0
+
+
 cdef void commit_change(void* data) noexcept:
     cdef Change* change = <Change*>data
-    cdef RankCounts counts = <RankCounts>change.counts
+    cdef RankCounts counts = <RankCounts>change.counts, other
     cdef sr_list* mentioned = &change.read.mentioned
     cdef int64_t examples = change.by * <int64_t>(change.read.by_row.used // SR_ROW)
     cdef size_t at
+    if change.other != NULL:
+        other = <RankCounts>change.other
+        examples = change.by * other.examples
+        for at in range(change.width):
+            counts.mention[moved(change, at)] += change.by * other.mention[at]
+        for at in range(3):
+            sr_merge(&counts.table[at], &other.table[at], change.by, False)
     sr_enter_all(counts.table, &change.read, change.by, False)
     for at in range(mentioned.used):
         counts.mention[mentioned.data[at]] += examples
@@ -294,40 +319,10 @@ cdef void commit_change(void* data) noexcept:
 
 cdef void release(void* data) noexcept:
     cdef Change* change = <Change*>data
-    if change.promised:
-        sr_promise((<RankCounts>change.counts).table, &change.read, -1)
+    cdef int at
+    for at in range(3):
+        (<RankCounts>change.counts).table[at].promised -= change.promised[at]
+    Py_XDECREF(change.other)
+    Py_XDECREF(change.columns)
     sr_drop(&change.read)
     free(change)
-
-
-@cython.final
-@cython.no_gc_clear
-cdef class Merge:
-    """All that other counts hold, on its way into counts, or out of them. They may be the same."""
-
-    cdef RankCounts counts, other
-    cdef object columns
-    cdef const int64_t* place  # of `columns`; NULL if columns are the same
-    cdef Py_ssize_t width
-    cdef size_t promised[3]
-    cdef int sign
-
-    def __dealloc__(self):
-        cdef int at
-        for at in range(3 if self.counts is not None else 0):
-            self.counts.table[at].promised -= self.promised[at]
-
-    cdef inline Py_ssize_t to(self, Py_ssize_t column) noexcept:
-        return column if self.place == NULL else self.place[column]
-
-
-cdef void commit_merge(void* data) noexcept:
-    cdef Merge merge = <Merge>data
-    cdef RankCounts counts = merge.counts, other = merge.other
-    cdef Py_ssize_t column
-    cdef int at
-    for column in range(merge.width):
-        counts.mention[merge.to(column)] += merge.sign * other.mention[column]
-    for at in range(3):
-        sr_merge(&counts.table[at], &other.table[at], merge.sign, False)
-    counts.examples += merge.sign * other.examples

@@ -288,16 +288,6 @@ SE_INLINE int sr_reserve(se_sums *tables, size_t groups, size_t rows) {
     return se_sums_reserve(tables, groups) && se_sums_reserve(tables + 1, rows) && se_sums_reserve(tables + 2, rows);
 }
 
-/* Promise (by 1) that what was read finds room, or no longer (by -1). 0 if memory ran out, and then nothing is promised. */
-static int sr_promise(se_sums *tables, const sr_sink *read, int by) {
-    const size_t groups = read->by_group.used / SR_GROUP, rows = read->by_row.used / SR_ROW;
-    if (by > 0 && !sr_reserve(tables, groups, rows)) return 0;
-    tables[0].promised += (size_t)by * groups;
-    tables[1].promised += (size_t)by * rows;
-    tables[2].promised += (size_t)by * rows;
-    return 1;
-}
-
 /* Write the example of a row, whose groups are known, and count it if that is wanted. 0 if memory ran out. */
 static int sr_put_example(sr_example *e, int64_t row, sr_sink *sink) {
     sr_summary(e);

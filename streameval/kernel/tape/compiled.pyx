@@ -9,12 +9,10 @@ from libc.string cimport memset
 from streameval.kernel.decisions.compiled cimport Counts
 from streameval.kernel.decisions.counting cimport se_drop_example
 from streameval.kernel.memory cimport check_memory, cleared
-from streameval.kernel.part cimport se_part_new
+from streameval.kernel.part cimport DONE, OTHER, se_part_new
 from streameval.kernel.table cimport set_seed
 
 import numpy as np
-
-from streameval.kernel.types import DONE, OTHER
 
 cdef extern from "tape/buffer.h" nogil:
     ctypedef struct se_buffer:
