@@ -1,7 +1,6 @@
 """Reads single examples of common forms: in which slots their cells count, and what their row keys are."""
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
@@ -17,6 +16,7 @@ from libc.string cimport memcpy
 from streameval.kernel.decisions.cells cimport (
     SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_plain_narrow_cells, se_reaching, se_slots,
 )
+from streameval.kernel.lists.lists cimport read_score
 from streameval.kernel.memory cimport cleared
 
 cimport numpy as cnp
@@ -39,12 +39,10 @@ cdef extern from "Python.h":
         setentry* table
     long PyLong_AsLong(object) except? -1
     Py_ssize_t PyUnicode_GET_LENGTH(object)
-    double PyLong_AsDouble(object) except? -1.0
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
 cdef dict BITS = {member: 1 << place for place, member in enumerate(EITHER)}  # a bit for each
-cdef object EXACT = 2**53  # integers up to here are float64
 cdef enum:
     KNOWN = 8192  # keys that are remembered at most; a narrow table, of which there may be many, remembers fewer
 
@@ -205,7 +203,6 @@ cdef class Placing:
         cdef Py_ssize_t at = 0, position = 0, count = 0, slots, true = 0, column, ranked
         cdef uint64_t totals[3]
         cdef int64_t turn
-        cdef double score
         if not PyDict_CheckExact(y_pred):
             rows = self.row_of_scores(columns, fixed, y_true, y_pred, threshold)
             if rows is None:
@@ -231,19 +228,11 @@ cdef class Placing:
         while PyDict_Next(y_pred, &at, &key, &value):
             if position == ranked:  # a finaliser has added labels since
                 return None
-            if PyFloat_CheckExact(<object>value):
-                score = PyFloat_AS_DOUBLE(<object>value)
-            elif PyLong_CheckExact(<object>value) and not self.scored and -EXACT <= <object>value <= EXACT:
-                score = PyLong_AsDouble(<object>value)
-            else:
-                return None
-            if score - score != 0:
-                return None
             column = column_of(self, columns, key)
-            if column < 0:
+            if column < 0 or not read_score(value, self.scored, &to[position]):
                 return None
-            to[position], cell[4 + position] = score, column
-            note(self, column, 2 * (self.scored and score >= self.bound), &count)
+            cell[4 + position] = column
+            note(self, column, 2 * (self.scored and to[position] >= self.bound), &count)
             position += 1
         if position < ranked:
             return None
@@ -278,10 +267,7 @@ cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
     if value == Py_False or value == NUMPY_FALSE:
         return 0
     if scored:
-        if not PyFloat_CheckExact(<object>value):
-            return -1
-        score = PyFloat_AS_DOUBLE(<object>value)
-        return score >= self.bound if score - score == 0 else -1
+        return score >= self.bound if read_score(value, True, &score) else -1
     if PyLong_CheckExact(<object>value):
         if <object>value == 0:
             return 0

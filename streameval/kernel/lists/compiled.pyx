@@ -1,12 +1,12 @@
 """The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean."""
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact
-from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t
+
+from streameval.kernel.lists.lists cimport read_score
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from streameval.kernel.lists.numpy import grouped, list_order, taken  # which ne
 
 cdef extern from "Python.h":
     long PyLong_AsLong(object) except? -1
-    double PyLong_AsDouble(object) except? -1.0
 
-cdef object EXACT = 2**53
 
 
 def score_lists(dict columns, list examples):
@@ -24,7 +22,6 @@ def score_lists(dict columns, list examples):
     cdef PyObject* key
     cdef PyObject* value
     cdef PyObject* column
-    cdef double score
     cdef bint spelled = False
     cdef int64_t[::1] ends, places
     cdef double[::1] scores
@@ -42,17 +39,10 @@ def score_lists(dict columns, list examples):
                 spelled = True
             elif not PyLong_CheckExact(<object>key):
                 return None
-            if PyFloat_CheckExact(<object>value):
-                score = PyFloat_AS_DOUBLE(<object>value)
-            elif PyLong_CheckExact(<object>value):
-                score = PyLong_AsDouble(<object>value) if -EXACT <= <object>value <= EXACT else INFINITY
-            else:
-                return None
             column = PyDict_GetItemWithError(columns, <object>key)
-            if not isfinite(score) or column is NULL:
+            if column is NULL or not read_score(value, False, &scores[place]):
                 return None
             places[place] = PyLong_AsLong(<object>column)
-            scores[place] = score
             place += 1
         row += 1
         ends[row] = place

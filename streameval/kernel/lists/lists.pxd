@@ -1,5 +1,8 @@
-# Lists of columns as the loops take them.
+# Lists of columns as the loops take them, and numbers in lists of scores.
 
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
@@ -10,6 +13,24 @@ cdef extern from "lists/lists.h" nogil:
         const void* places
         const int64_t* columns
         int64_t held, limit
+
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+
+
+cdef inline bint read_score(PyObject* value, bint is_float, double* score) except -1:
+    """Read a plain and finite number that a float64 equals, or that ``is_float``; whether it is one."""
+    cdef long long integer
+    cdef int overflow = 0
+    if PyFloat_CheckExact(<object>value):
+        score[0] = PyFloat_AS_DOUBLE(<object>value)
+        return score[0] - score[0] == 0
+    if is_float or not PyLong_CheckExact(<object>value):
+        return False
+    integer = PyLong_AsLongLongAndOverflow(<object>value, &overflow)
+    score[0] = <double>integer
+    return not overflow and -(1LL << 53) <= integer <= 1LL << 53
 
 
 cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) except -1:
