@@ -4,13 +4,13 @@ cimport cython
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.pyport cimport PY_SSIZE_T_MAX
-from libc.stdlib cimport abort, free, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport abort, free
+from libc.string cimport memcpy
 
 import numpy as np
 
 from streameval.kernel.lists.lists cimport check_columns
-from streameval.kernel.memory cimport check_memory, cleared
+from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport (
     DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part,
 )
@@ -72,15 +72,13 @@ cdef class Bins:
     cdef se_score_rows rows  # that are prepared
 
     def __cinit__(self, root, Py_ssize_t width):
-        self.width = max(width, 8)
-        self.labels = <se_label*>cleared(self.width, sizeof(se_label))
+        self.reserve(max(width, 8))
 
     def __dealloc__(self):
         cdef Py_ssize_t column
-        if self.labels != NULL:
-            for column in range(self.width):
-                se_discard(&self.labels[column].table[0])
-                se_discard(&self.labels[column].table[1])
+        for column in range(self.width):
+            se_discard(&self.labels[column].table[0])
+            se_discard(&self.labels[column].table[1])
         free(self.labels)
         free(self.mark)
 
@@ -89,18 +87,12 @@ cdef class Bins:
         return sum(self.labels[column].binned for column in range(self.width))
 
     cpdef reserve(self, Py_ssize_t width):
-        cdef Py_ssize_t wider
-        cdef se_label* labels
-        if width <= self.width:
-            return
-        wider = max(width, 2 * self.width)
-        labels = <se_label*>realloc(self.labels, wider * sizeof(se_label))
-        check_memory(labels != NULL)
-        memset(labels + self.width, 0, (wider - self.width) * sizeof(se_label))
-        self.labels = labels
-        self.width = wider
-        free(self.mark)
-        self.mark = NULL
+        cdef Py_ssize_t wider = max(width, 2 * self.width)
+        if width > self.width:
+            self.labels = <se_label*>widened(self.labels, self.width, wider, sizeof(se_label))
+            self.width = wider
+            free(self.mark)
+            self.mark = NULL
 
     # -- one example ---------------------------------------------------------------------------------------------------
 

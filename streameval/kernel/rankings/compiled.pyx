@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from streameval.kernel.lists.lists cimport check_columns
-from streameval.kernel.memory cimport check_memory, cleared
+from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport FULL, REFUSED, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
@@ -83,14 +83,13 @@ cdef class RankCounts:
     cdef se_sums table[3]
     cdef int64_t* mention
     cdef int64_t* mark
-    cdef Py_ssize_t width, marked
+    cdef Py_ssize_t width
     cdef se_follower following
     cdef bint strict  # how it ranks
 
     def __cinit__(self, root, Py_ssize_t width):
         cdef int place
-        self.width = max(width, 8)
-        self.mention = <int64_t*>cleared(self.width, sizeof(int64_t))
+        self.reserve(max(width, 8))
         for place in range(3):
             check_memory(se_sums_init(&self.table[place], 16, (3, 1, 6)[place]))
 
@@ -103,14 +102,11 @@ cdef class RankCounts:
 
     cpdef reserve(self, Py_ssize_t width):
         cdef Py_ssize_t wider = max(width, 2 * self.width)
-        cdef int64_t* mention
-        if width <= self.width:
-            return
-        mention = <int64_t*>cleared(wider, sizeof(int64_t))
-        memcpy(mention, self.mention, self.width * sizeof(int64_t))
-        free(self.mention)
-        self.mention = mention
-        self.width = wider
+        if width > self.width:
+            self.mention = <int64_t*>widened(self.mention, self.width, wider, sizeof(int64_t))
+            self.width = wider
+            free(self.mark)
+            self.mark = NULL
 
     def count(self, scored, place, bint detailed=False):
         cdef sr_sink sink
@@ -134,11 +130,8 @@ cdef class RankCounts:
         read_lists(&lists, self.width if place is None else min(self.width, places.shape[0]), scored)
         if place is not None:
             lists.place = &places[0]
-        if self.marked < self.width:
-            free(self.mark)
-            self.mark, self.marked, self.turn = NULL, 0, 0
-            self.mark = <int64_t*>cleared(self.width, sizeof(int64_t))
-            self.marked = self.width
+        if self.mark == NULL:
+            self.mark, self.turn = <int64_t*>cleared(self.width, sizeof(int64_t)), 0
         self.rank(NULL, &lists, False, sink)
         return lists.rows
 
@@ -150,7 +143,8 @@ cdef class RankCounts:
         else:
             fine = sr_rank(rows, lists, strict, level, self.mark, &self.turn, sink)
         if not fine:
-            self.marked = 0  # some marks may be left
+            free(self.mark)  # some marks may be left
+            self.mark = NULL
             raise MemoryError
         return 0
 
