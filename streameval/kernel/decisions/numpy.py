@@ -14,7 +14,7 @@ A change of counts is a new value; see `streameval.kernel.commit.numpy`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
@@ -102,9 +102,6 @@ class Counts(SumTable[RowKey]):
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
     ) -> int:
         """Do at once what `prepare_plain` prepares, unless the guard is held, or there are weights."""
-        return self._guarded(lambda: self._commit(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign)))
-
-    def _guarded(self, count: Callable[[], int]) -> int:
         guard, code = self._cell.root.guard, OTHER
         if not guard.begin():
             return OTHER
@@ -112,7 +109,7 @@ class Counts(SumTable[RowKey]):
             weighted = any(cell.value is not None for cell in self.weights)
             full = self.examples >= self.most < COUNT_MAX
             if guard is self._cell.root.guard and not weighted and not full:
-                code = count()
+                code = self._commit(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign))
         finally:
             guard.leave(changed=code == DONE)
         return code
