@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from streameval.adapters.engine import Monitored, frequent_labels, require, samples_of, snapshot
-from streameval.errors import InputError
+from streameval.errors import InputError, warn
 from streameval.evaluation.pages import report_of
 from streameval.schema.text import check_number, mlflow_label, quoted, shortened
 
@@ -60,6 +60,8 @@ def log(
 def metrics_of(evaluator: Monitored, *, prefix: str = "", max_labels: int = 100) -> dict[str, float]:
     """What `log` logs as metrics: values by names that MLflow allows; values that are NaN are left out.
 
+    So is a metric that cannot be read, which a `DataWarning` names.
+
     ``fbeta_micro(beta=2)`` becomes ``fbeta_micro_beta_2``, and the value of a label ``f1_per_label/cat``. What MLflow
     does not allow in the name of a label stands as its code point, such as ``_x3f_``; a name of 250 characters or more
     is cut, and ends with a part of its SHA-256. So different labels have different names.
@@ -70,7 +72,9 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", max_labels: int = 100)
     report = report_of(snapshot(evaluator, "evaluator"))
     labels = frequent_labels(report, max_labels, mlflow_label)
     values: dict[str, float] = {}
-    for item in report.values(strict=True):
+    for item in report.values():
+        if item.error is not None:
+            warn(f"{item.spec.key} is not logged: {item.error}")
         name = _legal(prefix) + re.sub(r"[^\w.-]+", "_", item.spec.key).strip("_")
         for text, value in samples_of(item, labels):
             if not math.isnan(value):

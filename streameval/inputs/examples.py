@@ -16,7 +16,7 @@ from streameval.inputs.forms import Form, form_of
 from streameval.inputs.lists import without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
 from streameval.inputs.sparse import sparse_source, stacked_rows
-from streameval.inputs.values import bit_of, is_missing, no_scores, plain_array, score_of
+from streameval.inputs.values import bit_of, conversion, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
 from streameval.kernel.types import EITHER, FloatArray, IntArray, Lists
 from streameval.schema.batch import offsets_of
@@ -98,7 +98,7 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
     if scored:
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
-    advice = f"; give list({place})" * isinstance(example, Iterable)
+    advice = conversion(example, place) or f"; give list({place})" * isinstance(example, Iterable)
     if isinstance(example, int | float) and position is not None:
         classes = f", for one class an example [[label] for label in {name}]" * (type(example) is int)
         advice = f"; for one label write numpy.reshape({name}, (-1, 1)){classes}"
@@ -142,7 +142,9 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
         part = list(islice(examples, stop - start))
         if argument.null == "empty":
             part = [() if is_missing(example) else example for example in part]
-        if argument.scored and (matrix := stacked_rows(part)) is not None:  # what they do not store has no score
+        if (
+            argument.scored and (matrix := stacked_rows(part, argument.name)) is not None
+        ):  # what they do not store has no score
             return sparse_source(matrix, argument, start).piece(0, len(part))
         part = without_rows(part, argument, start)
         cells = _stacked(part, argument, start) or read(part, argument, start)  # which refuses what cannot be noted

@@ -64,13 +64,13 @@ def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
     """A list, a mapping or an array in place of what a library makes of one; anything else as it is."""
     if (form := form_of(example)) == "named":
         form = form_of(example := unnamed(example))
-    if form == "polars":
+    if form in ("polars", "awkward"):  # elements of a column, which holds lists
         return example.to_list()
     if form == "arrow":
         return example.to_pylist()
     if form == "scalar":
         return of_arrow(example.as_py(), example.type, name)
-    if form in ("array", "buffer", "awkward"):
+    if form in ("array", "buffer"):
         array = array_of(example, name)
         fields = array.dtype.names if array.ndim == 0 else None
         return array if fields is None else dict(zip(fields, array.tolist(), strict=True))

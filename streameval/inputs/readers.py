@@ -218,6 +218,8 @@ def _batches(reader: Any, argument: Argument) -> Source:
 
 def _list(examples: Any, argument: Argument) -> Source:
     first: Any = examples[0] if examples else None
+    if getattr(first, "is_nested", False):  # which has no shape
+        array_of(first, argument.at(0))
     if getattr(first, "ndim", 0) == 2 and getattr(first, "shape", (1,))[0] != 1:  # which groups of pandas do not have
         name, advice = argument.name, one_array(argument.name)
         ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}

@@ -17,12 +17,18 @@ from streameval.schema.batch import joined, part_of
 from streameval.schema.record import FEW
 
 
-def stacked_rows(rows: list[Any]) -> Any:
+def stacked_rows(rows: list[Any], name: str) -> Any:
     """Rows of a sparse matrix, which are of one width, as that matrix; None if examples are anything else."""
     width = rows[0].shape[-1] if rows and form_of(rows[0]) == "sparse" else 0
     if not width or not all(form_of(row) == "sparse" and (1, *row.shape)[-2:] == (1, width) for row in rows):
         return None
-    return imported("scipy.sparse", "sparse rows").vstack([row.reshape((1, -1)).tocsr() for row in rows])
+    return imported("scipy.sparse", "sparse rows").vstack([_csr(row.reshape((1, -1)), name) for row in rows])
+
+
+def _csr(matrix: Any, name: str) -> Any:
+    if fill := getattr(matrix, "fill_value", 0):  # of the library called sparse; NaN is true
+        raise InputError(f"{name} is sparse, but cells that are not stored are {fill}; write {name}.todense()")
+    return matrix.tocsr()
 
 
 def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:
@@ -32,7 +38,7 @@ def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:
     """
     if len(value.shape) != 2:
         raise InputError(f"{argument.name} has shape {value.shape}; update_many takes matrices, examples x labels")
-    matrix, reader = value.tocsr(), argument.reader
+    matrix, reader = _csr(value, argument.name), argument.reader
     argument.width = matrix.shape[1]
     columns, lists = argument.columns(argument.width), _stored(matrix, argument.name)
     if not lists.distinct:

@@ -326,7 +326,7 @@ def no_scores(value: object) -> InputError:
 
 def conversion(value: object, name: str) -> str:
     """What to write where an object of another library is not read, but converts itself."""
-    methods = ("to_list", "df", "todense", "toPandas", "compute", "collect")
+    methods = ("to_list", "df", "todense", "toArray", "toPandas", "compute", "collect")
     return next((f"; write {name}.{method}()" for method in methods if hasattr(value, method)), "")
 
 
@@ -346,6 +346,10 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     device = getattr(tensor, "device", "cpu")
     if getattr(device, "type", str(device)) == "meta":
         raise InputError(f"{name} is a tensor on {device}, which has no values")
+    if getattr(tensor, "is_nested", False):
+        raise InputError(
+            f"{name} is a nested tensor; write {name}.unbind(), and of each part .tolist() where it holds labels"
+        )
     layout = str(getattr(tensor, "layout", "strided"))
     if not layout.endswith("strided"):
         raise InputError(f"{name} is a tensor of layout {layout}; write {name}.to_dense()")

@@ -11,6 +11,7 @@ import numpy as np
 from streameval.errors import above, imported, public
 from streameval.metrics.spec import as_float
 from streameval.schema.labels import Label
+from streameval.schema.text import printable
 from streameval.states.views import Integers, Tables
 
 if TYPE_CHECKING:
@@ -94,5 +95,5 @@ def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
 def _of_one_type(values: Sequence[object]) -> Sequence[object]:
     strings = any(isinstance(value, str) for value in values)
     if strings or any(type(value) is int and not -(2**63) <= value < 2**63 for value in values):
-        return [str(value) for value in values]
+        return [value if isinstance(value, str) else printable(value) for value in values]
     return values

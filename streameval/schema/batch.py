@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from streameval.kernel import backend
-from streameval.kernel.decisions.rows import outcomes_of
+from streameval.kernel.decisions.rows import dense_slots
 from streameval.kernel.types import BitRows, FloatArray, Int32Array, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
 MOST_BITS = 2**21
@@ -238,12 +238,7 @@ def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
         rows, slots = backend.decisions.list_cells(examples, *batch.sides[:3], mentioned)
         counted = (slots % 5 != 0) | (slots >= 5 * fixed)
         return rows[counted], slots[counted]
-    outcome, columns = outcomes_of(batch.true, batch.binary(), batch.mask), batch.columns
-    if (np.diff(columns) < 0).any():
-        order = np.argsort(columns)
-        outcome, columns = outcome[:, order], columns[order]
-    rows, places = np.nonzero((outcome != 0) | (columns >= fixed))
-    return rows, 5 * columns[places] + outcome[rows, places]
+    return dense_slots(batch.true, batch.binary(), batch.mask, batch.columns, fixed)
 
 
 def slots_of(batch: Batch, fixed: int) -> tuple[Int32Array, Int32Array]:

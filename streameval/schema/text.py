@@ -14,6 +14,7 @@ from streameval.errors import InputError, StreamevalError
 
 VERSION = "0.1.0"  # of the package
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")  # how a cell begins that a spreadsheet may run; and our own mark
+_LONG = 14_000  # bits of an integer that Python writes; it may have 4,300 digits
 _JOINS = re.compile("(?<=[^\0-\x7f\u200c\u200d])[\u200c\u200d](?=[^\0-\x7f\u200c\u200d])")
 _ALIKE = re.compile(r"-?(\d+|0x[0-9a-f]+)|True|False|None|OTHER|")  # strings that look like another kind of value
 
@@ -198,7 +199,18 @@ def json_content(value: object) -> Any:
     """What JSON holds of a value: infinities, and what is no number, are null."""
     import json
 
-    return json.loads(json.dumps(value), parse_constant=lambda _: None)
+    try:
+        return json.loads(json.dumps(value), parse_constant=lambda _: None)
+    except ValueError:  # integers of more digits than Python writes
+        return json.loads(json.dumps(_without_long(value)), parse_constant=lambda _: None)
+
+
+def _without_long(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_without_long(name): _without_long(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [*map(_without_long, value)]
+    return f"{value:#x}" if type(value) is int and value.bit_length() > _LONG else value
 
 
 def json_text(value: object, indent: int | None = None) -> str:

@@ -147,6 +147,18 @@ class Together:
                 raise
 
 
+class Vector:
+    """As sparse vectors of spark.ml are."""
+
+    def toArray(self) -> None: ...  # noqa: N802  # their name
+
+
+class Filled(sp.csr_array):
+    """As sparse arrays of PyData are whose cells that are not stored are not 0."""
+
+    fill_value = math.nan
+
+
 class Unwilling:
     """As sparse arrays of PyData are."""
 
@@ -244,6 +256,8 @@ FORMS = [
     *sides("a class", words, pd.DataFrame, "DataFrame", many=True),
     *sides("a class", words, pd.DataFrame, "DataFrame"),
     *sides("groups", words, pd.DataFrame({"cat": [1, 0]}).groupby("cat"), "DataFrameGroupBy"),
+    *sides("a vector", words, Vector(), ".toArray()"),
+    *sides("a filled array", numbers, Filled([[1, 0, 1]]), "not stored are nan", "todense()", many=True),
     *sides("the best labels", numbers, se.TopK([[1], [0]]), "a TopK, which is for metrics of rankings", many=True),
     *sides("an array of records", words, np.ones(2, [("a", int), ("b", "S1")]), "b'1' for label 'b'", many=True),
 ]

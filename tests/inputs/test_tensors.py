@@ -100,3 +100,45 @@ def test_a_tensor_that_has_no_values_to_read_is_refused(tensor, message):
     for inputs, place in ((tensor, "y_pred"), (list(tensor), "y_pred[0]")):
         with pytest.raises(se.InputError, match=re.escape(message.format(place))):
             counted(TRUTHS, inputs)
+
+
+class Ragged(Tensor):
+    """As nested tensors are, which have no shape."""
+
+    is_nested, ndim = True, 2
+
+    @property
+    def shape(self):
+        raise RuntimeError("no sizes")
+
+    @shape.setter
+    def shape(self, value): ...
+
+
+def test_a_nested_tensor_is_refused_with_what_makes_rows_of_it():
+    nested = Ragged(VALUES)
+    for call in (
+        lambda: counted(TRUTHS, nested), lambda: counted(TRUTHS, [nested]), lambda: se.F1().update({"a"}, nested),
+        lambda: se.Pending(se.F1()).predict(1, nested),
+    ):  # fmt: skip
+        with pytest.raises(se.InputError, match=r"y_pred.* is a nested tensor; write y_pred.*\.unbind\(\)"):
+            call()
+
+
+class Awkward(list):
+    """As arrays of Awkward are: a row of a column of lists is an array, and a record is a mapping."""
+
+    typestr = "2 * int64"
+    __array__ = property(lambda self: self.no_array)
+
+    def to_list(self):
+        return [*self]
+
+
+def test_a_row_of_awkward_is_the_list_that_it_was_in_its_column():
+    ids = se.Evaluator()
+    ids.update(Awkward([1, 5]), Awkward([5, 7]))
+    assert ids.labels == (1, 5, 7)
+    for call in (ids.update, lambda true, pred: ids.update_many([true], [pred])):
+        with pytest.raises(se.InputError, match="may be indicators or the labels 0 and 1"):
+            call(Awkward([1, 0, 1]), {1})

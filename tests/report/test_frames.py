@@ -78,6 +78,8 @@ def test_labels_of_several_kinds_fit_into_a_column_of_one_type():
     integers = se.Evaluator()
     integers.update([7, 3], [])
     assert integers.to_polars()["label"].dtype == pl.Int64
+    integers.update({10**5000}, {"\n"})
+    assert {*integers.to_polars()["label"]} == {"3", "7", f"{10**5000:#x}", "\n"}
 
 
 def test_metrics_without_values_per_label_are_refused(pets: se.Evaluator):

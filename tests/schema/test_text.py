@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from rich.cells import cell_len
 from streameval.schema.text import (
     csv_cell,
     cut_distinct,
+    json_content,
     json_text,
     label_text,
     markdown_cell,
@@ -99,6 +101,12 @@ def test_json_is_visible_and_holds_the_same(value: object):
     text = json_text(value, indent=1)
     assert text.replace("\n", "").isprintable()
     assert json.loads(text) == value
+
+
+def test_integers_of_more_digits_than_python_writes_are_strings_in_json():
+    value = {"labels": [1, 10**5000, ("a", None)], 10**5000: {"x": math.nan}}
+    expected = {"labels": [1, f"{10**5000:#x}", ["a", None]], f"{10**5000:#x}": {"x": None}}
+    assert json.loads(json_text(value)) == json_content(value) == expected
 
 
 def label_of_mlflow(text: str) -> str:

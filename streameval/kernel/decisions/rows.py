@@ -19,11 +19,17 @@ def outcomes_of(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> 
 
 
 def dense_slots(
-    true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, columns: IntArray
+    true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, columns: IntArray, fixed: int = 2**31
 ) -> tuple[IntArray, IntArray]:
-    """The row and the slot of each cell that is no true negative, of rows of 0 and 1 in these columns."""
+    """The row and the slot of each cell of rows of 0 and 1, except true negatives of the first ``fixed`` columns.
+
+    Rows ascend, and columns within each of them.
+    """
     outcomes = outcomes_of(true, pred, mask)
-    rows, places = np.nonzero(outcomes)
+    if (np.diff(columns) < 0).any():
+        order = np.argsort(columns)
+        outcomes, columns = outcomes[:, order], columns[order]
+    rows, places = np.nonzero((outcomes != 0) | (columns >= fixed))
     return rows, 5 * columns[places] + outcomes[rows, places]
 
 

@@ -179,3 +179,12 @@ def test_the_page_of_the_documentation_runs(client, capsys):
     logged = client.get_run(names["run"].info.run_id).data.metrics
     assert {"val_f1_macro", "val_fbeta_micro_beta_2", "val_f1_per_label/cat"} <= set(logged)
     assert capsys.readouterr().out.endswith("0.5\n")
+
+
+def test_a_metric_that_cannot_be_read_is_named_and_the_others_are_logged(client):
+    ev = se.Evaluator(["brier_score_macro", "coverage_error"])
+    ev.update({"cat"}, {"cat": 3.0, "dog": -1.0})
+    with mlflow.start_run() as run, pytest.warns(se.DataWarning, match="^brier_score_macro is not logged: .*probab"):
+        log(ev)
+    assert client.get_run(run.info.run_id).data.metrics == {"coverage_error": 1.0}
+    assert se.load(fetched(run, "streameval/state.bin")) == ev
