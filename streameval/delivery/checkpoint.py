@@ -170,7 +170,7 @@ class Checkpointer(Generic[HeldT]):
                 data = read_file(self._path)
                 with naming_file(self._path):
                     loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
-                context = f"{self._path} does not fit the {type(evaluator).__name__} passed in"
+                context = f"the {type(evaluator).__name__} passed in does not fit {self._path}"
                 check_compatible(evaluator, loaded.evaluator, context)
                 evaluator._take_over(loaded.evaluator)
                 self._position = loaded.position

@@ -100,7 +100,7 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
     advice = conversion(example, place) or f"; give list({place})" * isinstance(example, Iterable)
     if isinstance(example, int | float) and position is not None:
-        classes = f", for one class an example [[label] for label in {name}]" * (type(example) is int)
+        classes = f", for one class per example [[label] for label in {name}]" * (type(example) is int)
         advice = f"; for one label write numpy.reshape({name}, (-1, 1)){classes}"
     return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)}){advice}")
 

@@ -42,6 +42,8 @@ def _refuse_one(value: object, argument: Argument) -> Source:
     if isinstance(value, Mapping):
         many = f"for examples by key give list({name}.values()), for columns pd.DataFrame({name})"
         many = f"of what a model gives out give {name}['logits']" if "logits" in value else many
+    elif isinstance(value, str):
+        many = "for a file evaluate_table"
     one = f"{name} must be many examples in order, not one {type(value).__name__}"
     raise InputError(f"{one}; for one example use update, {many}")
 
@@ -68,7 +70,7 @@ def _named(value: object, argument: Argument) -> Source:
 def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
     advice = f"for one example use update, for one label {name}[:, None]"
     if array.ndim == 1:
-        advice += f", for one class an example [[c] for c in {name}]" * (name != "mask")
+        advice += f", for one class per example [[c] for c in {name}]" * (name != "mask")
     elif array.ndim == 3:
         advice = f"give {name}.reshape(-1, {array.shape[1] if array.shape[2] == 1 else array.shape[2]})"
         if name == "y_pred" and array.shape[2] == 2:  # as models predict for each label

@@ -107,7 +107,7 @@ def refuse_mistaken(
         known = [part.name for part in _parts(call) if part.kind is not part.VAR_KEYWORD]
         hint = advice_on(name, known)
         if not hint and "where" in known:
-            hint = f"; values that slices are by go into where={{{name!r}: ...}}"
+            hint = f"; give the values of slices as where={{{name!r}: ...}}"
         raise InputError(f"{_name(call)} has no argument {name}={hint}")
 
 

@@ -185,7 +185,8 @@ def _wide(table: Any, labels: dict[str, str], sep: str | None, *, flags: bool) -
     for name in labels:
         column = table.column(name)
         if is_string(column.type) and sep is None:
-            raise InputError(f"column {name!r} holds strings; it stands for a label: convert them to 0 and 1")
+            kind = "0 and 1" if flags else "numbers"
+            raise InputError(f"column {name!r} holds strings; convert them to {kind}")
         columns.append(numbers_of(column, name, flags=flags) if is_string(column.type) else column)
     return pa.table(columns, [*labels.values()])
 

@@ -300,14 +300,14 @@ LABEL_FORMS = [
         repair=frame,
     ),
     Form(
-        "1-D array of one class an example",
+        "1-D array of one class per example",
         lambda rows: np.arange(len(rows)),
         many=True,
         refused=r"\[:, None\]",
         instead="`labels[:, None]`, or `[[c] for c in y]`",
     ),
     Form(
-        "list of one class an example",
+        "list of one class per example",
         lambda rows: ["a"] * len(rows),
         many=True,
         refused=r"\[\[label\] for label in y_",

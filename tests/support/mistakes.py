@@ -200,7 +200,14 @@ MISTAKES = [
         ("y_pred has no column names", "in different orders; give y_pred as a data frame too"),
     ),
     Mistake(
-        "One class an example", "se.score([3, 1, 2], [3, 1, 1])", ("y_true[0] must be", "[[label] for label in y_true]")
+        "The path of a file",
+        'se.score("y.csv", "p.csv")',
+        ("y_true must be many examples", "for a file evaluate_table"),
+    ),
+    Mistake(
+        "One class per example",
+        "se.score([3, 1, 2], [3, 1, 1])",
+        ("y_true[0] must be", "[[label] for label in y_true]"),
     ),
     Mistake(
         "One score an example",

@@ -123,6 +123,13 @@ def test_patterns_that_cannot_be_are_refused(columns: dict[str, Any], message: s
         se.evaluate_table(wide(), **columns)
 
 
+def test_columns_of_strings_are_refused_with_what_they_should_hold():
+    for names, values in (("true_*", "0 and 1"), ("*.p", "numbers")):
+        table = wide(**{names.replace("*", "a"): ["0,7"] * 4})
+        with pytest.raises(se.InputError, match=f"holds strings; convert them to {values}$"):
+            se.evaluate_table(table, actual="true_*", scores="*.p", threshold=0.5)
+
+
 @with_each("place", [0, 1, 4_999, 8_191, 9_998, 9_999])
 @with_each("filler", ["0.5", "true", " "])
 def test_the_first_cell_that_is_no_number_is_named_without_looking_at_all_one_by_one(place: int, filler: str):
