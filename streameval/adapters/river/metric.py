@@ -25,7 +25,6 @@ from streameval.metrics.catalogue import MetricInfo, build_spec
 from streameval.metrics.spec import Average, MetricSpec
 from streameval.progressive.target import all_read_scores
 from streameval.schema.labels import Label
-from streameval.schema.record import FIRST, record_of
 from streameval.schema.text import quoted
 
 Row: TypeAlias = Mapping[Label, Any]
@@ -67,11 +66,11 @@ class MultiLabelMetric(MultiOutputMetric):
 
     def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
-        call_update(counts := self._own_counts(), counts.update, y_true, y_pred, w)
+        call_update(self._own_counts().update, y_true, y_pred, w)
 
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Take one example back, with the arguments that `update` received; a window takes none back."""
-        call_update(counts := self._own_counts(-1), counts.revert, y_true, y_pred, w)
+        call_update(self._own_counts(-1).revert, y_true, y_pred, w)
 
     def _own_counts(self, sign: int = 1) -> Any:
         """What this metric counts with, about to count an example or, with sign -1, to take one back."""
@@ -268,9 +267,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
             return None
         while True:
             counts, _ = parts = self._complete()
-            changes: list[Change] = [
-                call_update(one, partial(one._change, sign=sign), y_true, y_pred, w) for one in counts
-            ]
+            changes: list[Change] = [call_update(partial(one._change, sign=sign), y_true, y_pred, w) for one in counts]
             with self._guard:
                 if self._is_complete(parts):
                     return make(changes)
@@ -380,15 +377,11 @@ def _collected(*parts: object) -> Metrics:
         return Metrics([copy.copy(member) if isinstance(member, CountedMetric) else member for member in members])  # type: ignore[no-untyped-call]
 
 
-def call_update(counts: Any, verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float) -> Answer:
+def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float) -> Answer:
     """Give one example to a verb of ours, without predictions of None: some models predict it before they learn."""
     try:
         return verb(y_true, y_pred, weight=w)
     except InputError:
         if not isinstance(y_pred, Mapping) or None not in y_pred.values():
             raise
-        known = {label: value for label, value in y_pred.items() if value is not None}
-        if not known and counts.examples == FIRST - 1:
-            unlearnt = f"y_pred is None for each label, in example {FIRST} too, as of a model that has not learnt"
-            record_of(counts._guard).warn("none", f"{unlearnt}; None counts as not predicted")
-        return verb(y_true, known, weight=w)
+        return verb(y_true, {label: value for label, value in y_pred.items() if value is not None}, weight=w)

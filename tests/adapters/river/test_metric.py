@@ -119,20 +119,6 @@ def test_a_label_predicted_as_none_is_not_predicted():
     assert metric.get() == 0.0
 
 
-@pytest.mark.parametrize(
-    "make", [MicroF1, lambda: RiverMetric("recall_micro"), lambda: MetricCollection([MicroF1(), MicroF1()])]
-)
-def test_a_model_that_never_predicts_a_label_is_warned_of_once(make):
-    metric, learning = make(), make()
-    for number in range(250):
-        if number == 99:
-            with pytest.warns(se.DataWarning, match="None for each label, in example 100 too"):
-                metric.update({"a": True, "b": False}, {"a": None, "b": None})
-        else:
-            metric.update({"a": True, "b": False}, {"a": None, "b": None})
-        learning.update({"a": True, "b": False}, {"a": None, "b": False if number % 2 else None})
-
-
 def test_labels_that_appear_midway_or_only_in_predictions_are_counted():
     metric = RiverMetric(se.Evaluator())
     metric.update({"a": True}, {"a": True})
