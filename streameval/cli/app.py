@@ -23,7 +23,8 @@ from streameval.cli.results import Output, Result, comparison, interrupted, load
 from streameval.cli.settings import in_options, note, say
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.pages import look_at, to_html
+from streameval.evaluation.guarding import look_at
+from streameval.evaluation.pages import to_html
 from streameval.kernel import BACKEND
 from streameval.metrics.catalogue import MetricInfo, catalogue, entry_of, parse_spec
 from streameval.metrics.thresholds import FScore

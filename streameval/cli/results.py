@@ -18,8 +18,9 @@ from streameval.cli.render import Document, show
 from streameval.cli.settings import note, say, until_unread
 from streameval.errors import MetricError, StreamevalError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
+from streameval.evaluation.guarding import look_at
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.pages import look_at, report_of
+from streameval.evaluation.pages import report_of
 from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec

@@ -22,7 +22,15 @@ from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
 from streameval.kernel.backend import commit
 from streameval.progressive.pending import Pending
-from streameval.progressive.states import AnyState, check_class, check_compatible, check_empty, restored
+from streameval.progressive.states import (
+    AnyState,
+    become,
+    check_class,
+    check_compatible,
+    check_empty,
+    refuse_unsavable,
+    restored,
+)
 from streameval.progressive.trace import Trace
 from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
@@ -67,13 +75,13 @@ class Checkpoint(Saveable, Generic[HeldT]):
         check_number("position", self.position, 0, MOST)
         object.__setattr__(self, "evaluator", self.evaluator.copy())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:  # noqa: ARG002  # by its fields
         return encode_checkpoint(self.position, self.evaluator._pieces)
 
     @property
-    def _guard(self) -> Any:
+    def _guard(self) -> Any:  # type: ignore[override]  # which nobody sets
         return self.evaluator._guard
 
     @classmethod
@@ -172,12 +180,12 @@ class Checkpointer(Generic[HeldT]):
                     loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
                 context = f"the {type(evaluator).__name__} passed in does not fit {self._path}"
                 check_compatible(evaluator, loaded.evaluator, context)
-                evaluator._take_over(loaded.evaluator)
+                become(evaluator, loaded.evaluator)
                 self._position = loaded.position
         except BaseException:
             self.close()
             raise
-        evaluator._refuse_unsavable()
+        refuse_unsavable(evaluator)
         self._saved, self._saved_at = self._position, time.monotonic()
         self._open, self._thread = False, threading.get_ident()
         self._noted = self._version()

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Generic, Self, cast, overload
 
 from streameval.delivery.shards import SavedSum, Shard, Version, counter, digest, is_news, take_sum
 from streameval.errors import FormatError, InputError, MergeError, StreamevalError, public
-from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of
-from streameval.evaluation.guarding import changes, combines, reads
-from streameval.evaluation.pages import look_at
-from streameval.evaluation.value import Mergeable, differences
+from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.guarding import changes, combines, look_at, reads
+from streameval.evaluation.templates import answer_of, config_of
+from streameval.evaluation.value import Mergeable, differences, fresh_of
 from streameval.kernel.backend import commit
 from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
 from streameval.report.model import Table, listed
@@ -93,10 +93,11 @@ class Ledger(Mergeable, Generic[StateT]):
         else:
             check_class(evaluator, "Ledger.put")
             state, data = evaluator.copy(), b""  # of one moment
-        plain = state._compared()  # a shard may come again with another limit
-        if plain is not state or not data:
-            data = plain.to_bytes()
-        fresh = _template_of(plain) if self._template is None else None
+        config = config_of(state)
+        plain = config.compared() is config
+        if not (data and plain):
+            data = b"".join(state._pieces(compared=True))  # as a shard may come again with another limit
+        fresh = None if self._template is not None else _template_of(state if plain else restored(data))
         added = SavedSum({name: Shard(version, digest(data))}, data)
         with self._guard:
             template: Any = fresh if self._template is None else self._template
@@ -157,7 +158,8 @@ class Ledger(Mergeable, Generic[StateT]):
         if len(picked) < 2:
             return
         whole = {name: shard for part in picked.values() for name, shard in part.shards.items()}
-        state = _summed(self._template._compared()._fresh(), picked.values()).to_bytes()
+        empty = restored(b"".join(self._template._pieces(compared=True)))
+        state = _summed(empty, picked.values()).to_bytes()
         both = SavedSum({name: whole[name] for name in sorted(whole, key=in_order)}, state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
 
@@ -269,8 +271,9 @@ class Ledger(Mergeable, Generic[StateT]):
         result._total = None if self._total is None else self._total.copy()
         return result
 
-    def _pieces(self) -> Iterator[bytes]:
-        template, sums = b"" if self._template is None else self._template.to_bytes(), self._each()
+    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
+        template = b"" if self._template is None else b"".join(self._template._pieces(compared=compared))
+        sums = self._each()
         sink = Sink((varint(len(template)), template, varint(len(sums))))
         for shards, state in sums:
             sink.varint(len(shards))
@@ -308,7 +311,7 @@ class Ledger(Mergeable, Generic[StateT]):
 def _template_of(state: AnyState) -> AnyState:
     """What shards of this configuration start as; `MergeError` if they cannot be merged."""
     check_class(state, "Ledger")
-    template: Any = state._fresh()
+    template: Any = fresh_of(state)
     template.copy().merge(template)
     return template  # type: ignore[no-any-return]  # a state
 

@@ -1,4 +1,4 @@
-"""What an evaluator or a metric counts with: its states, and the reader that registers labels."""
+"""What an evaluator or a metric counts with and answers from: its states, and the reader that registers labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.evaluation.guarding import Declined
-from streameval.evaluation.kinds import states_of
+from streameval.evaluation.kinds import KINDS, states_of
 from streameval.inputs.batching import read_many, read_one
 from streameval.inputs.columns import Reader
 from streameval.inputs.forms import form_of
@@ -19,12 +19,15 @@ from streameval.inputs.samples import check_row_keys, note_examples, undescribed
 from streameval.inputs.values import array_within, checked_weight
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER
+from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import Views
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.config import Config, Null
 from streameval.schema.labels import LabelIndex
 from streameval.schema.record import Record, record_of
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
+from streameval.states.views import Tables
 
 NUMBERS = (float, int)
 UNIT = 1.0  # the default weight, which is known by identity in less time than by type and value
@@ -37,17 +40,26 @@ Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]
 
 
 class Core:
-    """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
+    """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole.
+
+    It is what holders of evaluators and metrics, such as windows and slices, need of these: `core_of` hands it out.
+    """
 
     __slots__ = (
-        "_placed", "config", "decisions", "fast_path", "labels", "reader", "scored", "states", "table", "threshold",
-        "weights",
+        "_placed", "config", "decisions", "fast_path", "labels", "reader", "scored", "specs", "states", "table",
+        "threshold", "until_compaction", "weights",
     )  # fmt: skip
 
     def __init__(
-        self, config: Config, states: StateSet, known: LabelIndex | None = None, record: Record | None = None
+        self,
+        specs: tuple[MetricSpec, ...],
+        config: Config,
+        states: StateSet,
+        known: LabelIndex | None = None,
+        record: Record | None = None,
     ) -> None:
-        self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
+        self.specs, self.config, self.until_compaction = specs, config, 64
+        self.states, self.labels, self.decisions = states, states.labels, states.decisions
         self.table, self.weights = self.decisions.table, self.decisions.weights.cell
         each = states.states.values()
         followers = tuple(state.follower() for state in each if state is not self.decisions)
@@ -61,11 +73,16 @@ class Core:
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     @classmethod
-    def fresh(cls, config: Config, before: LabelIndex | None = None) -> Core:
-        """A core that has counted nothing; of an object that had the labels of ``before``."""
+    def fresh(cls, specs: tuple[MetricSpec, ...], config: Config) -> Core:
+        """A core of these metrics that has counted nothing."""
         labels = LabelIndex(config.labels or (), limit=config.label_limit)
-        labels.look = labels.look if before is None else before.look
-        return cls(config, states_of(config, labels))
+        return cls(specs, config, states_of(config, labels))
+
+    def emptied(self) -> Core:
+        """One that has counted nothing, for the same object."""
+        result = Core.fresh(self.specs, self.config)
+        result.labels.look = self.labels.look
+        return result
 
     def scratch(self, guard: commit.Guard | None = None) -> Core:
         """An empty core to gather examples in, at a cost that does not depend on how many labels are known."""
@@ -75,7 +92,7 @@ class Core:
             # All states but the decisions need the order of the declared labels.
             labels = LabelIndex(known.labels[: known.fixed] if self.config.options else ())
         record = record_of(known.guard if guard is None else guard, known)
-        core = Core(self.config, self.states.empty_like(labels), known, record)
+        core = Core(self.specs, self.config, self.states.empty_like(labels), known, record)
         if labels is not known:  # it is looked when they are merged
             labels.bound(None)
         return core
@@ -173,6 +190,26 @@ class Core:
         """Many examples as the states read them; may register labels, changes nothing else."""
         return read_many(y_true, y_pred, mask, weights, self.reader, threads, null=null)
 
+    def views(self) -> Views:
+        """What metrics read."""
+        return Views(self.config, Tables(self.decisions), self.states.states, KINDS)
+
+    def prepare_merge(self, states: StateSet, reader: Reader | None = None) -> list[Part]:
+        """Prepare that all that states have counted, which nobody else changes, is added; the guard is held."""
+        known = len(self.labels)
+        try:
+            forms = [] if reader is None else reader.confirm()
+            return self.states.prepare_merge(states) + forms
+        except BaseException:
+            if unused := len(self.labels) - known:
+                self.until_compaction -= unused
+                record_of(self.labels.guard).change(unsure=True)
+            raise
+
+    def merge(self, states: StateSet, reader: Reader | None = None) -> None:
+        """Add it; the guard is held."""
+        self.states.root.commit(self.prepare_merge(states, reader))
+
     def counted(self, batches: Iterable[Batch], start: int, stop: int) -> StateSet:
         """States with the examples of batches, which this read, from one place to before another."""
         states = self.states.empty_like()
@@ -207,6 +244,11 @@ class Core:
             slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
             note_examples(self.reader, (y_true, y_pred), slots, many=True, read=lists)
         return True
+
+
+def core_of(counts: Any) -> Core:
+    """What an evaluator or a metric counts with; another one after `reset`, and where labels were dropped."""
+    return counts._core  # type: ignore[no-any-return]  # of one of these
 
 
 def _rows_of(side: Any) -> Sequence[Any] | None:

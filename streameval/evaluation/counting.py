@@ -10,7 +10,7 @@ from streameval.errors import FormatError, MetricError, silent
 from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
 from streameval.evaluation.details import Details
 from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
-from streameval.evaluation.kinds import KINDS, check_threshold, options_for
+from streameval.evaluation.kinds import check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look, pause, resume
 from streameval.evaluation.value import Mergeable
@@ -19,16 +19,12 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.catalogue import MetricInfo, evaluate
 from streameval.metrics.spec import MetricSpec, as_float
-from streameval.metrics.views import Views
-from streameval.schema.batch import Batch
 from streameval.schema.config import NULLS, Config, Null, Ties
 from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
-from streameval.schema.record import record_of
 from streameval.schema.text import check_number, number_of
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
-from streameval.states.views import Tables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -44,39 +40,21 @@ A = TypeVar("A", bound="Accumulator")
 class Accumulator(Details, Mergeable):
     """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
 
-    __slots__ = ("_config", "_core", "_guard", "_specs", "_until_compaction")
+    __slots__ = ("_core", "_guard")
+    _core: Core
     _single: ClassVar[bool] = False  # a metric, not an evaluator
     _entry: ClassVar[MetricInfo | None] = None  # of the class of a metric
-
-    def _start(
-        self,
-        specs: tuple[MetricSpec, ...],
-        keep: Iterable[str] = (),
-        ties: Ties = "shared",
-        inverse_propensities: Mapping[Label, float] | None = None,
-        **reading: Any,
-    ) -> Self:
-        """Count nothing yet, for metrics; ``reading`` is what `Config.checked` takes."""
-        options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
-        config = Config.checked(**reading, options=options)
-        check_threshold(specs, config)
-        return self._set(specs, config, Core.fresh(config))
-
-    def _set(self, specs: tuple[MetricSpec, ...], config: Config, core: Core) -> Self:
-        self._specs, self._config, self._core, self._until_compaction = specs, config, core, 64
-        return self._belong(core.states.root.guard)
-
-    def _belong(self, guard: commit.Guard) -> Self:
-        """Be a part of the object that a guard belongs to, or that object."""
-        self._guard = guard
-        self._core.states.belong(guard)
-        return self
 
     def _replace(self, core: Core) -> None:
         core.states.belong(self._guard)
         replaced = self._core.states.root
         # In one line, in which no handler runs and no other thread: see `prepare_retire`.
         replaced.guard, self._core = commit.RETIRED, core
+
+    @classmethod
+    def _of(cls, name: str) -> type[Self]:  # noqa: ARG003  # another one of `Metric`
+        """The class of an object of this one that has a metric."""
+        return cls
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -140,99 +118,43 @@ class Accumulator(Details, Mergeable):
             refuse_mistaken(self.revert, mistaken, surplus)
         core = self._core
         if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1) == DONE:
-            self._spend(1)
+            spend(self, 1)
         else:
             self._count(y_true, y_pred, weight, mask, -1)
 
     def _count(self, y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
         change = self._change(y_true, y_pred, weight=weight, mask=mask, sign=sign)
-        make_read(change, change[1][0])
+        make_read(change, change[2][0][0])
 
     def _counters(self) -> Iterable[Accumulator]:
         return (self,)
 
     def _renew(self) -> None:
-        """Rebuild without the labels that no example mentions."""
-        labels = self._core.labels
-        if len(labels) > labels.fixed:
-            fresh = Core.fresh(self._config, labels)
-            fresh.states.merge(self._core.states)
+        core = self._core
+        if len(core.labels) > core.labels.fixed:
+            fresh = core.emptied()
+            fresh.states.merge(core.states)
+            fresh.table.most = core.table.most
             self._replace(fresh)
 
     def _look(self) -> None:
         look(self._guard, self._core.table.examples, lambda: self._core)
 
-    def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-        core = self._core
-        pause(self._guard, core)
-        known = len(core.labels.labels)
-        try:
-            return core.read(y_true, y_pred, weight, mask)
-        except BaseException:
-            self._spend(len(core.labels) - known)
-            raise
-
-    def _try_prediction(self, y_pred: object) -> None:
-        """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
-        with suppress(Declined), self._guard:
-            self._prepare_plain(set(), y_pred)
-            return
-        known = len(self._core.labels)
-        with silent():
-            reading = self._read(set(), y_pred, 1.0, None)
-        with self._guard:
-            self._prepare(reading)
-        self._spend(len(self._core.labels) - known)
-
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
     ) -> Change:
         forget_gone(self, self._core.table.examples)
-        reading = self._read(y_true, y_pred, weight, mask)
+        reading = read(self, y_true, y_pred, weight, mask)
         if sign < 0:
-            self._spend(1)
-        return self, reading, sign
+            spend(self, 1)
+        return self, self._prepare, (reading, sign)
 
     def _prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
         resume(self._guard, self._core)
         return self._core.prepare(reading, sign)
 
-    def _prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> list[Part]:
-        return [self._core.prepare_plain(y_true, y_pred, sign)]
-
-    def _spend(self, unused: int, *, guarded: bool = False) -> None:
-        """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
-        self._until_compaction -= unused
-        if self._until_compaction < 0:
-            with self._guard.reading if guarded else self._guard, suppress(MemoryError):  # the change is made already
-                self._compact()
-
-    def _gathered(
-        self, y_true: object, y_pred: object, weights: object, mask: object, null: Null
-    ) -> tuple[Core, list[Batch]]:
-        """Many examples to be counted, over labels of their own, and what has read them."""
-        forget_gone(self, self._core.table.examples)
-        pause(self._guard, self._core)
-        gathered = self._core.scratch()
-        gathered.reader.again = True  # batches are looked at more than once
-        return gathered, list(gathered.read_many(y_true, y_pred, weights, mask, null=null))
-
-    def _merge(self, states: StateSet, reader: Reader | None = None) -> None:
-        """Add all that states have counted, which nobody else changes; the guard is held."""
-        self._core.states.root.commit(self._prepare_merge(states, reader))
-
-    _merge_warning_first = changes(_merge)
-
-    def _prepare_merge(self, states: StateSet, reader: Reader | None = None) -> list[Part]:
-        known = len(self._core.labels)
-        try:
-            forms = [] if reader is None else reader.confirm()
-            return self._core.states.prepare_merge(states) + forms
-        except BaseException:
-            if unused := len(self._core.labels) - known:
-                self._until_compaction -= unused
-                record_of(self._guard).change(unsure=True)
-            raise
+    def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
+        return [self._core.prepare_plain(y_true, y_pred)]
 
     @forgiving
     def update_many(
@@ -279,18 +201,18 @@ class Accumulator(Details, Mergeable):
         fast = core.fast_path and weights is None and null in NULLS
         if fast and core.table.examples < core.table.most and core.fast_count_many(y_true, y_pred, mask):
             return
-        forget_gone(self, self._core.table.examples)
-        core = self._core
-        pause(self._guard, core)
-        # Gathered over labels of its own, since an iterable may use this very object while it is read.
-        gathered = core.scratch()
+        gathered = scratch(self)
         if not (fast and mask is None and gathered.fast_update_many(y_true, y_pred)):
             if gathered.states.examples:  # the first of them
-                gathered = core.scratch()
+                gathered = self._core.scratch()
             for batch in gathered.read_many(y_true, y_pred, weights, mask, threads, null):
                 gathered.states.count(batch, threads)
-        self._merge_warning_first(gathered.states, gathered.reader)
+        self._add(gathered.states, gathered.reader)
         resume(self._guard, self._core)
+
+    @changes
+    def _add(self, states: StateSet, reader: Reader) -> None:
+        self._core.merge(states, reader)
 
     def merge(self, other: Self) -> None:
         """Add all examples that ``other`` has counted. ``other`` stays as it is; merging with itself doubles.
@@ -309,7 +231,7 @@ class Accumulator(Details, Mergeable):
 
     @combines
     def _merge_any(self, other: Self) -> None:
-        self._merge(other._core.states)
+        self._core.merge(other._core.states)
 
     @combines
     def unmerge(self, other: Self) -> None:
@@ -324,12 +246,13 @@ class Accumulator(Details, Mergeable):
         """
         self._check_compatible(other, "unmerge")
         self._core.states.unmerge(other._core.states)
-        self._spend(1 + len(other._core.labels), guarded=True)
+        spend(self, 1 + len(other._core.labels), guarded=True)
 
     def _differences(self, other: Self) -> list[str]:
-        differences = self._config.differences(other._config)
-        if self._specs != other._specs:
-            mine, theirs = ([spec.key for spec in one._specs] for one in (self, other))
+        cores = self._core, other._core
+        differences = cores[0].config.differences(cores[1].config)
+        if cores[0].specs != cores[1].specs:
+            mine, theirs = ([spec.key for spec in core.specs] for core in cores)
             only = [[key for key in keys if key not in rest] for keys, rest in ((mine, theirs), (theirs, mine))]
             both = zip(("first", "second"), only, strict=True)
             lists = "; ".join(f"only the {name} has {', '.join(keys)}" for name, keys in both if keys)
@@ -339,17 +262,8 @@ class Accumulator(Details, Mergeable):
     @changes
     def reset(self) -> None:
         """Forget every example."""
-        self._replace(Core.fresh(self._config, self._core.labels))
+        self._replace(self._core.emptied())
         forget(self._guard)
-
-    def _compact(self) -> None:
-        """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
-        states = self._core.states
-        states.compact()
-        if len(states.labels) > 64 and states.mostly_unused():  # to register a few anew takes longer than to keep them
-            self._renew()
-        # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
-        self._until_compaction = 64 + len(self._core.labels)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -362,38 +276,32 @@ class Accumulator(Details, Mergeable):
     @reads
     def weight(self) -> float:
         """The total weight of all examples, correctly rounded."""
-        tables = self._tables()
+        tables = self._core.views().tables
         return as_float(tables.weight * tables.unit)
 
     @property
     @reads
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then those of the stream, sorted."""
-        return self._tables().labels
+        return self._core.views().tables.labels
 
     @property
     def reads_scores(self) -> bool:
         """Whether numbers in ``y_pred`` are read as scores: for rankings, curves or a threshold."""
-        return self._config.threshold is not None or self._config.scored
-
-    def _tables(self) -> Tables:
-        return Tables(self._core.decisions)
+        return self._core.config.threshold is not None or self._core.scored
 
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
-        return self._views().named(state, what, keep)
-
-    def _views(self) -> Views:
-        return Views(self._config, self._tables(), self._core.states.states, KINDS)
+        return self._core.views().named(state, what, keep)
 
     def _described(self, size: str = "") -> str:
         """What ``repr`` says: how much was counted, and the values; before the first example only their names."""
-        values = ", ".join(spec.key + (f"={self._number(spec)}" if self.examples else "") for spec in self._specs)
+        values = ", ".join(spec.key + (f"={self._number(spec)}" if self.examples else "") for spec in self._core.specs)
         size = number_of(self.examples, "example") + (size if self.examples else "")
         return f"{type(self).__name__}({size}; {values or 'no metrics'})"
 
     def _number(self, spec: MetricSpec) -> str:
         try:
-            value = evaluate(spec, self._views().of(spec))
+            value = evaluate(spec, self._core.views().of(spec))
         except MetricError:  # such as log loss of scores that are no probabilities
             return "?"
         return f"{value:.6g}" if isinstance(value, float) else f"<{number_of(len(value), 'label')}>"
@@ -410,55 +318,117 @@ class Accumulator(Details, Mergeable):
     def copy(self) -> Self:
         """An independent object with the same content."""
         result = self._like()
-        result._core = Core(self._config, self._core.states.copy())
-        return result._belong(result._guard)
-
-    def _compared(self) -> Self:
-        if (config := self._config.compared()) is self._config:
-            return self
-        result = self._like()
-        result._config = config
+        result._core = Core(self._core.specs, self._core.config, self._core.states.copy())
+        result._core.states.belong(result._guard)
         return result
 
-    def _over(self, states: StateSet) -> Self:
-        """An object that is built as this one, over these states."""
-        return type(self).__new__(type(self))._set(self._specs, self._config, Core(self._config, states))
-
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
         from streameval.evaluation.encoding import Saved, encode  # only when asked, as importing should be quick
 
-        return encode(Saved.of(self, self._core.states.content()))
+        return encode(Saved.of(self._core, self._core.states.content(), single=self._single, compared=compared))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
         from streameval.evaluation.encoding import decode
 
-        return cls._restored(decode(data, cls.__name__ if cls._single else "an Evaluator"))
-
-    @classmethod
-    def _restored(cls, saved: Saved) -> Self:
-        specs = saved.specs
-        fits = not saved.single or [spec.name for spec in specs] == [getattr(cls._entry, "name", None)]
-        if saved.single != cls._single or not fits:
-            what = f"the metric {saved.names}" if saved.single else "an Evaluator"
-            raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
-        return cls.__new__(cls)._set(specs, saved.config, saved.core())
+        return restored(cls, decode(data, cls.__name__ if cls._single else "an Evaluator"))
 
 
 for _method in (Accumulator.update, Accumulator.update_many, Accumulator.revert):
     _method.__qualname__ = _method.__name__  # in Python's own errors of arguments, which users see under other classes
 
 
-# -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------
+# -- for holders of evaluators and metrics: windows, slices and traces; see `core_of` too ------------------------------
 
 
-def core_of(holder: Accumulator) -> Core:
-    """What an object counts with; another one after `reset`, and where labels were dropped."""
-    return holder._core
+def start(
+    counts: A,
+    specs: tuple[MetricSpec, ...],
+    keep: Iterable[str] = (),
+    ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None,
+    **reading: Any,
+) -> A:
+    """Let a new object count nothing yet, for metrics; ``reading`` is what `Config.checked` takes."""
+    options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
+    config = Config.checked(**reading, options=options)
+    check_threshold(specs, config)
+    return _set(counts, Core.fresh(specs, config))
+
+
+def restored(kind: type[A], saved: Saved) -> A:
+    """The object that bytes hold; of `Metric`, that of the class of its metric."""
+    name = saved.specs[0].name if saved.single and len(saved.specs) == 1 else ""
+    kind = kind._of(name) if name else kind
+    if saved.single != kind._single or (saved.single and name != getattr(kind._entry, "name", None)):
+        what = f"the metric {saved.names}" if saved.single else "an Evaluator"
+        raise FormatError(f"the bytes hold {what}, not {kind.__name__}; use streameval.load or its own class")
+    return _set(kind.__new__(kind), saved.core())
+
+
+def _set(counts: A, core: Core, guard: commit.Guard | None = None) -> A:
+    counts._core, counts._guard = core, core.states.root.guard if guard is None else guard
+    core.states.belong(counts._guard)
+    return counts
+
+
+def over(like: A, states: StateSet | None = None, guard: commit.Guard | None = None) -> A:
+    """An object that is built as another, over states, or a copy of its own; a part of that which has the guard."""
+    core, states = like._core, like._core.states.copy() if states is None else states
+    return _set(type(like).__new__(type(like)), Core(core.specs, core.config, states), guard)
 
 
 def unlimited(empty: A) -> A:
     """A copy that takes any number of labels, to read what objects with a limit have together."""
-    result = empty.copy()
+    result = over(empty)
     result._core.labels.bound(None)
     return result
+
+
+def read(counts: Accumulator, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
+    """An example as an object reads it, which is looked at before; may run code of the user."""
+    core = counts._core
+    pause(counts._guard, core)
+    known = len(core.labels.labels)
+    try:
+        return core.read(y_true, y_pred, weight, mask)
+    except BaseException:
+        spend(counts, len(core.labels) - known)
+        raise
+
+
+def try_prediction(counts: Accumulator, y_pred: object) -> None:
+    """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
+    with suppress(Declined), counts._guard:
+        counts._prepare_plain(set(), y_pred)
+        return
+    known = len(counts._core.labels)
+    with silent():
+        reading = read(counts, set(), y_pred, 1.0, None)
+    with counts._guard:
+        counts._prepare(reading)
+    spend(counts, len(counts._core.labels) - known)
+
+
+def scratch(counts: Accumulator) -> Core:
+    """An empty core to gather examples for an object in, since an iterable may use this very object while it is read.
+
+    It is looked whether there is something to warn of.
+    """
+    forget_gone(counts, counts._core.table.examples)
+    pause(counts._guard, counts._core)
+    return counts._core.scratch()
+
+
+def spend(counts: Accumulator, unused: int, *, guarded: bool = False) -> None:
+    """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
+    counts._core.until_compaction -= unused
+    if counts._core.until_compaction >= 0:
+        return
+    with counts._guard.reading if guarded else counts._guard, suppress(MemoryError):  # the change is made already
+        states = counts._core.states
+        states.compact()
+        if len(states.labels) > 64 and states.mostly_unused():  # to register a few anew takes longer than to keep them
+            counts._renew()
+        # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
+        counts._core.until_compaction = 64 + len(counts._core.labels)

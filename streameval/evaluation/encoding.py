@@ -36,10 +36,10 @@ class Saved:
     contents: Mapping[str, Any] = field(default_factory=dict)  # of each state by name, the decisions first
 
     @classmethod
-    def of(cls, counts: Any, contents: Mapping[str, Any]) -> Saved:
-        """What bytes hold of an object, of which the states hold these contents."""
-        holder = METRIC if counts._single else EVALUATOR
-        return cls(holder, counts._config, tuple(spec.key for spec in counts._specs), contents)
+    def of(cls, core: Core, contents: Mapping[str, Any], *, single: bool, compared: bool = False) -> Saved:
+        """What bytes hold of an object, of which the states hold these contents; ``compared``: as equality compares."""
+        config = core.config.compared() if compared else core.config
+        return cls(METRIC if single else EVALUATOR, config, tuple(spec.key for spec in core.specs), contents)
 
     @property
     def single(self) -> bool:
@@ -64,7 +64,7 @@ class Saved:
             required = None
         if required != options:
             raise FormatError(f"the bytes are damaged: their states are not those that {self.names} require")
-        return Core(self.config, _states_of(self.config, self.contents))
+        return Core(self.specs, self.config, _states_of(self.config, self.contents))
 
 
 def encode(saved: Saved) -> Iterator[bytes]:
@@ -85,9 +85,8 @@ def decode(data: bytes, name: str) -> Saved:
     return saved
 
 
-def put_empty(sink: Sink, template: Any) -> None:
+def put_empty(sink: Sink, saved: Saved) -> None:
     """Write how an object is built, which has counted nothing."""
-    saved = Saved.of(template, {})
     sink.byte(saved.holder)
     _put_head(sink, saved.config, saved.metrics)
 
@@ -98,20 +97,20 @@ def take_empty(source: Source) -> Saved:
     return Saved(holder, *_HEADS.take(source))
 
 
-def put_part(sink: Sink, part: Any) -> None:
+def put_part(sink: Sink, core: Core) -> None:
     """Write what one of several objects that are built alike has counted."""
     # Counts take a byte at least, for declared labels are not written again with each part.
-    put_states(sink, part._config, part._core.states.content(), least=1)
+    put_states(sink, core.config, core.states.content(), least=1)
 
 
-def take_part(source: Source, like: Any) -> Any:
-    """The object that `put_part` wrote, which is built as another."""
-    return like._over(_states_of(like._config, take_states(source, like._config, least=1)))
+def take_part(source: Source, config: Config) -> StateSet:
+    """The states that `put_part` wrote, of a configuration."""
+    return _states_of(config, take_states(source, config, least=1))
 
 
 def _states_of(config: Config, contents: Mapping[str, Any]) -> StateSet:
     if not contents:
-        return Core.fresh(config).states
+        return Core.fresh((), config).states
     decisions = contents["decisions"]
     try:
         return states_of(config, LabelIndex(decisions.labels, decisions.fixed, config.label_limit), contents)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from streameval.errors import InputError, MetricError, public, silent
-from streameval.evaluation.counting import Accumulator
+from streameval.errors import MetricError, public
+from streameval.evaluation.counting import Accumulator, start
 from streameval.evaluation.guarding import answers, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.pages import report_of
-from streameval.evaluation.value import Mergeable
 from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Nan, Rows, Ties, Unknown
@@ -18,11 +17,9 @@ from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
 
 if TYPE_CHECKING:
-    from streameval.evaluation.encoding import Saved
     from streameval.metrics.bounds import Bounds
     from streameval.report.label_table import PandasFrame, PolarsFrame
 
-A = TypeVar("A", bound=Accumulator)
 MetricLike: TypeAlias = str | MetricSpec | Metric
 Answer: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
 
@@ -93,15 +90,15 @@ class Evaluator(Accumulator):
         label_limit: int | None = None,
         rows: Rows | None = None,
     ) -> None:
-        self._start(
-            specs_of(metrics), keep, ties, inverse_propensities, labels=labels, unknown=unknown, threshold=threshold,
-            nan=nan, label_limit=label_limit, rows=rows,
+        start(
+            self, specs_of(metrics), keep, ties, inverse_propensities, labels=labels, unknown=unknown,
+            threshold=threshold, nan=nan, label_limit=label_limit, rows=rows,
         )  # fmt: skip
 
     @property
     def metrics(self) -> tuple[MetricSpec, ...]:
         """The metrics that `get` returns."""
-        return self._specs
+        return self._core.specs
 
     @overload
     def get(self) -> dict[str, float | dict[Label, float]]: ...
@@ -115,10 +112,10 @@ class Evaluator(Accumulator):
         Metrics without average give one value per label.
         """
         chosen: Any = metric if isinstance(metric, list | tuple) else [metric]
-        specs = self._specs if metric is None else specs_of(chosen)
+        specs = self._core.specs if metric is None else specs_of(chosen)
         self._look()
         with self._guard.reading:
-            views = self._views()
+            views = self._core.views()
             values = {spec.key: evaluate(spec, views.of(spec)) for spec in specs}
         return values if metric is None or chosen is metric else values[specs[0].key]
 
@@ -136,7 +133,7 @@ class Evaluator(Accumulator):
         bins allow. ``exact`` says that the only uncertainty is the rounding to a float64; the bounds are then the value
         or a float next to it.
         """
-        return self._views().certified(_spec_of(metric))
+        return self._core.views().certified(_spec_of(metric))
 
     @answers
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
@@ -207,8 +204,9 @@ class Evaluator(Accumulator):
         return self._described(f", {number_of(len(self.labels), 'label')}")
 
     def _ipython_key_completions_(self) -> list[str]:
-        states = ("decisions",) * self._config.has_decisions + self._config.states
-        own, entries = [spec.key for spec in self._specs], [one for one in catalogue() if one.state in states]
+        config = self._core.config
+        states = ("decisions",) * config.has_decisions + config.states
+        own, entries = [spec.key for spec in self._core.specs], [one for one in catalogue() if one.state in states]
         return own + [build_spec(one.name, average=average).key for one in entries for average in one.averages]
 
 
@@ -230,46 +228,3 @@ def _spec_of(metric: object) -> MetricSpec:
     name = getattr(metric, "__name__", "")
     advice = f"; write {name}()" if isinstance(metric, type) and issubclass(metric, Metric) else ""
     raise MetricError(f"a metric must be a name, a spec or a metric object, not {quoted(metric)}{advice}")
-
-
-# -- for windows and slices, which are built from an evaluator or a metric --------------------------------------------
-
-
-def check_object(value: object, call: str) -> None:
-    """Refuse a class, or names of metrics, where a ``call``, such as "Rolling takes", wants an object that counts."""
-    if isinstance(value, type):
-        raise InputError(f"{call} an object, not the class {value.__name__}; write {value.__name__}()")
-    if isinstance(value, str | list | tuple):
-        metrics = [value] if isinstance(value, str) else value
-        raise InputError(f"{call} an object that counts; write Evaluator({quoted(metrics)})")
-
-
-def template_of(evaluator: A, name: str) -> A:
-    """A copy of an object, which must have counted nothing, for the class of this ``name``."""
-    check_object(evaluator, f"{name} takes")
-    if not isinstance(evaluator, Evaluator | Metric):
-        holder: object = evaluator
-        both = {name, type(holder).__name__} if isinstance(holder, Mergeable) else set()
-        windows_of_slices = "Sliced" in both and len(both) == 2
-        advice = "; keep a dict with a window for each value that slices are by" if windows_of_slices else ""
-        raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}{advice}")
-    if evaluator.examples:
-        counted = f"this {type(evaluator).__name__} has counted {number_of(evaluator.examples, 'example')}"
-        raise InputError(f"{name} starts empty, but {counted}; give one that has counted nothing")
-    return evaluator._fresh()  # type: ignore[return-value]  # of the class that was passed
-
-
-def restored_template(saved: Saved) -> Any:
-    """The object that bytes hold, which has counted nothing."""
-    return (Metric if saved.single else Evaluator)._restored(saved)
-
-
-def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Answer:
-    """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not.
-
-    Its guard is held, so that nothing is warned of.
-    """
-    if metric is not None and isinstance(holder, Metric):
-        raise InputError(f"{what} for it only, not for {quoted(metric)}")
-    with silent():
-        return holder.get() if metric is None else holder.get(metric)  # type: ignore[no-any-return]  # one of these

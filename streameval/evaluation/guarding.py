@@ -17,12 +17,54 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
 
-Change: TypeAlias = tuple[Any, Any, int]
-"""What was read, as a change still to be made: the object, what its ``_prepare`` takes, and the sign."""
+Change: TypeAlias = tuple[Any, Callable[..., list[Part]], tuple[Any, ...]]
+"""What was read, as a change still to be made: the object, and what prepares it while the guards are held."""
 
 
 class Declined(Exception):  # noqa: N818  # which nobody sees
     """Raised by ``_prepare_plain``, which runs no code of the user, where an example is of no form for that."""
+
+
+class Guarded:
+    """What objects that count, or hold such objects, need of each other. Nothing else of them is asked for.
+
+    Of an evaluator or a metric there is `streameval.evaluation.core.core_of` besides.
+    """
+
+    __slots__ = ()
+    _guard: commit.Guard
+    """Held, for reading or for a change, by whoever uses the object; also by what counts in it."""
+    _inner_guards: Sequence[commit.Guard] = ()
+    """Of the objects that it counts with."""
+    _change: Callable[..., Change]
+    """Read what ``update`` takes, which may run code of the user, as a change still to be made."""
+
+    def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:  # noqa: ARG002
+        """Prepare an unweighted example straight from what the user passed, or raise `Declined`; the guard is held."""
+        raise Declined
+
+    def _current(self) -> Any:
+        """The evaluator or metric that answers; it must not be changed."""
+        return self
+
+    def _counters(self) -> Iterable[Any] | None:
+        """The evaluators or metrics that hold every example it has; None where that is not asked."""
+        return None
+
+    def _renew(self) -> None:
+        """Rebuild without the labels that no example mentions."""
+        for part in self._counters() or ():
+            part._renew()
+
+    def _look(self) -> None:
+        """Look whether there is something to warn of, as somebody reads a value."""
+
+
+def look_at(counts: Any) -> Any:
+    """What was passed; if it counts, it warns of what is probably wrong in its input, as somebody reads it."""
+    if isinstance(counts, Guarded):
+        counts._look()
+    return counts
 
 
 def make(changes: Sequence[Change], parts: Iterable[Part] = ()) -> None:
@@ -32,15 +74,15 @@ def make(changes: Sequence[Change], parts: Iterable[Part] = ()) -> None:
 
 def _make(changes: Sequence[Change], parts: list[Part]) -> None:
     with commit.Guards([guard for one, _, _ in changes for guard in guards_of(one)]):
-        commit.Root.commit(parts + [part for one, reading, sign in changes for part in one._prepare(reading, sign)])
+        commit.Root.commit(parts + [part for _, prepare, what in changes for part in prepare(*what)])
 
 
 def make_read(change: Change, labels: LabelIndex) -> None:
     """Make a change of one example, which was read in the columns of these labels."""
-    one, reading, sign = change
+    one, prepare, what = change
     with one._guard:
         if len(labels.labels) <= labels.look:
-            commit.Root.commit(one._prepare(reading, sign))
+            commit.Root.commit(prepare(*what))
             return
     make([change])  # as it may be warned of
 
@@ -125,18 +167,18 @@ def forget(guard: commit.Guard) -> None:
 
 def is_gone(holder: Any) -> bool:
     """Whether no example is left of those that an object has counted."""
-    if not hasattr(holder, "_counters"):
+    if not isinstance(holder, Guarded):
         return False
     with holder._guard.reading:  # as slices may come
-        return not any(part._core.table.examples for part in holder._counters())
+        counters = holder._counters()
+        return counters is not None and not any(part.examples for part in counters)
 
 
 def _note_strings(holder: Any) -> None:
     """Remember that labels are strings if the fast path has counted some since a failed call made their columns."""
     notes = holder._guard.notes
     if notes.forms.unsure and not notes.forms.strings:
-        each = (part._core.decisions for part in holder._counters())
-        notes.change(strings=any(str in map(type, one.labels_of(one.columns())) for one in each))
+        notes.change(strings=any(str in map(type, part.labels) for part in holder._counters()))
 
 
 def forget_gone(holder: Any, examples: int = 0) -> bool:

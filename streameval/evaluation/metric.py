@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from streameval.errors import MetricError, public
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.counting import Accumulator, start
 from streameval.evaluation.guarding import answers, reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
@@ -18,7 +18,6 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
-    from streameval.evaluation.encoding import Saved
     from streameval.metrics.bounds import Bounds
 
 _CHOICES = ("labels", "unknown", "threshold", "nan", "ties", "inverse_propensities", "label_limit", "rows")
@@ -54,12 +53,12 @@ class Metric(Accumulator):
         choices = {name: arguments.pop(name) for name in _CHOICES if name in arguments}
         _refuse_mistaken(entry, arguments)
         spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=arguments)
-        self._start((spec,), **choices)
+        start(self, (spec,), **choices)
 
     @property
     def spec(self) -> MetricSpec:
         """The metric as a value: name, average and parameters."""
-        return self._specs[0]
+        return self._core.specs[0]
 
     @property
     def bigger_is_better(self) -> bool | None:
@@ -69,12 +68,12 @@ class Metric(Accumulator):
     @answers
     def get(self) -> float | dict[Label, float]:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
-        return evaluate(self.spec, self._views().of(self.spec))
+        return evaluate(self.spec, self._core.views().of(self.spec))
 
     @answers
     def bounds(self) -> Bounds | dict[Label, Bounds]:
         """The value with bounds that contain the exact one, as `Evaluator.bounds`."""
-        return self._views().certified(self.spec)
+        return self._core.views().certified(self.spec)
 
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
         try:
@@ -83,10 +82,8 @@ class Metric(Accumulator):
             raise MetricError(str(error).replace("construct with", "construct an Evaluator with")) from None
 
     @classmethod
-    def _restored(cls, saved: Saved) -> Self:
-        if cls is Metric and saved.single and len(saved.specs) == 1:
-            return cast("Self", class_of(entry_of(saved.specs[0].name))._restored(saved))
-        return super()._restored(saved)
+    def _of(cls, name: str) -> type[Self]:
+        return cast("type[Self]", class_of(entry_of(name))) if cls is Metric else cls
 
     @reads
     def __repr__(self) -> str:
@@ -149,7 +146,7 @@ def _refuse_mistaken(entry: MetricInfo, arguments: Iterable[str]) -> None:
 def metric_of(spec: MetricSpec, **choices: Any) -> Metric:
     """A fresh metric of the class that a spec names."""
     kind = class_of(entry_of(spec.name))
-    return kind.__new__(kind)._start((spec,), **choices)
+    return start(kind.__new__(kind), (spec,), **choices)
 
 
 _CLASSES: dict[str, type[Metric]] = {}

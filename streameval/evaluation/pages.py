@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streameval.errors import InputError, silent
-from streameval.evaluation.guarding import held
+from streameval.evaluation.core import core_of
+from streameval.evaluation.guarding import held, look_at
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.keywords import explained
 from streameval.schema.text import label_text, quoted
@@ -76,7 +77,7 @@ def to_html(
     if len(runs) == 1:
         name, whole = runs[0]
         if not isinstance(whole, type):
-            while hasattr(whole, "evaluator") and not hasattr(whole, "_views"):
+            while hasattr(whole, "evaluator") and not hasattr(whole, "_core"):
                 whole = whole.evaluator
             if hasattr(whole, "copy"):  # read from a copy, all of it at one moment
                 whole = look_at(whole).copy()
@@ -93,7 +94,7 @@ def to_html(
         counts = [
             (name, counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs
         ]
-        specs = tuple(dict.fromkeys(spec for _, each in counts for spec in each._specs))
+        specs = tuple(dict.fromkeys(spec for _, each in counts for spec in core_of(each).specs))
         parts = [
             [(name, report_of(each, specs)) for name, each in _counted(named, what)]
             for what, named in (("slices", slices), ("windows", windows))
@@ -138,14 +139,8 @@ def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:
     """The report of an evaluator or a metric, on its own metrics unless ``specs`` are passed."""
     from streameval.report.model import Report
 
-    return Report(counts._views(), counts._specs if specs is None else specs, counts.warnings, counts.input_summary)
-
-
-def look_at(counts: Any) -> Any:
-    """What was passed; if it counts, it warns of what is probably wrong in its input, as somebody reads it."""
-    if hasattr(counts, "_look"):
-        counts._look()
-    return counts
+    core = core_of(counts)
+    return Report(core.views(), core.specs if specs is None else specs, counts.warnings, counts.input_summary)
 
 
 def _counted(named: object, what: str) -> _Named:
@@ -171,7 +166,7 @@ def counts_of(source: object, what: str) -> Any:
     if isinstance(source, type):
         raise InputError(f"{what} must be an object, not a class; write {source.__name__}()")
     counts = look_at(source)
-    while not hasattr(counts, "_views"):
+    while not hasattr(counts, "_core"):
         traced = getattr(counts, "evaluators", None)
         if isinstance(traced, dict):  # of a trace
             first, *rest = traced

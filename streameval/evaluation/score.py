@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from streameval.errors import InputError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
+from streameval.evaluation.guarding import look_at
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.pages import look_at, report_of
+from streameval.evaluation.pages import report_of
 from streameval.inputs.samples import InputSummary
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table

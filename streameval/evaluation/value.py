@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from streameval.errors import MergeError, above, silent, warning_first
 from streameval.evaluation import pages
-from streameval.evaluation.guarding import copied, held
+from streameval.evaluation.guarding import Guarded, copied, held
 from streameval.inputs.samples import InputSummary
-from streameval.kernel.backend import commit
 from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.record import record_of
 from streameval.schema.text import quoted
@@ -21,14 +20,12 @@ if TYPE_CHECKING:
     from streameval.report.model import Table
 
 
-class Saveable:
+class Saveable(Guarded):
     """An object that is its content: equal contents, equal bytes."""
 
     __slots__ = ("__weakref__",)
     to_html = pages.to_html
     save_html = pages.save_html
-    _inner_guards: Sequence[commit.Guard] = ()
-    """Of the objects that it counts with."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -41,8 +38,8 @@ class Saveable:
             return b"".join(self._pieces())  # a buffer that grows would sometimes be copied, and then take more
 
     @abstractmethod
-    def _pieces(self) -> Iterator[bytes]:
-        """The bytes piece by piece. The object must not be changed before the last."""
+    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
+        """The bytes piece by piece; until the last, nothing changes. ``compared``: as equality compares them."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -77,8 +74,14 @@ class Saveable:
         """A line on what it holds, and tables; the guards are held."""
         return repr(self), ()
 
-    def _refuse_unsavable(self) -> None:
-        """From now on, refuse at once what cannot be saved, not when it is saved."""
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Saveable) or type(self) is not type(other):
+            return NotImplemented
+        with held(self, other):
+            mine, theirs = (b"".join(one._pieces(compared=True)) for one in (self, other))
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]  # as it changes
 
 
 class Mergeable(Saveable):
@@ -88,7 +91,7 @@ class Mergeable(Saveable):
     """
 
     __slots__ = ()
-    _guard: commit.Guard
+    _template: Any  # of what counts in it, or None
     _family: ClassVar[type]
     _draw = above("plots", "draw")
 
@@ -111,9 +114,6 @@ class Mergeable(Saveable):
         """Messages of the warnings issued about the input of this object, or of one that it was copied from."""
         return tuple(record_of(self._guard).warnings.values())
 
-    def _look(self) -> None:
-        """Look whether there is something to warn of, as somebody reads a value."""
-
     @abstractmethod
     def copy(self) -> Self:
         """An independent object with the same content."""
@@ -121,21 +121,9 @@ class Mergeable(Saveable):
     def _like(self) -> Self:
         """One with the same attributes, of which those that change are still to be replaced."""
         result: Any = type(self).__new__(type(self))
-        result._take_over(self)
+        take_over(result, self)
         result._guard = copied(self._guard)
         return result  # type: ignore[no-any-return]  # of this class
-
-    def _fresh(self) -> Self:
-        fresh: Any = self.copy()
-        fresh.reset()
-        return fresh  # type: ignore[no-any-return]  # each has reset
-
-    def _take_over(self, source: Self) -> None:
-        """Take over the content of another object of this class, which is not used any more."""
-        both: Any = object.__getstate__(source)  # those that a user's subclass has added, and those in slots
-        for attributes in both:
-            for name, value in (attributes or {}).items():
-                setattr(self, name, value)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_bytes, (self.to_bytes(),), getattr(self, "__dict__", None)
@@ -148,24 +136,6 @@ class Mergeable(Saveable):
         for name, value in getattr(self, "__dict__", {}).items():
             setattr(result, name, deepcopy(value, memo))
         return result
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, self._family):
-            return NotImplemented
-        with held(self, other):
-            if type(self) is not type(other):
-                return False
-            mine, theirs = (b"".join(one._compared()._pieces()) for one in (self, other))
-            return mine == theirs
-
-    def _compared(self) -> Self:
-        """The same without what is no part of equality, to be written."""
-        template: Any = getattr(self, "_template", None)
-        if template is None or (compared := template._compared()) is template:
-            return self
-        result: Any = self._like()
-        result._template = compared
-        return result  # type: ignore[no-any-return]  # of this class
 
     def __add__(self, other: Self) -> Self:
         return self._combined(other, "merge")
@@ -188,7 +158,11 @@ class Mergeable(Saveable):
             getattr(result, verb)(other)
         return result
 
-    def _differences(self: Any, other: Any) -> list[str]:
+    def _parameters(self) -> dict[str, object]:
+        """What it was constructed with besides the evaluator, for messages."""
+        return {}
+
+    def _differences(self, other: Any) -> list[str]:
         """What differs in how the two, of one class, were constructed, in words: their arguments, or the templates."""
         differing = parameter_differences(self._parameters(), other._parameters())
         return differing or differences(self._template, other._template)
@@ -203,6 +177,21 @@ class Mergeable(Saveable):
         if differing := differences(self, other):
             same = "the same configuration" if type(other) is type(self) else "the same class"
             raise MergeError(f"cannot {verb}: {'; '.join(differing)}; construct both with {same}")
+
+
+def take_over(target: Any, source: Any) -> None:
+    """Let an object take over the content of another one of its class, which is not used any more."""
+    both: Any = object.__getstate__(source)  # those that a user's subclass has added, and those in slots
+    for attributes in both:
+        for name, value in (attributes or {}).items():
+            setattr(target, name, value)
+
+
+def fresh_of(counts: Any) -> Any:
+    """A copy that has counted nothing."""
+    result = counts.copy()
+    result.reset()
+    return result
 
 
 def parameter_differences(mine: dict[str, object], theirs: dict[str, object]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streameval.plots.style as style
 from streameval.errors import InputError, MetricError
+from streameval.evaluation.core import core_of
 from streameval.evaluation.evaluator import MetricLike, specs_of
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import entry_of
@@ -120,7 +121,7 @@ def plot_slices(
     if list(runs) == [""]:
         raise InputError("there is no slice; give a Sliced that has counted, or evaluators by name")
     first = next(iter(runs.values()))
-    spec = next((one for one in specs_of([metric] if metric else first._specs) if one.average or metric), None)
+    spec = next((one for one in specs_of([metric] if metric else core_of(first).specs) if one.average or metric), None)
     if spec is None:
         raise InputError("the evaluator has no metric that is one number; give metric=")
     read = style.of_each(runs, lambda run: _number(run, spec))
@@ -166,7 +167,7 @@ def plot_compare(
     """
     check_number("limit", limit, 1)
     runs, of = runs_of(source), "Metrics"
-    specs = _specs(metrics) or next(iter(runs.values()))._specs
+    specs = _specs(metrics) or core_of(next(iter(runs.values()))).specs
     if len(specs) == 1 and specs[0].average is None:
         read, of = style.of_each(runs, lambda run: style.values_of(run, specs[0])), f"{specs[0].name} of labels"
     else:

@@ -10,9 +10,10 @@ from itertools import islice, takewhile
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
 from streameval.errors import InputError, public
-from streameval.evaluation.core import NUMBERS
-from streameval.evaluation.counting import core_of
+from streameval.evaluation.core import NUMBERS, core_of
+from streameval.evaluation.counting import try_prediction
 from streameval.evaluation.guarding import Change, Declined, changes, make, reads
+from streameval.evaluation.value import fresh_of
 from streameval.inputs.forms import form_of
 from streameval.kernel.backend import commit
 from streameval.progressive.predictions import Predictions, Row, compact_copy, from_compact
@@ -87,7 +88,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         self._targets = {"": self._target(evaluator, "evaluator")}
         read_by: Any = evaluator.evaluators.values() if isinstance(evaluator, Trace) else [evaluator]
         # Empty ones, which read each prediction when it is made: those that count learn of it with its truth.
-        self._trials = [(one._template if isinstance(one, Window) else one)._fresh() for one in read_by]
+        self._trials = [fresh_of(one.snapshot() if isinstance(one, Window) else one) for one in read_by]
         self._max_pending, self._max_age = max_pending, max_age
         self._refuses = no_prediction == "error"
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
@@ -117,7 +118,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         self._at(t)
         row, limit = compact_copy(y_pred, self._labels), self._max_pending
         for trial in self._trials:
-            trial._try_prediction(y_pred)
+            try_prediction(trial, y_pred)
             if form_of(y_pred) == "sparse" and core_of(trial).reader.keeps_scores:
                 unscored = "y_pred is a sparse row, and what it does not store would wait with a score of 0"
                 raise InputError(f"{unscored}; give {{label: score}}, or y_pred.toarray()")
@@ -161,8 +162,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             before, status, now = entry, self._cell.value, self._at(t)
             entry = self._waiting_at(key, now)
             if entry is not None and entry is not before:
-                y_pred, how = from_compact(entry[0]), target.keywords(weight, mask, t)
-                change = target.evaluator._change(y_true, y_pred, **how)
+                change = target.change(y_true, from_compact(entry[0]), weight, mask, t)
             with self._guard:
                 self._carry_over()
                 if entry is None and self._waiting_at(key, now := self._at(t)) is None:
@@ -312,7 +312,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         result = type(self).__new__(type(self))
         result.__setstate__(self._contents())
         result._targets = {"": Target(copy.deepcopy(self.evaluator, memo))}
-        result._trials = [trial._fresh() for trial in self._trials]
+        result._trials = [fresh_of(trial) for trial in self._trials]
         result._waiting = self._waiting.copy()  # a stored prediction never changes, so both hold the same one
         return result
 

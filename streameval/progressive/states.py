@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 from streameval.errors import FormatError, InputError, MergeError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.guarding import guards_of, held
+from streameval.evaluation.guarding import guards_of
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.value import Saveable, differences, parameter_differences
+from streameval.evaluation.value import Saveable, differences, fresh_of, parameter_differences, take_over
 from streameval.kernel.backend import commit
 from streameval.progressive.target import Target, check_order
 from streameval.report.model import Table
@@ -62,7 +62,7 @@ def _advice_for_river(metric: Any) -> str:
 
 def check_empty(state: Any, name: str, start: str, advice: str = "") -> None:
     """Raise `InputError` if a state has counted anything; ``name`` is who asks, and ``start`` how it starts."""
-    if state.to_bytes() != state._fresh().to_bytes():
+    if state.to_bytes() != emptied(state).to_bytes():
         this = f"this {type(state).__name__} has counted already"
         raise InputError(f"{name} starts {start}, but {this}; give one that has counted nothing{advice}")
 
@@ -81,7 +81,6 @@ class Holder(Saveable):
     _saved: ClassVar[tuple[str, ...]]  # those parameters that bytes start with
     _taken: ClassVar[tuple[type, ...]] = ()  # what it takes besides evaluators, metrics and windows
     _strict = False  # whether what cannot be saved is refused at once
-    _guard: commit.Guard  # held before those of the evaluators
     _cell: commit.Cell  # of what changes in one step with them
     _targets: dict[str, Target]  # the evaluators by name; a single one has the name ""
 
@@ -140,14 +139,14 @@ class Holder(Saveable):
         constructor: Any = cls
         return constructor(evaluators[""] if [*evaluators] == [""] else evaluators, **parameters)  # type: ignore[no-any-return]
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
         sink, parameters = Sink(), self._parameters()
         for name in self._saved:
             put_value(sink, parameters[name], SPAN)
         sink.varint(len(self._targets))
         for name, target in self._targets.items():
             sink.string(name)
-            data: bytes = target.evaluator.to_bytes()
+            data = b"".join(target.evaluator._pieces(compared=compared))
             sink += (varint(len(data)), data)
         self._put(sink)
         return sealed(self._holder, sink.pieces())
@@ -166,26 +165,15 @@ class Holder(Saveable):
         return result
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other) or not isinstance(other, Holder):
-            return NotImplemented
         try:
-            with held(self, other):
-                return self is other or self._compared().to_bytes() == other._compared().to_bytes()
+            return self is other or super().__eq__(other)
         except InputError:  # what cannot be saved is equal to itself
             return False
 
-    def _compared(self) -> Self:
-        targets = {name: Target(target.evaluator._compared(), name) for name, target in self._targets.items()}
-        result = type(self).__new__(type(self))
-        result.__setstate__({**self._contents(), "_targets": targets})
-        return result
+    __hash__ = None
 
     def _display(self) -> tuple[str, Sequence[Table]]:
         return repr(self), [table for target in self._targets.values() for table in target.evaluator._display()[1]]
-
-    def _fresh(self) -> Self:
-        fresh = {name: target.evaluator._fresh() for name, target in self._targets.items()}
-        return self._over(fresh, self._parameters())
 
     def _differences(self, other: Self) -> list[str]:
         one, two = (dict(each._parameters(), evaluators=[*each._targets]) for each in (self, other))
@@ -193,12 +181,6 @@ class Holder(Saveable):
         return parameter_differences(one, two) or [
             text for mine, theirs in pairs for text in differences(mine.evaluator, theirs.evaluator)
         ]
-
-    def _take_over(self, source: Self) -> None:
-        with self._guard:
-            for name, target in self._targets.items():
-                target.evaluator._take_over(source._targets[name].evaluator)
-            self.__dict__.update({**vars(source), "_targets": self._targets, "_guard": self._guard})
 
     def _moment(self, before: object, t: object) -> object:
         """The time after a call at ``t``."""
@@ -209,7 +191,28 @@ class Holder(Saveable):
             put_value(Sink(), t, SPAN, "t")
         return t
 
-    def _refuse_unsavable(self) -> None:
-        self._strict = True
-        for target in self._targets.values():
-            target.evaluator._refuse_unsavable()
+
+def emptied(state: Any) -> Any:
+    """A copy that has counted nothing."""
+    if not isinstance(state, Holder):
+        return fresh_of(state)
+    return state._over({name: emptied(one.evaluator) for name, one in state._targets.items()}, state._parameters())
+
+
+def become(state: Any, source: Any) -> None:
+    """Let a state, and what it updates, take over the content of another of its class, which is not used any more."""
+    if not isinstance(state, Holder):
+        take_over(state, source)
+        return
+    with state._guard:
+        for name, target in state._targets.items():
+            become(target.evaluator, source._targets[name].evaluator)
+        vars(state).update({**vars(source), "_targets": state._targets, "_guard": state._guard})
+
+
+def refuse_unsavable(state: Any) -> None:
+    """From now on, let a state refuse at once what cannot be saved, not when it is saved."""
+    if isinstance(state, Holder):
+        state._strict = True
+        for target in state._targets.values():
+            refuse_unsavable(target.evaluator)

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from streameval.errors import InputError
 from streameval.evaluation.core import NUMBERS
-from streameval.evaluation.evaluator import check_object
+from streameval.evaluation.guarding import Change
+from streameval.evaluation.templates import check_object
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -71,6 +72,10 @@ class Target:
         elif self._t:
             arguments["t"] = t
         return arguments
+
+    def change(self, y_true: object, y_pred: object, weight: object, mask: object, t: object) -> Change:
+        """Read an example for an evaluator of this package, as a change still to be made."""
+        return self.evaluator._change(y_true, y_pred, **self.keywords(weight, mask, t))  # type: ignore[no-any-return]
 
 
 def keywords_of(method: Callable[..., object]) -> dict[str, bool]:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from streameval.errors import InputError, MetricError, public, warning_first
-from streameval.evaluation.core import NUMBERS, Core
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.core import NUMBERS, Core, core_of
+from streameval.evaluation.counting import Accumulator, scratch
 from streameval.evaluation.evaluator import specs_of
-from streameval.evaluation.guarding import Change, Declined, held, make, reads
+from streameval.evaluation.guarding import Change, Declined, held, look_at, make, reads
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.pages import look_at
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -31,7 +30,6 @@ from streameval.schema.config import Null
 from streameval.schema.labels import ascending
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
-from streameval.windows.base import Window
 from streameval.wire.envelope import TRACE
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import SPAN, TUPLE, Names, packed, put_value, put_values, take_value, take_values
@@ -137,8 +135,12 @@ class Trace(Holder):
                 which = f"evaluators[{name!r}]" if name else "it"
                 raise InputError(f"update_many takes no windows, but {which} is one; call update for each example")
         sides = [[*side] if isinstance(side, Iterator) else side for side in (y_true, y_pred, weights, mask)]
-        gathered = [(one, *one._gathered(*sides, null)) for one in self.evaluators.values()]
-        if examples := sum(batch.examples for batch in gathered[0][2]):
+        gathered = list[tuple[Core, list[Batch]]]()
+        for one in self.evaluators.values():
+            core = scratch(one)
+            core.reader.again = True  # batches are looked at more than once
+            gathered.append((core, list(core.read_many(sides[0], sides[1], sides[2], sides[3], null=null))))
+        if examples := sum(batch.examples for batch in gathered[0][1]):
             before = self.examples
             if before // self._every < (before + examples) // self._every:
                 self._look()  # before anything is counted
@@ -146,20 +148,20 @@ class Trace(Holder):
             if before // self._every < self.examples // self._every:
                 self._write()
 
-    def _add(self, gathered: list[tuple[Any, Core, list[Batch]]], examples: int) -> None:
+    def _add(self, gathered: list[tuple[Core, list[Batch]]], examples: int) -> None:
         """Add what was read to the evaluators, with the rows that are due before the last example."""
         with commit.Guards([self._guard, *self._inner_guards]):
             (before, moment, _), every, count, rows = self._cell.value, self._every, self._completed(), list[_Row]()
             dues = range(before - before % every + every, before + examples, every)
             copies = {name: one.copy() for name, one in self.evaluators.items()} if dues else {}
             for start, stop in pairwise([before, *dues]):
-                for copied, (_, core, batches) in zip(copies.values(), gathered, strict=True):
-                    copied._merge(core.counted(batches, start - before, stop - before))
+                for copied, (core, batches) in zip(copies.values(), gathered, strict=True):
+                    core_of(copied).merge(core.counted(batches, start - before, stop - before))
                 rows.append((stop, moment, self._row_of(copies)))
             self._written[count:] = rows
             parts = [self._cell.prepare_store((before + examples, moment, count + len(rows)))]
-            for one, core, batches in gathered:
-                parts += one._prepare_merge(core.counted(batches, 0, examples), core.reader)
+            for one, (core, batches) in zip(self.evaluators.values(), gathered, strict=True):
+                parts += core_of(one).prepare_merge(core.counted(batches, 0, examples), core.reader)
             commit.Root.commit(parts)
 
     def _write(self) -> None:
@@ -186,7 +188,7 @@ class Trace(Holder):
         evaluators = self.evaluators.values()
         try:
             with commit.Guards([self._guard, *[one._guard for one in evaluators]]):
-                parts = self._prepare((None, ()))
+                parts = self._prepare(None, ())
                 for one in evaluators:
                     parts += one._prepare_plain(y_true, y_pred)
                 commit.Root.commit(parts)
@@ -200,18 +202,16 @@ class Trace(Holder):
         """Read one example to be counted, for every evaluator."""
         if t is not None:
             check_order(self._cell.value[1], t, "t")
-        targets = self._targets.values()
-        changes = [one.evaluator._change(y_true, y_pred, **one.keywords(weight, mask, t)) for one in targets]
-        return self, (t, changes), 1
+        changes = [target.change(y_true, y_pred, weight, mask, t) for target in self._targets.values()]
+        return self, self._prepare, (t, changes)
 
-    def _prepare(self, reading: tuple[object, Sequence[Change]], sign: int = 1) -> list[Part]:  # noqa: ARG002
+    def _prepare(self, t: object, changes: Sequence[Change]) -> list[Part]:
         """Prepare what `_change` read, and that there is one more example; the guards are held until the commit."""
-        t, changes = reading
         examples, moment, rows = self._cell.value
         rows = rows if examples % self._every else self._completed()
         parts = [self._cell.prepare_store((examples + 1, self._moment(moment, t), rows))]
-        for one, what, times in changes:
-            parts += one._prepare(what, times)
+        for _, prepare, what in changes:
+            parts += prepare(*what)
         return parts
 
     def record(self) -> None:
@@ -398,8 +398,9 @@ def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:
 def _values_of(evaluator: Any, metrics: tuple[str, ...] | None) -> list[MetricValue]:
     """What an evaluator answers now: all that it was constructed with, or those of ``metrics`` that it can answer."""
     with held(evaluator):
-        current = evaluator._current() if isinstance(evaluator, Window) else evaluator
-        report, specs = Report(current._views()), list[MetricSpec](current._specs)
+        current = evaluator._current()
+        core = core_of(current)
+        report, specs = Report(core.views()), [*core.specs]
         if metrics is None:
             return report.values(specs, strict=True)
         if not isinstance(current, Metric):

@@ -11,13 +11,15 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError, InputError
-from streameval.evaluation.counting import A, core_of, unlimited
+from streameval.evaluation.core import core_of
+from streameval.evaluation.counting import A, over, unlimited
 from streameval.evaluation.encoding import put_part, take_part
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.text import check_number, quoted
 from streameval.slices.gathering import Coded, crossed
 from streameval.slices.values import OTHER, REST, Key, Other, Value, in_order, rank_of
+from streameval.states.state_set import StateSet
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import LABEL, put_value, take_value
 
@@ -132,18 +134,14 @@ class AxisSlices(Generic[A]):
         return [(key, self.slices[key]) for key in keys]
 
     def total(self, empty: A) -> A:
-        return merged(self.slices.values(), unlimited(empty))
-
-    def copy(self) -> AxisSlices[A]:
-        """Independent slices with the same examples, without what their object remembers of its input."""
-        copies = {key: part._over(core_of(part).states.copy()) for key, part in self.slices.items()}
-        return AxisSlices(self.axis, copies)
-
-    def belong(self, guard: commit.Guard) -> AxisSlices[A]:
-        """Be parts of the object that a guard belongs to."""
+        total = unlimited(empty)
         for part in self.slices.values():
-            part._belong(guard)
-        return self
+            core_of(total).states.merge(core_of(part).states)
+        return total
+
+    def copy(self, guard: commit.Guard) -> AxisSlices[A]:
+        """Independent slices with the same examples, of the object that a guard belongs to."""
+        return AxisSlices(self.axis, {key: over(part, guard=guard) for key, part in self.slices.items()})
 
     def grouped(self, columns: list[Coded]) -> Grouping:
         """Which slices examples with these values are of, if they come next; the last is the rest."""
@@ -156,29 +154,24 @@ class AxisSlices(Generic[A]):
         return codes, [*of_slices, REST]
 
     def with_examples(
-        self, added: dict[Key, A], empty: A, guard: commit.Guard
-    ) -> tuple[AxisSlices[A], dict[Key, A], list[tuple[A, A]]]:
+        self, added: dict[Key, StateSet], empty: A, guard: commit.Guard
+    ) -> tuple[AxisSlices[A], dict[Key, A], list[tuple[A, StateSet]]]:
         """These slices or what replaces them, new ones to be put among them, and pairs of what is merged with what."""
         added = {key: part for key, part in added.items() if part.examples}
         own, stay = self.selected(added)
         group, displaced = self, [added[key] for key in added.keys() - own]
         if stay:
             slices = {key: part for key, part in self.slices.items() if key in stay or not key}
-            displaced += [part for key, part in self.slices.items() if key not in slices]
+            displaced += [core_of(part).states for key, part in self.slices.items() if key not in slices]
             group = AxisSlices(self.axis, slices)
-        fresh = {key: empty.copy()._belong(guard) for key in own if key not in group.slices}
+        fresh = {key: over(empty, guard=guard) for key in own if key not in group.slices}
         merges = [(fresh[key] if key in fresh else group.slices[key], added[key]) for key in own]
-        if displaced:
-            merges.append((self.rest, displaced[0] if len(displaced) == 1 else merged(displaced, empty)))
-        return group, fresh, merges
-
-
-def merged(parts: Iterable[A], empty: A) -> A:
-    """A new object with the examples of all, and of many labels only those that they mention."""
-    total = empty.copy()
-    for part in parts:
-        total._merge(core_of(part).states)
-    return total
+        if len(displaced) > 1:
+            together = core_of(empty).states.copy()  # of many labels only those that they mention
+            for states in displaced:
+                together.merge(states)
+            displaced = [together]
+        return group, fresh, merges + [(self.rest, states) for states in displaced]
 
 
 def put_axes(sink: Sink, axes: Sequence[Axis]) -> None:
@@ -214,17 +207,17 @@ def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
         sink = Sink()
         for _, value in key:
             put_value(sink, value, LABEL)
-        put_part(sink, part)
+        put_part(sink, core_of(part))
         yield from sink.pieces()
 
 
-def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:
+def take_slices(source: Source, fresh: AxisSlices[Any], guard: commit.Guard) -> AxisSlices[Any]:
     """The slices that `slices_in_pieces` wrote, or `FormatError` if no examples leave such ones."""
     axis, empty = fresh.axis, fresh.rest
     count, slices = source.count(), dict[Key, Any]()
     for width in [len(axis.names)] * count + [0]:
         key = tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(width))])
-        slices[key] = take_part(source, empty)
+        slices[key] = over(empty, take_part(source, core_of(empty).config), guard)
     *keys, _ = slices
     fits = all(slices[key].examples for key in keys) and len(keys) <= axis.max_slices
     fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))

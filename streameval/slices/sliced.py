@@ -8,13 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
-from streameval.evaluation.core import NUMBERS, Reading
-from streameval.evaluation.counting import A, core_of
-from streameval.evaluation.encoding import put_empty, take_empty
-from streameval.evaluation.evaluator import Answer, MetricLike, answer_of, restored_template, template_of
+from streameval.evaluation.core import NUMBERS, Reading, core_of
+from streameval.evaluation.counting import A, over, read, spend
+from streameval.evaluation.evaluator import Answer, MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.pages import Names, report_of
 from streameval.evaluation.suspicions import look
+from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
@@ -25,6 +25,7 @@ from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slic
 from streameval.slices.gathering import Coded, coded, counted, read_at_once
 from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, typed, value_of, where_of
 from streameval.states.base import COUNT_MAX, Part
+from streameval.states.state_set import StateSet
 from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
 from streameval.wire.fields import Sink
@@ -100,16 +101,13 @@ class Sliced(Mergeable, Generic[A]):
     @changes
     def reset(self) -> None:
         """Forget every example."""
-        groups = (AxisSlices(axis, {REST: self._template.copy()}) for axis in self._axes)
-        self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in groups))
+        groups = (AxisSlices(axis, {REST: over(self._template, guard=self._guard)}) for axis in self._axes)
+        self._cell = commit.Root().cell(tuple(groups))
         forget(self._guard)
 
     @property
     def _slices(self) -> tuple[AxisSlices[A], ...]:
         return self._cell.value  # type: ignore[no-any-return]  # of a cell
-
-    def _become(self, slices: Iterable[AxisSlices[A]]) -> None:
-        commit.Root.commit([self._cell.prepare_store(tuple(group.belong(self._guard) for group in slices))])
 
     def update(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
@@ -141,7 +139,7 @@ class Sliced(Mergeable, Generic[A]):
                 for group, key in zip(self._slices, keys, strict=True):
                     if (part := group.find(key)) is None:
                         return False
-                    parts += part._prepare_plain(y_true, y_pred)
+                    parts.append(core_of(part).prepare_plain(y_true, y_pred))
                 commit.Root.commit(parts)
         except Declined:
             return False
@@ -150,19 +148,18 @@ class Sliced(Mergeable, Generic[A]):
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
         forget_gone(self)
         of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
-        readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
-        make([(self, (keys, readings), sign)])
+        readings = [read(part, y_true, y_pred, weight, mask) for part in of_keys]
+        make([(self, self._prepare, (keys, readings, sign))])
 
-    def _prepare(self, change: tuple[list[Key], list[Reading]], sign: int) -> list[Part]:
-        keys, readings = change
+    def _prepare(self, keys: list[Key], readings: list[Reading], sign: int) -> list[Part]:
         find = AxisSlices.find if sign > 0 else self._reverted
         places = (find(group, key) for group, key in zip(self._slices, keys, strict=True))
         of_keys = [part for part in places if part is not None]
         if len(of_keys) < len(keys):
-            added = self._template.copy()
-            example, forms = core_of(added).placed(readings[0])
-            core_of(added).states.count_one(example, 1)
-            return self._prepare_add([{key: added} for key in keys], 1) + forms
+            added = core_of(over(self._template))
+            example, forms = added.placed(readings[0])
+            added.states.count_one(example, 1)
+            return self._prepare_add([{key: added.states} for key in keys], 1) + forms
         pairs = zip(of_keys, readings, strict=True)
         return [part for counting, reading in pairs for part in core_of(counting).prepare(reading, sign)]
 
@@ -177,7 +174,7 @@ class Sliced(Mergeable, Generic[A]):
                 f"cannot revert: this is the last example of {group.axis.describe(key)}, and the value that should get "
                 f"its slice is no longer known; construct with max_slices={group.axis.max_slices + 1} or more"
             )
-        part._spend(1, guarded=True)
+        spend(part, 1, guarded=True)
         return part
 
     def update_many(
@@ -209,21 +206,20 @@ class Sliced(Mergeable, Generic[A]):
         core.reader.again |= len(groupings) > 1
         batches = list(core.read_many(y_true, y_pred, weights, mask, null=null))
         while True:  # again only where slices have gone meanwhile
-            sets = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states)
-            parts, before = [[like._over(states) for states in of_keys] for of_keys in sets], groupings
-            groupings = self._add_counted(parts, before, columns, core.reader)
+            sets, before = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states), groupings
+            groupings = self._add_counted(sets, before, columns, core.reader)
             if groupings is before:
                 return
 
     @changes
     def _add_counted(
-        self, parts: list[list[A]], before: list[Grouping], columns: list[Coded], reader: Reader
+        self, sets: list[list[StateSet]], before: list[Grouping], columns: list[Coded], reader: Reader
     ) -> list[Grouping]:
         """Add what was counted by slices, if these are the present ones, which are returned."""
         groupings = self._grouped(columns)
         if any(then != now for (_, then), (_, now) in zip(before, groupings, strict=True)):
             return groupings
-        added = [dict(zip(keys, of_keys, strict=True)) for (_, keys), of_keys in zip(before, parts, strict=True)]
+        added = [dict(zip(keys, of_keys, strict=True)) for (_, keys), of_keys in zip(before, sets, strict=True)]
         forms = reader.confirm()
         commit.Root.commit(self._prepare_add(added, len(before[0][0])) + forms)
         return before
@@ -234,15 +230,11 @@ class Sliced(Mergeable, Generic[A]):
     def _counters(self) -> Iterable[A]:
         return chain.from_iterable(group.slices.values() for group in self._slices)
 
-    def _renew(self) -> None:
-        for part in self._counters():
-            part._renew()
-
     @combines
     def merge(self, other: Self) -> None:
         """Add all examples that ``other``, of the same configuration, has counted; merging with itself doubles."""
         self._check_compatible(other, "merge")
-        added = [group.slices for group in other._slices]
+        added = [{key: core_of(part).states for key, part in group.slices.items()} for group in other._slices]
         commit.Root.commit(self._prepare_add(added, other._slices[0].examples()))
 
     @combines
@@ -270,12 +262,12 @@ class Sliced(Mergeable, Generic[A]):
         both = [(core_of(mine).states, core_of(part).states) for mine, part in taken]
         commit.Root.commit([part for mine, theirs in both for part in mine.prepare_unmerge(theirs)])
         for mine, part in taken:
-            mine._spend(1 + len(core_of(part).labels), guarded=True)
+            spend(mine, 1 + len(core_of(part).labels), guarded=True)
 
     def _parameters(self) -> dict[str, object]:
         return {"by": self._by, "cross": self.cross, "max_slices": self._axes[0].max_slices}
 
-    def _prepare_add(self, added: Sequence[dict[Key, A]], examples: int) -> list[Part]:
+    def _prepare_add(self, added: Sequence[dict[Key, StateSet]], examples: int) -> list[Part]:
         """Add examples to the slices of each axis, by key."""
         if examples > self._room:  # which single examples take nothing of: nobody counts so many
             count = self._slices[0].examples()
@@ -288,8 +280,8 @@ class Sliced(Mergeable, Generic[A]):
         for group, of_keys in zip(self._slices, added, strict=True):
             group, fresh, merges = group.with_examples(of_keys, self._template, self._guard)
             changed.append((group, fresh))
-            for target, part in merges:
-                parts += target._prepare_merge(core_of(part).states)
+            for target, states in merges:
+                parts += core_of(target).prepare_merge(states)
         for group, fresh in changed:
             group.slices.update(fresh)  # which shows nothing as long as they have no examples
         return [*parts, self._cell.prepare_store(tuple(group for group, _ in changed))]
@@ -426,7 +418,8 @@ class Sliced(Mergeable, Generic[A]):
         for group in self._selected(by):
             where, parts = group.axis.where, group.ordered()
             names = (" x ".join(printable(value) for value in where(key).values()) for key, _ in parts)
-            reports = (Report(part._views(), part._specs) for _, part in parts)  # each without how it was read
+            cores = (core_of(part) for _, part in parts)
+            reports = (Report(core.views(), core.specs) for core in cores)  # each without how it was read
             rows = [*zip(names, reports, strict=True), ("total", total)]
             tables.append(table_of_reports(group.axis.describe(), rows, strict=True))
         return tables
@@ -448,18 +441,18 @@ class Sliced(Mergeable, Generic[A]):
     def copy(self) -> Self:
         """An independent object with the same content."""
         result = self._like()
-        result._cell = commit.Root().cell(tuple(group.copy().belong(result._guard) for group in self._slices))
+        result._cell = commit.Root().cell(tuple(group.copy(result._guard) for group in self._slices))
         return result
 
-    def _pieces(self) -> Iterator[bytes]:
-        sink = self._head()
+    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
+        sink = self._head(compared=compared)
         for group in self._slices:
             sink.append(slices_in_pieces(group))
         return sealed(SLICED, sink.pieces())
 
-    def _head(self) -> Sink:
+    def _head(self, *, compared: bool = False) -> Sink:
         sink = Sink()
-        put_empty(sink, self._template)
+        put_template(sink, self._template, compared=compared)
         put_axes(sink, self._axes)
         return sink
 
@@ -468,11 +461,12 @@ class Sliced(Mergeable, Generic[A]):
         _, source = opened(data, (SLICED,))
         start = source.place()
         with decoding():
-            empty = restored_template(take_empty(source))
+            empty = take_template(source)
             result = cls(empty, **take_axes(source))
             if b"".join(result._head().pieces()) != source.since(start):
                 raise FormatError(NEVER_WRITTEN)
-            result._become([take_slices(source, fresh) for fresh in result._slices])
+            slices = tuple(take_slices(source, fresh, result._guard) for fresh in result._slices)
+            result._cell = commit.Root().cell(slices)
             source.end()
             first, *further = result._slices
             if first.examples() > COUNT_MAX:
@@ -484,7 +478,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @reads
     def __repr__(self) -> str:
-        names = ", ".join(spec.key for spec in self._template._specs) or "no metrics"
+        names = ", ".join(spec.key for spec in core_of(self._template).specs) or "no metrics"
         return f"Sliced({number_of(self.examples, 'example')}, {self._sizes()}; {names})"
 
     def _sizes(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import DependencyError, InputError, LabelError, warn
+from streameval.evaluation.templates import config_of
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
@@ -404,7 +405,7 @@ def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> No
     if state.examples or (rows is not None and (not rows or columns.sep is None)):
         return
     names = table.column_names if rows is None else [*rows[0]]
-    labels = getattr(state, "_template", state)._config.rows == "labels"  # of a Sliced, what it slices
+    labels = config_of(state).rows == "labels"
     chosen, sep = columns.sep is not None, columns.sep or sep
     single = {role for role in ("actual", "predicted", "mask") if columns.wide(role, names) is None}
     wide = columns.labels_in(names)

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, overload
 
 from streameval.errors import InputError, MetricError, silent
-from streameval.evaluation.core import NUMBERS, UNIT, Core
-from streameval.evaluation.counting import A, core_of
+from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading, core_of
+from streameval.evaluation.counting import A
 from streameval.evaluation.details import Details
-from streameval.evaluation.encoding import put_empty, take_empty
-from streameval.evaluation.evaluator import Evaluator, MetricLike, answer_of, restored_template, template_of
+from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import Change, answers, forget_gone, make_read, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.suspicions import look
+from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
@@ -23,6 +23,7 @@ from streameval.report.model import Table
 from streameval.schema.config import Null
 from streameval.schema.keywords import forgiving, refuse_mistaken
 from streameval.schema.labels import Label
+from streameval.states.base import Part
 from streameval.windows.times import Clock, Moment, Moments, Time
 from streameval.wire.envelope import decoding, opened, sealed
 from streameval.wire.fields import Sink, Source, varint, zigzag
@@ -42,7 +43,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     _holder: ClassVar[int]
     _span_name: ClassVar[str]
     _in_time: ClassVar[str]  # what to do instead where examples have times
-    _guard: commit.Guard
     _template: A
     _clock: Clock
 
@@ -77,7 +77,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         plain = mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0))
         if not plain or self._count_fast(y_true, y_pred, t) != DONE:
             change = self._change(y_true, y_pred, weight=weight, mask=mask, t=t)
-            make_read(change, change[1][0][0])
+            make_read(change, change[2][0][0])
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
@@ -86,7 +86,11 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         time = self._time(t)
         core = self._counting(time)
         core = self._counting(time) if forget_gone(self, core.table.examples) else core
-        return self, (core.read(y_true, y_pred, weight, mask), time), 1
+        return self, self._prepare, (core.read(y_true, y_pred, weight, mask), time)
+
+    @abstractmethod
+    def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
+        """Prepare what was read; the guard is held until the commit."""
 
     @abstractmethod
     def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> int:
@@ -248,9 +252,9 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def _take(self, source: Source, *numbers: int) -> None:
         """Become what these say; the template is there already."""
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
         sink = Sink()
-        put_empty(sink, self._template)
+        put_template(sink, self._template, compared=compared)
         numbers = self._numbers()
         sink += (varint(len(numbers)), *map(zigzag, numbers))
         self._put(sink)
@@ -262,7 +266,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         window = cls.__new__(cls)
         window._guard = commit.Guard()
         with decoding():
-            window._template = restored_template(take_empty(source))
+            window._template = take_template(source)
             window._take(source, *[source.integer_of_64_bits() for _ in range(source.count())])
             source.end()
         return window

@@ -10,8 +10,8 @@ from typing import ClassVar, Generic, NamedTuple, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
-from streameval.evaluation.core import Core, Reading
-from streameval.evaluation.counting import A, core_of
+from streameval.evaluation.core import Core, Reading, core_of
+from streameval.evaluation.counting import A, over
 from streameval.evaluation.encoding import put_part, take_part
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.kernel.backend import commit
@@ -70,9 +70,11 @@ class Blocks(Window[A]):
             self._cell = commit.Root().cell(empty)
         forget(self._guard)
 
-    def _owned(self, block: A) -> A:
+    def _owned(self, states: StateSet | None = None) -> A:
+        """A block with what states have counted, or a new one."""
+        block = over(self._template, states, self._guard)
         core_of(block).table.most = COUNT_MAX if self.timed else self._clock.period
-        return block._belong(self._guard)
+        return block
 
     def _edges(self, index: int, aware: bool | None = None) -> tuple[datetime | float, datetime | float]:
         """Where a block starts and ends, as the user has times."""
@@ -111,8 +113,6 @@ class Blocks(Window[A]):
 
     def _become(self, state: WindowState[A], forms: Iterable[Part] = ()) -> None:
         state, replaced = self._pruned(state), self._cell.value.blocks
-        for block in (block for index, block in state.blocks.items() if replaced.get(index) is not block):
-            self._owned(block)
         gone = [block for index, block in replaced.items() if state.blocks.get(index) is not block]
         retired = [core_of(block).states.root.prepare_retire() for block in gone]
         commit.Root.commit([self._cell.prepare_store(state), *retired, *forms])
@@ -148,11 +148,6 @@ class Blocks(Window[A]):
     def _counters(self) -> Iterable[A]:
         return self._state.blocks.values()
 
-    def _renew(self) -> None:
-        for block in self._state.blocks.values():
-            block._renew()
-            self._owned(block)
-
     def _counting(self, time: Moment | None) -> Core:
         if self._fades:  # only its labels matter
             state: WindowState[A] = self._cell.value
@@ -163,17 +158,16 @@ class Blocks(Window[A]):
 
     def _block(self, state: WindowState[A], index: int) -> A:
         """A block, or a new one."""
-        return state.blocks[index] if index in state.blocks else self._owned(self._template.copy())
+        return state.blocks[index] if index in state.blocks else self._owned()
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         if not (self.timed or self._fades):
             state, index, _ = self._where(None)
             if index in state.blocks:
-                return state.blocks[index]._prepare_plain(y_true, y_pred)
+                return [core_of(state.blocks[index]).prepare_plain(y_true, y_pred)]
         raise Declined
 
-    def _prepare(self, change: tuple[Reading, Moment | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
-        reading, time = change
+    def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         state, index, part = self._where(time)
         block = self._block(state, index)
         parts = self._prepare_at(core_of(block), reading, part)
@@ -219,9 +213,9 @@ class Blocks(Window[A]):
         blocks, changes = dict(state.blocks), gathered.reader.confirm()
         for number, added in states.items():
             if number in blocks and number >= newest - self._history:
-                changes += blocks[number]._prepare_merge(added)
+                changes += core_of(blocks[number]).prepare_merge(added)
             elif number >= newest - self._history:
-                blocks[number] = self._template.copy()
+                blocks[number] = self._owned()
                 core_of(blocks[number]).states.merge(added)
         latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
         self._become(WindowState(newest, blocks, aware, latest), changes)
@@ -256,7 +250,7 @@ class Blocks(Window[A]):
             raise MergeError("cannot merge: only one has times with a time zone; give all with one, or all without")
         blocks = dict(mine.blocks)
         for index, block in theirs.blocks.items():
-            blocks[index] = blocks.get(index, self._template) + block
+            blocks[index] = self._owned(core_of(blocks.get(index, self._template) + block).states)
         newest = theirs.newest if mine.newest is None else max(mine.newest, theirs.newest)
         self._become(WindowState(newest, blocks, theirs.aware, max(mine.latest, theirs.latest)))
 
@@ -282,7 +276,7 @@ class Blocks(Window[A]):
             rest = blocks.pop(index).copy()
             rest.unmerge(block)
             if rest.examples:
-                blocks[index] = rest
+                blocks[index] = self._owned(core_of(rest).states)
         if mine.newest not in blocks or (mine.latest != ALWAYS and mine.latest == theirs.latest):
             raise MergeError(
                 "cannot unmerge: the other window reaches to the time so far, and how far the rest reaches, and what "
@@ -294,7 +288,7 @@ class Blocks(Window[A]):
     def copy(self) -> Self:
         """An independent window with the same content."""
         result, state = self._like(), self._state
-        blocks = {index: result._owned(block.copy()) for index, block in state.blocks.items()}
+        blocks = {index: result._owned(core_of(block).states.copy()) for index, block in state.blocks.items()}
         result._cell = commit.Root().cell(state._replace(blocks=blocks))
         return result
 
@@ -308,7 +302,7 @@ class Blocks(Window[A]):
         sink.varint(len(blocks))
         for index, block in sorted(blocks.items()):
             sink.append(zigzag(index))
-            put_part(sink, block)
+            put_part(sink, core_of(block))
 
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, *start, self._history, newest, code, latest = numbers
@@ -320,12 +314,10 @@ class Blocks(Window[A]):
         for _ in range(source.count()):
             index = source.integer_of_64_bits()
             require(index > max(blocks, default=index - 1))
-            blocks[index] = take_part(source, self._template)
+            blocks[index] = self._owned(take_part(source, core_of(self._template).config))
         started = newest != ALWAYS
         state = WindowState(newest if started else None, blocks, aware, latest)
         self._cell = commit.Root().cell(state)
-        for block in blocks.values():
-            self._owned(block)
         fits = all(newest - self._history <= index <= newest and block.examples for index, block in blocks.items())
         fits = fits and self._seen(ALWAYS, latest) == latest
         fits = fits and (aware is None) == (kind != 0 or not started)

@@ -12,12 +12,13 @@ from typing import ClassVar
 import numpy as np
 
 from streameval.errors import FormatError, InputError, public
-from streameval.evaluation.core import Core, Reading
-from streameval.evaluation.counting import A, core_of, unlimited
+from streameval.evaluation.core import Core, Reading, core_of
+from streameval.evaluation.counting import A, over, unlimited
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.base import Part
+from streameval.states.state_set import StateSet
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, clock_of, whole
 from streameval.wire.envelope import FADING
@@ -101,34 +102,31 @@ class Fading(Blocks[A]):
         newest, older = blocks.get(now[0]), {index: block for index, block in blocks.items() if index != now[0]}
         past = sum(block.examples for block in older.values())
 
-        def before() -> A:
+        def before() -> StateSet:
             """All blocks but the newest, in weights that hold at its start."""
-            result = unlimited(self._template)
+            result = core_of(unlimited(self._template)).states
             for index, block in older.items():
-                result.merge(self._scaled(block, 1, now[0] - index))
+                result.merge(core_of(block).states.scaled(1, now[0] - index))
             return result
 
-        def whole() -> A:
-            result = self._once("_past", blocks, (past, now[0]), before).copy()
+        def whole() -> StateSet:
+            result = core_of(self._once("_past", blocks, (past, now[0]), before)).states.copy()
             if newest is not None:
-                result.merge(newest)
+                result.merge(core_of(newest).states)
             # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
             numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
-            return self._scaled(result, numerator, denominator.bit_length() - 1)
+            return result.scaled(numerator, denominator.bit_length() - 1)
 
         return self._once("_read", blocks, (past, 0 if newest is None else newest.examples, now), whole)
 
-    def _once(self, name: str, blocks: dict[int, A], of: tuple[object, ...], make: Callable[[], A]) -> A:
+    def _once(self, name: str, blocks: dict[int, A], of: tuple[object, ...], make: Callable[[], StateSet]) -> A:
         """What ``make`` puts together, or did the last time, if that was of the same."""
         memo: tuple[object, object, A] = getattr(self, name, (None, None, self._template))
         if memo[0] is not blocks or memo[1] != of:
-            memo = blocks, of, make()._belong(self._guard)  # so that it has warned of what the window has warned of
+            # With the guard of the window, it has warned of what that has warned of.
+            memo = blocks, of, over(self._template, make(), self._guard)
             setattr(self, name, memo)
         return memo[2]
-
-    @staticmethod
-    def _scaled(block: A, numerator: int, scale: int) -> A:
-        return block._over(core_of(block).states.scaled(numerator, scale))
 
     def _take(self, source: Source, *numbers: int) -> None:
         super()._take(source, *numbers)

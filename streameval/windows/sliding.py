@@ -9,8 +9,8 @@ from typing import ClassVar, NoReturn, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
-from streameval.evaluation.core import Core, Reading
-from streameval.evaluation.counting import A, core_of
+from streameval.evaluation.core import Core, Reading, core_of
+from streameval.evaluation.counting import A, over
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.evaluation.suspicions import pause, resume
 from streameval.kernel.backend import commit
@@ -49,7 +49,7 @@ class _Recent(Window[A]):
 
     def _adopt(self, recording: Recording, clock: int = ALWAYS, forms: Iterable[Part] = ()) -> None:
         history = History(recording, core_of(self._template).states, timed=self.timed, clock=clock)
-        inner = self._template._over(history.states)._belong(self._guard)
+        inner = over(self._template, history.states, self._guard)
         now, replaced = (history, inner, core_of(inner)), getattr(self, "_cell", None)
         if replaced is None:
             self._cell = commit.Root().cell(now)
@@ -106,12 +106,11 @@ class _Recent(Window[A]):
                 return history.prepare_slide(Example(*placed), 0, self._size, ALWAYS)
         raise Declined
 
-    def _prepare(self, reading: tuple[Reading, Moment | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
-        example, time = reading
+    def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         stamp, limit = (0, ALWAYS) if time is None else (self._check(time), self._clock.before(time[0]))
         history, core = self._history()
         resume(self._guard, core)
-        placed, forms = core.placed(example)
+        placed, forms = core.placed(reading)
         return history.prepare_slide(placed, stamp, self._size, limit) + forms
 
     def _extend(self, moments: Moments | None, examples: Examples, null: Null) -> None:
@@ -178,7 +177,7 @@ class _Recent(Window[A]):
     def copy(self) -> Self:
         """An independent window with the same content."""
         result, history = self._like(), self._now[0].copy()
-        inner = self._template._over(history.states)._belong(result._guard)
+        inner = over(self._template, history.states, result._guard)
         result._cell = commit.Root().cell((history, inner, core_of(inner)))
         return result
 

@@ -22,6 +22,7 @@ import numpy as np
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS
+from streameval.progressive.states import emptied
 
 VERBS = ("to_bytes", "save", "from_bytes", "load", "copy", "merge")
 
@@ -211,7 +212,7 @@ def main() -> None:
         if words[1] == "make":
             state = CASES[words[2]]()
             state.save(words[3])
-            small = se.Checkpoint(se.F1()) if isinstance(state, se.Checkpoint) else state._fresh()
+            small = se.Checkpoint(se.F1()) if isinstance(state, se.Checkpoint) else emptied(state)
             small.save(words[3] + ".small")
             print("[]")
         else:

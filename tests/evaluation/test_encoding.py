@@ -257,7 +257,7 @@ def test_labels_that_a_state_lacks_are_listed_in_one_way(missing: list[int]):
     sink.column(np.array(missing))
     put_rankings(sink, rankings)
     with pytest.raises(se.FormatError) if missing != [0, 1] else nullcontext():
-        take_states(Source(b"".join(sink.pieces()), 0), ev._config)
+        take_states(Source(b"".join(sink.pieces()), 0), ev._core.config)
 
 
 IMAGES: dict[str, Callable[[], se.Evaluator]] = {
@@ -282,7 +282,8 @@ def sound(data: bytes) -> bool:
         assert twin.examples == 2 * ev.examples
         assert se.Evaluator.from_bytes(twin.to_bytes()) == twin
     for entry in catalogue():
-        retained = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.has_decisions)
+        config = ev._core.config
+        retained = entry.state in config.states or (entry.state == "decisions" and config.has_decisions)
         spec = entry.spec
         if not retained or (entry.needs(spec) and entry.state == "rankings"):
             continue

@@ -160,7 +160,7 @@ def test_what_is_surely_wrong_is_warned_of_once(name: str, many: bool):
             ev.update(*example)
         assert bool(caught) is (size > 100), "what is due is issued by an update, anything else by a reading"
         for _ in range(2):
-            ev.get(), ev.report() if ev._config.has_decisions else None
+            ev.get(), ev.report() if ev._core.config.has_decisions else None
             ev.copy().get()
             ev.update_many(*batch(examples))
     (warning,) = caught

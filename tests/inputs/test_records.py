@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import streameval as se
+from streameval.evaluation.value import fresh_of
 from tests.support.each import with_each
 
 ROW, NARROW, WIDE = np.array([1, 0, 1]), np.array([1, 0]), np.array([1, 0, 1, 0])
@@ -119,7 +120,7 @@ def test_what_took_back_every_example_accepts_what_an_equal_object_accepts(read:
                 take_back()
             else:
                 holder.unmerge(holder.copy())
-            assert holder == holder._fresh()
+            assert holder == fresh_of(holder)
             read(second)(holder)
     for count in (by_pending, lambda ev, *example: se.Trace(ev).update(*example)):
         ev.reset()

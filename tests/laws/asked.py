@@ -196,7 +196,7 @@ def compacting(feed: Feed) -> se.Evaluator:
         for start in range(0, len(GONE), 4):
             names = GONE[start : start + 4]
             verb(set(names), feed.pred(dict.fromkeys(names[:2], 0.5)), weight=feed.weight)
-    held._until_compaction = 0
+    held._core.until_compaction = 0
     return held
 
 

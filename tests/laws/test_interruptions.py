@@ -74,7 +74,7 @@ class Mixture:
             for start in range(0, 40, 4):
                 names = [f"gone-{number}" for number in range(start, start + 4)]
                 verb(set(names), self.said(dict.fromkeys(names[:2], 0.5)), **self.options())
-        ev._until_compaction = 0
+        ev._core.until_compaction = 0
         return ev
 
 
@@ -419,7 +419,7 @@ def before_renewal() -> se.Evaluator:
     ev, gone = se.Evaluator(), {f"gone-{number}" for number in range(65)}
     ev.update_many([{"a"}] * 40 + [gone], [{"a"}] * 41)
     ev.revert(gone, {"a"})
-    ev._until_compaction = 0
+    ev._core.until_compaction = 0
     return ev
 
 

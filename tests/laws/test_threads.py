@@ -108,12 +108,12 @@ def test_two_calls_at_once_come_to_what_one_after_the_other_would(
 
 
 HELD = {
-    "_pieces", "_contents", "_compact", "_replace", "_current", "_counters", "_prepare", "_prepare_merge", "_merge",
+    "_pieces", "_contents", "compact", "_replace", "_current", "_counters", "_prepare", "prepare_merge", "merge",
     "_become", "_append", "_adopt", "_pass", "_history", "_recording", "_put", "_numbers", "_each", "_known", "_row",
     "_rows", "_due", "_completed", "_store", "_present", "_carry_over", "_commit", "_add_late", "_too_old",
     "_add_counted", "_prepare_add", "_grouped",
 }  # fmt: skip
-"""Methods that read or change the content of an object, and leave it to their callers to hold its guard."""
+"""Methods that read or change the content of an object, or its states, and leave it to callers to hold its guard."""
 
 
 @pytest.mark.parametrize("title", [title for title in HOLDERS if not title.startswith("the progressive")])
@@ -432,7 +432,7 @@ def test_a_batch_is_counted_once_in_what_has_replaced_the_states_it_was_to_be_ad
         thread = threading.Thread(target=lambda: counted.append(before.fast_count_many(rows, rows)), daemon=True)
         thread.start()
         assert waits(thread, 5)
-        ev._replace(type(before).fresh(ev._config, before.labels))
+        ev._replace(before.emptied())
     thread.join(LONG)
     assert counted == [False]
     thread = threading.Thread(target=lambda: counted.append(before.fast_count_many(rows, rows)), daemon=True)

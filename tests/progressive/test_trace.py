@@ -21,6 +21,7 @@ import pytest
 from matplotlib import pyplot
 
 import streameval as se
+from streameval.evaluation.core import Core, core_of
 from tests.support.naming import case_name
 from tests.support.report_cases import binned_trace
 
@@ -567,16 +568,16 @@ def test_a_row_is_added_without_a_copy_of_those_before_it(call: str):
 
 def test_rows_that_an_interrupted_batch_has_left_are_replaced(monkeypatch: pytest.MonkeyPatch):
     def interrupt(one: object, *what: object) -> object:
-        if one is trace.evaluators[""]:  # and not a copy, of which rows are made
+        if one is core_of(trace.evaluators[""]):  # and not a copy, of which rows are made
             raise KeyboardInterrupt
         return prepare(one, *what)
 
-    prepare = se.Metric._prepare_merge
+    prepare = Core.prepare_merge
     trace, other = (se.Trace(se.F1(average="micro"), every=2) for _ in range(2))
     for one in (trace, other):
         one.update({"a"}, {"a"})
     with monkeypatch.context() as patch:
-        patch.setattr(se.Metric, "_prepare_merge", interrupt)
+        patch.setattr(Core, "prepare_merge", interrupt)
         with pytest.raises(KeyboardInterrupt):
             trace.update_many([{"a"}] * 6, [{"b"}] * 6)
     assert len(trace._written) == 3

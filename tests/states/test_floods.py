@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import streameval as se
-from streameval.evaluation.counting import core_of
+from streameval.evaluation.core import core_of
 from streameval.evaluation.kinds import KINDS
 from streameval.kernel import backend
 from streameval.schema.labels import distinct

@@ -26,7 +26,9 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 import streameval as se
+from streameval.evaluation.core import Core
 from streameval.kernel.backend import commit
+from streameval.states.state_set import StateSet
 
 PACKAGE = str(Path(se.__file__).parent)
 WAIT = 0.001  # seconds in which a thread that does not wait for another runs, or is ready to
@@ -115,7 +117,9 @@ def points(call: Hook) -> list[Point]:
 
 
 def unguarded(call: Hook, held: Any, names: Collection[str]) -> list[str]:
-    """What runs while the guard of an object is free: of its methods those of these names, and lines that commit."""
+    """What runs while the guard of an object is free: of its methods, and those of its states, the ones of these names,
+    and lines that commit.
+    """
     free = list[str]()
 
     def note(frame: Any) -> None:
@@ -124,10 +128,12 @@ def unguarded(call: Hook, held: Any, names: Collection[str]) -> list[str]:
             free.append(f"{frame.f_code.co_name}, line {frame.f_lineno}")
 
     def trace(frame: Any, event: str, arg: object) -> Any:
-        code = frame.f_code
-        if not code.co_filename.startswith(PACKAGE) or frame.f_locals.get("self") is not held:
+        code, one = frame.f_code, frame.f_locals.get("self")
+        states = one.states if isinstance(one, Core) else one
+        is_held = isinstance(states, StateSet) and states.root.guard is held._guard
+        if not code.co_filename.startswith(PACKAGE) or not (is_held or one is held):
             return None
-        if code.co_name in names:
+        if code.co_name in names and (one is not held or code.co_name.startswith("_")):
             note(frame)
         return local
 

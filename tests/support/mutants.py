@@ -344,7 +344,7 @@ class _Case:
 
 @cache
 def _views_of(entry: se.MetricInfo, stream: Stream, specs: tuple[se.MetricSpec, ...]) -> Any:
-    return evaluator_of(entry, stream, list(specs))._views()
+    return evaluator_of(entry, stream, list(specs))._core.views()
 
 
 @cache

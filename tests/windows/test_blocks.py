@@ -17,6 +17,7 @@ from hypothesis import given, settings, strategies as st
 import streameval as se
 from streameval.kernel.backend import BACKEND
 from streameval.kernel.types import DONE
+from streameval.states.state_set import StateSet
 from streameval.windows.fading import power, powers
 from tests.support.effort import cases
 from tests.support.streams import Stream, readings, streams
@@ -377,8 +378,8 @@ def test_a_half_life_that_is_none_is_refused(half_life: object):
 def test_what_changes_one_of_many_blocks_touches_no_other(call: str, monkeypatch: pytest.MonkeyPatch):
     window, touched = se.Tumbling(se.F1(), period=1.0, history=500), list[object]()
     window.update_many([{"a"}] * 400, [{"a"}] * 400, times=[float(t) for t in range(400)])
-    belong = se.F1._belong
-    monkeypatch.setattr(se.Metric, "_belong", lambda one, guard: touched.append(one) or belong(one, guard))
+    belong = StateSet.belong
+    monkeypatch.setattr(StateSet, "belong", lambda states, guard: touched.append(states) or belong(states, guard))
     if call == "update_many":
         window.update_many([{"a"}, {"a"}], [{"a"}, {"b"}], times=[398.5, 399.5])
     else:

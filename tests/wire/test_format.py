@@ -12,7 +12,7 @@ import pytest
 
 import streameval as se
 from streameval.evaluation import encoding
-from streameval.evaluation.counting import core_of
+from streameval.evaluation.core import core_of
 from streameval.evaluation.kinds import KINDS
 from streameval.progressive.predictions import from_compact
 from streameval.schema.config import Config
@@ -108,7 +108,7 @@ def compare(read: dict[str, Any], target: Any) -> None:
         assert total == closed + target.examples
         assert len(read["blocks"][0][1]) == read["bits"].bit_count()
     else:
-        assert [spec.key for spec in target._specs] == read["metrics"]
+        assert [spec.key for spec in target._core.specs] == read["metrics"]
         agree(read["states"], target)
 
 

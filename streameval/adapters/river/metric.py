@@ -13,12 +13,11 @@ from river.metrics.base import Metrics
 from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError, silent
-from streameval.evaluation.core import NUMBERS
-from streameval.evaluation.counting import core_of
+from streameval.evaluation.core import NUMBERS, core_of
+from streameval.evaluation.counting import spend
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.guarding import Change, Declined, make
+from streameval.evaluation.guarding import Change, Declined, look_at, make
 from streameval.evaluation.kinds import options_for
-from streameval.evaluation.pages import look_at
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.catalogue import MetricInfo, build_spec
@@ -171,7 +170,7 @@ class CountedMetric(MultiLabelMetric):
     def snapshot(self) -> Evaluator:
         """The counts so far as an independent `Evaluator` of this metric, from which any other can be read too."""
         copied = self._counts.copy()
-        copied._specs = (self._spec,)
+        core_of(copied).specs = (self._spec,)
         return copied
 
     def _own_counts(self, sign: int = 1) -> Evaluator:  # noqa: ARG002  # it takes examples back, too
@@ -283,12 +282,12 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
                 with commit.Guards([self._guard, *[one._guard for one in counts]]):
                     done = self._is_complete(parts)
                     if done:
-                        commit.Root.commit([one._prepare_plain(y_true, y_pred, sign)[0] for one in counts])
+                        commit.Root.commit([core_of(one).prepare_plain(y_true, y_pred, sign) for one in counts])
             except Declined:
                 return False
         if done and sign < 0:
             for one in counts:
-                one._spend(1)
+                spend(one, 1)
         return done
 
     def _is_complete(self, parts: _Parts) -> bool:

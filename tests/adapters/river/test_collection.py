@@ -57,7 +57,7 @@ def distinct(collection: MetricCollection) -> int:
 
 def configurations(collection: list[RiverMetric]) -> int:
     """How many different states they are read from: decisions, and each part of pairs that is kept."""
-    return len({repr(member.snapshot()._config) for member in collection})
+    return len({repr(member.snapshot()._core.config) for member in collection})
 
 
 def test_adding_metrics_collects_them_as_river_does():
@@ -331,7 +331,7 @@ def test_progressive_validation_on_yeast_counts_every_example_of_every_metric(mo
     # River leaves out an example for which the model predicts nothing, as two of these do at the start.
     assert carried.metric.examples == (size if model == "ClassifierChain" else size - 1)
     for member in collection:
-        if member.snapshot()._config == collection[0].snapshot()._config:
+        if member.snapshot()._core.config == collection[0].snapshot()._core.config:
             assert member._counts.to_bytes() == collection[0]._counts.to_bytes()
         assert repr(member.get()) == repr(carried.metric.get(member.spec))
     assert metrics_of_both[0].get() == carried.metric.get("f1_micro")

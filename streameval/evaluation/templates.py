@@ -1,0 +1,67 @@
+"""What windows, slices and the like need of the evaluator or metric that they are built from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streameval.errors import InputError, silent
+from streameval.evaluation.core import core_of
+from streameval.evaluation.counting import A, Accumulator, restored
+from streameval.evaluation.encoding import Saved, put_empty, take_empty
+from streameval.evaluation.evaluator import Answer, Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.evaluation.value import Mergeable, fresh_of
+from streameval.schema.config import Config
+from streameval.schema.text import number_of, quoted
+from streameval.wire.fields import Sink, Source
+
+
+def check_object(value: object, call: str) -> None:
+    """Refuse a class, or names of metrics, where a ``call``, such as "Rolling takes", wants an object that counts."""
+    if isinstance(value, type):
+        raise InputError(f"{call} an object, not the class {value.__name__}; write {value.__name__}()")
+    if isinstance(value, str | list | tuple):
+        metrics = [value] if isinstance(value, str) else value
+        raise InputError(f"{call} an object that counts; write Evaluator({quoted(metrics)})")
+
+
+def template_of(evaluator: A, name: str) -> A:
+    """A copy of an object, which must have counted nothing, for the class of this ``name``."""
+    check_object(evaluator, f"{name} takes")
+    if not isinstance(evaluator, Evaluator | Metric):
+        holder: object = evaluator
+        both = {name, type(holder).__name__} if isinstance(holder, Mergeable) else set()
+        windows_of_slices = "Sliced" in both and len(both) == 2
+        advice = "; keep a dict with a window for each value that slices are by" if windows_of_slices else ""
+        raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}{advice}")
+    if evaluator.examples:
+        counted = f"this {type(evaluator).__name__} has counted {number_of(evaluator.examples, 'example')}"
+        raise InputError(f"{name} starts empty, but {counted}; give one that has counted nothing")
+    return fresh_of(evaluator)  # type: ignore[no-any-return]  # of the class that was passed
+
+
+def config_of(state: Any) -> Config:
+    """How an evaluator or a metric reads examples, or that which windows and slices are built from."""
+    return core_of(getattr(state, "_template", state)).config
+
+
+def put_template(sink: Sink, template: Accumulator, *, compared: bool = False) -> None:
+    """Write how a template is built."""
+    put_empty(sink, Saved.of(core_of(template), {}, single=isinstance(template, Metric), compared=compared))
+
+
+def take_template(source: Source) -> Any:
+    """The object that `put_template` wrote."""
+    saved = take_empty(source)
+    return restored(Metric if saved.single else Evaluator, saved)
+
+
+def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Answer:
+    """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not.
+
+    Its guard is held, so that nothing is warned of.
+    """
+    if metric is not None and isinstance(holder, Metric):
+        raise InputError(f"{what} for it only, not for {quoted(metric)}")
+    with silent():
+        return holder.get() if metric is None else holder.get(metric)  # type: ignore[no-any-return]  # one of these
