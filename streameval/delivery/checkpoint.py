@@ -22,15 +22,7 @@ from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
 from streameval.kernel.backend import commit
 from streameval.progressive.pending import Pending
-from streameval.progressive.states import (
-    AnyState,
-    become,
-    check_class,
-    check_compatible,
-    check_empty,
-    refuse_unsavable,
-    restored,
-)
+from streameval.progressive.states import AnyState, become, check_class, check_empty, refuse_unsavable, restored
 from streameval.progressive.trace import Trace
 from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
@@ -179,8 +171,7 @@ class Checkpointer(Generic[HeldT]):
                 with naming_file(self._path):
                     loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
                 context = f"the {type(evaluator).__name__} passed in does not fit {self._path}"
-                check_compatible(evaluator, loaded.evaluator, context)
-                become(evaluator, loaded.evaluator)
+                become(evaluator, loaded.evaluator, context)
                 self._position = loaded.position
         except BaseException:
             self.close()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
 
-from streameval.errors import FormatError, MetricError, silent
+from streameval.errors import MetricError, silent
 from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
 from streameval.evaluation.details import Details
 from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
@@ -29,7 +29,6 @@ from streameval.states.state_set import StateSet
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from streameval.evaluation.encoding import Saved
     from streameval.evaluation.guarding import Change
     from streameval.report.model import Table
 
@@ -42,7 +41,6 @@ class Accumulator(Details, Mergeable):
 
     __slots__ = ("_core", "_guard")
     _core: Core
-    _single: ClassVar[bool] = False  # a metric, not an evaluator
     _entry: ClassVar[MetricInfo | None] = None  # of the class of a metric
 
     def _replace(self, core: Core) -> None:
@@ -50,11 +48,6 @@ class Accumulator(Details, Mergeable):
         replaced = self._core.states.root
         # In one line, in which no handler runs and no other thread: see `prepare_retire`.
         replaced.guard, self._core = commit.RETIRED, core
-
-    @classmethod
-    def _of(cls, name: str) -> type[Self]:  # noqa: ARG003  # another one of `Metric`
-        """The class of an object of this one that has a metric."""
-        return cls
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -123,8 +116,7 @@ class Accumulator(Details, Mergeable):
             self._count(y_true, y_pred, weight, mask, -1)
 
     def _count(self, y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
-        change = self._change(y_true, y_pred, weight=weight, mask=mask, sign=sign)
-        make_read(change, change[2][0][0])
+        make_read(self._change(y_true, y_pred, weight=weight, mask=mask, sign=sign))
 
     def _counters(self) -> Iterable[Accumulator]:
         return (self,)
@@ -290,9 +282,6 @@ class Accumulator(Details, Mergeable):
         """Whether numbers in ``y_pred`` are read as scores: for rankings, curves or a threshold."""
         return self._core.config.threshold is not None or self._core.scored
 
-    def _view(self, state: str, what: str, keep: str | None = None) -> Any:
-        return self._core.views().named(state, what, keep)
-
     def _described(self, size: str = "") -> str:
         """What ``repr`` says: how much was counted, and the values; before the first example only their names."""
         values = ", ".join(spec.key + (f"={self._number(spec)}" if self.examples else "") for spec in self._core.specs)
@@ -325,13 +314,8 @@ class Accumulator(Details, Mergeable):
     def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
         from streameval.evaluation.encoding import Saved, encode  # only when asked, as importing should be quick
 
-        return encode(Saved.of(self._core, self._core.states.content(), single=self._single, compared=compared))
-
-    @classmethod
-    def _decoded(cls, data: bytes) -> Self:
-        from streameval.evaluation.encoding import decode
-
-        return restored(cls, decode(data, cls.__name__ if cls._single else "an Evaluator"))
+        contents = self._core.states.content()
+        return encode(Saved.of(self._core, contents, single=self._entry is not None, compared=compared))
 
 
 for _method in (Accumulator.update, Accumulator.update_many, Accumulator.revert):
@@ -353,20 +337,11 @@ def start(
     options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
     config = Config.checked(**reading, options=options)
     check_threshold(specs, config)
-    return _set(counts, Core.fresh(specs, config))
+    return placed_in(counts, Core.fresh(specs, config))
 
 
-def restored(kind: type[A], saved: Saved) -> A:
-    """The object that bytes hold; of `Metric`, that of the class of its metric."""
-    name = saved.specs[0].name if saved.single and len(saved.specs) == 1 else ""
-    kind = kind._of(name) if name else kind
-    if saved.single != kind._single or (saved.single and name != getattr(kind._entry, "name", None)):
-        what = f"the metric {saved.names}" if saved.single else "an Evaluator"
-        raise FormatError(f"the bytes hold {what}, not {kind.__name__}; use streameval.load or its own class")
-    return _set(kind.__new__(kind), saved.core())
-
-
-def _set(counts: A, core: Core, guard: commit.Guard | None = None) -> A:
+def placed_in(counts: A, core: Core, guard: commit.Guard | None = None) -> A:
+    """Let a new object count with a core, as a part of that which has the guard, if one is passed."""
     counts._core, counts._guard = core, core.states.root.guard if guard is None else guard
     core.states.belong(counts._guard)
     return counts
@@ -375,7 +350,7 @@ def _set(counts: A, core: Core, guard: commit.Guard | None = None) -> A:
 def over(like: A, states: StateSet | None = None, guard: commit.Guard | None = None) -> A:
     """An object that is built as another, over states, or a copy of its own; a part of that which has the guard."""
     core, states = like._core, like._core.states.copy() if states is None else states
-    return _set(type(like).__new__(type(like)), Core(core.specs, core.config, states), guard)
+    return placed_in(type(like).__new__(type(like)), Core(core.specs, core.config, states), guard)
 
 
 def unlimited(empty: A) -> A:

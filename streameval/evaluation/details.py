@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 
 from streameval.errors import InputError, MetricError
-from streameval.evaluation.guarding import answers, reads
+from streameval.evaluation.core import core_of
+from streameval.evaluation.guarding import Guarded, answers, reads
 from streameval.metrics.catalogue import entry_of
 from streameval.schema.keywords import ATTRIBUTES, explain_methods
 from streameval.schema.labels import Label
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Pooled = Literal["micro"]
 
 
-class Details:
+class Details(Guarded):
     """The methods that evaluators, metrics and windows share. Those of curves and of pairs require these states."""
 
     __slots__ = ()
@@ -37,9 +37,15 @@ class Details:
     def __dir__(self) -> list[str]:
         return [name for name in object.__dir__(self) if name not in ATTRIBUTES or hasattr(self, name)]
 
-    @abstractmethod
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
         """What formulas read of a state, or `MetricError` that ``what`` requires it, or ``keep=`` with this name."""
+        current = self._current()
+        try:
+            return core_of(current).views().named(state, what, keep)
+        except MetricError as error:
+            if not hasattr(current, "spec"):  # a metric has the state of its formula
+                raise
+            raise MetricError(str(error).replace("construct with", "construct an Evaluator with")) from None
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 

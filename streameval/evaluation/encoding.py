@@ -70,7 +70,7 @@ class Saved:
 def encode(saved: Saved) -> Iterator[bytes]:
     """The bytes of an object in pieces; equal objects have equal bytes."""
     sink = Sink()
-    _put_head(sink, saved.config, saved.metrics)
+    put_head(sink, saved.config, saved.metrics)
     put_states(sink, saved.config, saved.contents)
     return sealed(saved.holder, sink.pieces())
 
@@ -85,13 +85,8 @@ def decode(data: bytes, name: str) -> Saved:
     return saved
 
 
-def put_empty(sink: Sink, saved: Saved) -> None:
-    """Write how an object is built, which has counted nothing."""
-    sink.byte(saved.holder)
-    _put_head(sink, saved.config, saved.metrics)
-
-
 def take_empty(source: Source) -> Saved:
+    """How an object is built that has counted nothing, of which the byte of its holder and `put_head` were written."""
     holder = source.byte(METRIC)
     require(holder >= EVALUATOR)
     return Saved(holder, *_HEADS.take(source))
@@ -157,7 +152,7 @@ _OPTIONS = (
 _DECISIONS = 1
 
 
-def _put_head(sink: Sink, config: Config, metrics: tuple[str, ...]) -> None:
+def put_head(sink: Sink, config: Config, metrics: tuple[str, ...]) -> None:
     written = list[tuple[Option, Any]]()
     for part, options in ((config, _OPTIONS), *((part, KINDS[part.kind].code().written) for part in config.options)):
         default = type(part)()
@@ -190,7 +185,7 @@ def _take_head(source: Source) -> tuple[Config, tuple[str, ...]]:
     metrics = tuple(source.string() for _ in range(source.count()))
     config = Config.checked(**values[""], options=tuple(kind.options(**values[kind.name]) for kind in kinds))
     sink = Sink()
-    _put_head(sink, config, metrics)
+    put_head(sink, config, metrics)
     if b"".join(sink.pieces()) != source.since(start):
         raise FormatError(NEVER_WRITTEN)
     return config, metrics

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator, start
 from streameval.evaluation.guarding import answers, reads
-from streameval.evaluation.metric import Metric
+from streameval.evaluation.metric import Metric, restored
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -198,6 +198,12 @@ class Evaluator(Accumulator):
     @answers
     def _columns(self, specs: tuple[MetricSpec, ...]) -> dict[str, list[object]]:
         return report_of(self).columns(specs)
+
+    @classmethod
+    def _decoded(cls, data: bytes) -> Self:
+        from streameval.evaluation.encoding import decode  # only when asked, as importing should be quick
+
+        return restored(cls, decode(data, "an Evaluator"))
 
     @reads
     def __repr__(self) -> str:

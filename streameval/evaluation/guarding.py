@@ -8,7 +8,6 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
-from streameval.schema.labels import LabelIndex
 from streameval.schema.record import are_alike
 from streameval.states.base import Part
 
@@ -77,9 +76,10 @@ def _make(changes: Sequence[Change], parts: list[Part]) -> None:
         commit.Root.commit(parts + [part for _, prepare, what in changes for part in prepare(*what)])
 
 
-def make_read(change: Change, labels: LabelIndex) -> None:
-    """Make a change of one example, which was read in the columns of these labels."""
+def make_read(change: Change) -> None:
+    """Make a change of one example, of which what was read begins with the labels in whose columns it was."""
     one, prepare, what = change
+    labels = what[0][0]
     with one._guard:
         if len(labels.labels) <= labels.look:
             commit.Root.commit(prepare(*what))

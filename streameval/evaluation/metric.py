@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from streameval.errors import MetricError, public
-from streameval.evaluation.counting import Accumulator, start
+from streameval.errors import FormatError, MetricError, public
+from streameval.evaluation.counting import A, Accumulator, placed_in, start
 from streameval.evaluation.guarding import answers, reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
@@ -18,6 +18,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
+    from streameval.evaluation.encoding import Saved
     from streameval.metrics.bounds import Bounds
 
 _CHOICES = ("labels", "unknown", "threshold", "nan", "ties", "inverse_propensities", "label_limit", "rows")
@@ -29,7 +30,6 @@ class Metric(Accumulator):
     """One metric with its own counts. Use one of its subclasses, or `metric`."""
 
     __slots__ = ()
-    _single = True
     _entry: ClassVar[MetricInfo]
 
     def __init__(
@@ -75,15 +75,11 @@ class Metric(Accumulator):
         """The value with bounds that contain the exact one, as `Evaluator.bounds`."""
         return self._core.views().certified(self.spec)
 
-    def _view(self, state: str, what: str, keep: str | None = None) -> Any:
-        try:
-            return super()._view(state, what, keep)
-        except MetricError as error:  # a metric has the state of its formula
-            raise MetricError(str(error).replace("construct with", "construct an Evaluator with")) from None
-
     @classmethod
-    def _of(cls, name: str) -> type[Self]:
-        return cast("type[Self]", class_of(entry_of(name))) if cls is Metric else cls
+    def _decoded(cls, data: bytes) -> Self:
+        from streameval.evaluation.encoding import decode  # only when asked, as importing should be quick
+
+        return restored(cls, decode(data, cls.__name__))
 
     @reads
     def __repr__(self) -> str:
@@ -147,6 +143,16 @@ def metric_of(spec: MetricSpec, **choices: Any) -> Metric:
     """A fresh metric of the class that a spec names."""
     kind = class_of(entry_of(spec.name))
     return start(kind.__new__(kind), (spec,), **choices)
+
+
+def restored(kind: type[A], saved: Saved) -> A:
+    """The object that bytes hold, of this class; of `Metric`, that of the class of its metric."""
+    entry = entry_of(saved.specs[0].name) if saved.single and len(saved.specs) == 1 else None
+    one: Any = class_of(entry) if entry is not None and kind is Metric else kind
+    if one is Metric or saved.single is not issubclass(one, Metric) or one._entry is not entry:
+        what = f"the metric {saved.names}" if saved.single else "an Evaluator"
+        raise FormatError(f"the bytes hold {what}, not {kind.__name__}; use streameval.load or its own class")
+    return placed_in(one.__new__(one), saved.core())  # type: ignore[no-any-return]  # of this class
 
 
 _CLASSES: dict[str, type[Metric]] = {}

@@ -6,10 +6,10 @@ from typing import Any
 
 from streameval.errors import InputError, silent
 from streameval.evaluation.core import core_of
-from streameval.evaluation.counting import A, Accumulator, restored
-from streameval.evaluation.encoding import Saved, put_empty, take_empty
+from streameval.evaluation.counting import A, Accumulator
+from streameval.evaluation.encoding import Saved, put_head, take_empty
 from streameval.evaluation.evaluator import Answer, Evaluator, MetricLike
-from streameval.evaluation.metric import Metric
+from streameval.evaluation.metric import Metric, restored
 from streameval.evaluation.value import Mergeable, fresh_of
 from streameval.schema.config import Config
 from streameval.schema.text import number_of, quoted
@@ -47,7 +47,9 @@ def config_of(state: Any) -> Config:
 
 def put_template(sink: Sink, template: Accumulator, *, compared: bool = False) -> None:
     """Write how a template is built."""
-    put_empty(sink, Saved.of(core_of(template), {}, single=isinstance(template, Metric), compared=compared))
+    saved = Saved.of(core_of(template), {}, single=isinstance(template, Metric), compared=compared)
+    sink.byte(saved.holder)
+    put_head(sink, saved.config, saved.metrics)
 
 
 def take_template(source: Source) -> Any:

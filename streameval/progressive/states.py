@@ -199,14 +199,18 @@ def emptied(state: Any) -> Any:
     return state._over({name: emptied(one.evaluator) for name, one in state._targets.items()}, state._parameters())
 
 
-def become(state: Any, source: Any) -> None:
-    """Let a state, and what it updates, take over the content of another of its class, which is not used any more."""
+def become(state: Any, source: Any, context: str) -> None:
+    """Let a state, and what it updates, take over the content of another one, which is not used any more.
+
+    `MergeError` unless that has its configuration.
+    """
+    check_compatible(state, source, context)
     if not isinstance(state, Holder):
         take_over(state, source)
         return
     with state._guard:
         for name, target in state._targets.items():
-            become(target.evaluator, source._targets[name].evaluator)
+            become(target.evaluator, source._targets[name].evaluator, context)
         vars(state).update({**vars(source), "_targets": state._targets, "_guard": state._guard})
 
 

@@ -76,8 +76,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
             refuse_mistaken(self.update, mistaken, surplus)
         plain = mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0))
         if not plain or self._count_fast(y_true, y_pred, t) != DONE:
-            change = self._change(y_true, y_pred, weight=weight, mask=mask, t=t)
-            make_read(change, change[2][0][0])
+            make_read(self._change(y_true, y_pred, weight=weight, mask=mask, t=t))
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
@@ -208,9 +207,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         if not isinstance(template, Metric):
             raise AttributeError("an Evaluator has no direction; construct the window from a metric")  # noqa: TRY004
         return template.bigger_is_better
-
-    def _view(self, state: str, what: str, keep: str | None = None) -> Any:
-        return self._current()._view(state, what, keep)
 
     @answers
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
