@@ -14,6 +14,7 @@ from streameval.schema.text import quoted
 __all__ = ["LAWS", "BrokenLawError", "check_mergeable"]
 
 S = TypeVar("S")
+E = TypeVar("E")
 
 LAWS = {
     "fresh": "a new state answers get(), and two new states are equal",
@@ -45,14 +46,14 @@ class BrokenLawError(StreamevalError, AssertionError):
 
 def check_mergeable(
     factory: Callable[[], S],
-    examples: Iterable[Any],
+    examples: Iterable[E],
     *,
-    update: Callable[[S, Any], object] | None = None,
+    update: Callable[[S, E], object] | None = None,
     merge: Callable[[S, S], S | None] | None = None,
-    revert: Callable[[S, Any], object] | None = None,
-    update_many: Callable[[S, list[Any]], object] | None = None,
+    revert: Callable[[S, E], object] | None = None,
+    update_many: Callable[[S, list[E]], object] | None = None,
     key: Callable[[S], object] | None = None,
-    refused: Iterable[Any] = (),
+    refused: Iterable[object] = (),
     ordered: bool = False,
     laws: Iterable[str] = tuple(LAWS),
     rounds: int = 20,
@@ -121,7 +122,8 @@ def check_mergeable(
             raise InputError(f"an example must be a tuple of arguments, not {quoted(example)}; {advice}")
     if unknown := [name for name in names if name not in LAWS]:
         raise InputError(f"laws names {quoted(unknown[0])}; the laws are {', '.join(LAWS)}")
-    if update_many is None and update is None and "update_many" in has and all(len(one) == 2 for one in listed):
+    lengths = {len(one) for one in listed if isinstance(one, tuple)}
+    if update_many is None and update is None and "update_many" in has and lengths == {2}:
         update_many = _update_many
     merge = merge or (lambda state, other: state.merge(other))  # type: ignore[attr-defined]  # it has one
     revert = revert or (_method("revert") if "revert" in has else None)

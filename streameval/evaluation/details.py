@@ -294,7 +294,7 @@ class Details(Guarded):
 
     # -- pictures ------------------------------------------------------------------------------------------------------
 
-    def plot(self, kind: str | None = None, **options: Any) -> Axes:
+    def plot(self, kind: str | None = None, **options: object) -> Axes:
         """Plot the counts with matplotlib, and return the axes.
 
         Parameters

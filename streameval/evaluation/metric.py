@@ -34,23 +34,23 @@ class Metric(Accumulator):
 
     def __init__(
         self,
-        *positional: Any,
+        *positional: object,
         average: str | None = UNSET,
         zero_division: float | None = None,
         empty: str = "zero_division",
-        **arguments: Any,
+        **arguments: object,
     ) -> None:
         if getattr(type(self), "_entry", None) is None:
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
         entry = self._entry
         if positional:  # the average alone, as in F1("micro")
-            is_average = isinstance(positional[0], str | None) and positional[0] in entry.averages
-            if len(positional) > 1 or average is not UNSET or not is_average:
+            first, is_alone = positional[0], len(positional) == 1 and average is UNSET
+            if not is_alone or not isinstance(first, str | None) or first not in entry.averages:
                 called = f"{type(self).__name__}({', '.join(map(quoted, positional))})"
                 raise MetricError(f"{called}: only the average, such as {entry.default!r}, is positional")
-            average = positional[0]
+            average = first
         average = entry.default if average is UNSET else average
-        choices = {name: arguments.pop(name) for name in _CHOICES if name in arguments}
+        choices: dict[str, Any] = {name: arguments.pop(name) for name in _CHOICES if name in arguments}
         _refuse_mistaken(entry, arguments)
         spec = build_spec(entry.name, average=average, zero_division=zero_division, empty=empty, parameters=arguments)
         start(self, (spec,), **choices)

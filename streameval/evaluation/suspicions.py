@@ -78,7 +78,7 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
         yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
     if config.labels is None and "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
-    if config.labels is None and _mix_columns(names, cells, examples):
+    if config.labels is None and len(names) <= _LABELS and _mix_columns(names, cells, examples):
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
         yield "columns", f"{mixed}; construct with labels=[...]"
     alike = [*_alike(names, cells, examples)] if len(names) <= _LABELS and str in map(type, names) else []

@@ -162,7 +162,7 @@ class PackedRows:
         As it was packed: ``"big"``, or ``"little"`` where the first label is the lowest bit of a byte.
     """
 
-    bits: Any
+    bits: object
     n_labels: int
     bitorder: Literal["big", "little"] = "big"
 
@@ -283,8 +283,8 @@ class TopK:
         The same shape; None if only their order is known.
     """
 
-    indices: Any
-    scores: Any = None
+    indices: object
+    scores: object = None
 
 
 def _top_k(best: TopK, argument: Argument) -> Source:

@@ -103,7 +103,7 @@ class MetricInfo:
     aliases: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
     certify: Reading | None = field(default=None, repr=False)
-    needs: Callable[[MetricSpec], Mapping[str, Any]] = field(default=lambda _: {}, repr=False)
+    needs: Callable[[MetricSpec], Mapping[str, object]] = field(default=lambda _: {}, repr=False)
     reported: tuple[Average, ...] = ()
     arguments: tuple[str, ...] = ()
     notes: str = ""

@@ -16,7 +16,7 @@ from streameval.kernel.pairs import pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import Ratios, Value, each, mean, ratio_of
 from streameval.metrics.catalogue import Formula, Reading, metric
-from streameval.metrics.spec import Average, MetricSpec, Parameter, as_float, number_text
+from streameval.metrics.spec import Average, MetricSpec, Parameter, as_float, choice_text
 from streameval.schema.labels import Label
 from streameval.schema.text import check_choice
 from streameval.states.pairs import PairTables
@@ -184,7 +184,7 @@ def of_examples(
         undefined = None if math.isnan(spec.zero_division) else Fraction(spec.zero_division)
         if spec.average is None and per_label is not None:
             return {label: undefined if value is None else value for label, value in per_label(tables).items()}
-        value = formula(tables, **{name: Fraction(number_text(number)) for name, number in spec.parameters})
+        value = formula(tables, **{name: Fraction(choice_text(number)) for name, number in spec.parameters})
         return undefined if value is None else value
 
     return read

@@ -60,7 +60,7 @@ class MetricSpec:
     average: Average = UNSET  # type: ignore[assignment]  # each field is completed
     zero_division: float = None  # type: ignore[assignment]
     empty: Empty = "zero_division"
-    parameters: tuple[tuple[str, Any], ...] = ()
+    parameters: tuple[tuple[str, Choice], ...] = ()
     key: str = ""
 
     def __post_init__(self) -> None:

@@ -405,7 +405,7 @@ class Sliced(Mergeable, Generic[A]):
         with self._guard.reading:
             return slices_report(self._tables(by), digits)
 
-    def plot(self, metric: MetricLike | None = None, **options: Any) -> Axes:
+    def plot(self, metric: MetricLike | None = None, **options: object) -> Axes:
         """Draw a metric of each slice, with matplotlib; see `streameval.plots.plot_slices`, which has the options."""
         return cast("Axes", self._draw("slices", metric=metric, **options))
 

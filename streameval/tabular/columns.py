@@ -128,7 +128,7 @@ class Columns:
         named = [((names,) if isinstance(names, str) else names, role) for names, role in columns]
         return tuple((name, role) for names, role in named for name in names)
 
-    def check_names(self, names: Iterable[Any]) -> list[str]:
+    def check_names(self, names: Iterable[object]) -> list[str]:
         """The columns that are read, each once, among the names of a table.
 
         Raises
@@ -149,15 +149,15 @@ class Columns:
             columns.append(name)
         return [*dict.fromkeys(columns)]
 
-    def names_for(self, _role: str, names: Iterable[Any]) -> list[str]:
+    def names_for(self, _role: str, names: Iterable[object]) -> list[str]:
         """The names of a table that a pattern may match: those without a role of their own."""
         return [name for name in map(str, names) if name not in (*self.by, self.weight)]
 
-    def wide(self, role: str, names: Iterable[Any]) -> dict[str, str] | None:
+    def wide(self, role: str, names: Iterable[object]) -> dict[str, str] | None:
         """The label of each column where several are named, as by a pattern; None where there is one."""
         return _wide(self, tuple(names)).get(role)
 
-    def labels_in(self, names: Iterable[Any]) -> set[str]:
+    def labels_in(self, names: Iterable[object]) -> set[str]:
         """The labels that have columns of their own."""
         return {label for side in _wide(self, tuple(names)).values() for label in side.values()}
 

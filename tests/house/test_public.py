@@ -182,3 +182,27 @@ def test_calls_that_mean_another_function_or_order_say_so():
         _ = se.MicroF1
     with pytest.raises(AttributeError, match="'NDCG'; write NormalizedDiscountedCumulativeGain"):
         _ = se.NDCG
+
+
+ANY = {
+    "Evaluator.get": "each overload says more",
+    "MetricSpec.parameter": "a number, a string, a boolean or None, as the parameter is",
+    "Trace.evaluators": "those that were passed, of several classes",
+    "load": "of a Checkpoint, which class it holds",
+    "Columns.scores_of": "columns of Arrow, which has no types",
+}
+"""Where a public signature holds Any, and why."""
+
+
+def test_public_signatures_say_of_which_type_arguments_and_results_are():
+    loose = set()
+    for name in se.__all__:
+        value = getattr(se, name)
+        members = {f"{name}.{key}": part for key, part in vars(value).items()} if isinstance(value, type) else {}
+        for key, part in {name: value, **members}.items():
+            call = getattr(part, "fget", None) or getattr(part, "__func__", part)
+            if inspect.isroutine(call) and "._" not in key.replace(".__init__", ""):
+                parts = inspect.signature(call)
+                notes = [one.annotation for one in parts.parameters.values()] + [parts.return_annotation]
+                loose |= {key} if any(re.search(r"\bAny\b", str(note)) for note in notes) else set()
+    assert loose == {*ANY}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from streameval.adapters.engine import snapshot
 from streameval.adapters.river.metric import MultiLabelMetric
@@ -37,7 +37,7 @@ class RiverMetric(MultiLabelMetric):
     RiverMetric: f1_micro 44...%
     """
 
-    def __init__(self, metric: str | MetricSpec | Metric | Evaluator | Window[Any]) -> None:
+    def __init__(self, metric: str | MetricSpec | Metric | Evaluator | Window[Evaluator] | Window[Metric]) -> None:
         read_as: object = parse_spec(metric) if isinstance(metric, str) else metric
         if not isinstance(read_as, MetricSpec | Metric | Evaluator | Window):
             wanted = "a metric must be a name, a spec, a metric, an Evaluator or a window"
@@ -51,7 +51,7 @@ class RiverMetric(MultiLabelMetric):
         if isinstance(read, Metric) and read.spec.average is None:
             raise MetricError(f"{read.spec.key} gives one value per label and River needs one; choose an average")
 
-    def _own_counts(self, sign: int = 1) -> Metric | Evaluator | Window[Any]:
+    def _own_counts(self, sign: int = 1) -> Metric | Evaluator | Window[Evaluator] | Window[Metric]:
         if sign < 0 and isinstance(self.metric, Window):
             raise RevertError(f"{type(self.metric).__name__} drops examples by itself; wrap a metric to revert")
         return self.metric

@@ -310,7 +310,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
             self._parts, self._sharing.is_complete = (list(counts.values()), data), True
             return self._parts
 
-    def get(self) -> list[Any]:  # type: ignore[override]  # as that of River's
+    def get(self) -> list[float]:  # type: ignore[override]  # as that of River's
         """The values of all metrics, in their order."""
         for member in self.data:
             look_at(member._counts)
