@@ -267,11 +267,10 @@ def _completed(
     name: str, average: str | None, zero_division: float | None, empty: str, parameters: Mapping[str, object]
 ) -> tuple[object, ...]:
     entry, named, choices = _read(name)
-    if not isinstance(average, str | None):
-        raise MetricError(f"average must be a string or None, not {quoted(average)}")
-    if average == UNSET:
+    is_name = isinstance(average, str | None)  # others, such as arrays, are not compared
+    if is_name and average == UNSET:
         average = named
-    elif named not in (UNSET, average):
+    elif is_name and named not in (UNSET, average):
         raise MetricError(f"{quoted(name)} names an average, and average is {quoted(average)}; give one of them")
     try:
         chosen_by_name = dict(parameters)
@@ -280,8 +279,8 @@ def _completed(
     choices = {"zero_division": zero_division, "empty": empty, **chosen_by_name, **choices}
     zero_division, empty = choices.pop("zero_division"), choices.pop("empty")
     chosen: Average = entry.default
-    if average != UNSET:
-        if average not in entry.averages:
+    if not is_name or average != UNSET:
+        if not is_name or average not in entry.averages:
             known = [str(each) for each in entry.averages]
             absent = f"{entry.name} has no average {quoted(average)}"
             raise MetricError(f"{absent}; it has {', '.join(known)}{suggestion(average, known)}")
