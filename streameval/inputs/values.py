@@ -249,9 +249,7 @@ def binarize(
             wrong = ~finite & ~(np.isnan(block) & argument.reader.drops_nan)
             if wrong.any():
                 raise refusal(block, wrong, argument, places)
-        bound = bound_of(block.dtype, thresholds)  # so that no score or threshold is rounded before comparing
-        reached = block.astype(object) >= bound.astype(object) if _is_big(block) else block >= bound
-        return np.ascontiguousarray(reached, np.bool_).view(np.uint8), None
+        return np.ascontiguousarray(reached(block, thresholds), np.bool_).view(np.uint8), None
     if block.dtype == np.uint8 and block.max(initial=0) <= 1:
         return np.ascontiguousarray(block, np.uint8), None
     ones = np.ascontiguousarray(block == 1)
@@ -263,6 +261,13 @@ def binarize(
         advice = _advice_about(block[~allowed][0], argument)
         raise refusal(block, ~allowed, argument, places, f"{_EXPECTED[argument.role]}{advice}")
     return ones.view(np.uint8), missing.view(np.uint8)
+
+
+def reached(block: np.ndarray[Any, Any], thresholds: float | FloatArray) -> np.ndarray[Any, Any]:
+    """Where scores are at or above their threshold. Neither is rounded before they are compared."""
+    bound = bound_of(block.dtype, thresholds)
+    result: np.ndarray[Any, Any] = block.astype(object) >= bound.astype(object) if _is_big(block) else block >= bound
+    return result
 
 
 def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray[Any, Any]:

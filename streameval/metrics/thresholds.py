@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from streameval.errors import InputError, MetricError
+from streameval.inputs.values import array_of, plain_array, reached
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
 from streameval.metrics.bounds import Choice, Choices
@@ -235,7 +236,8 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
     """
     numbers = _scores(scores)
     check_number("k", k, 0, error=MetricError)
-    order = np.argsort(-numbers, axis=1, kind="stable")[:, :k]
+    # From the last place on, as a stable sort has equal scores in this order; the negative of an unsigned one is greater.
+    order = numbers.shape[1] - 1 - np.argsort(numbers[:, ::-1], axis=1, kind="stable")[:, ::-1][:, :k]
     predicted = np.zeros(numbers.shape, np.uint8)
     np.put_along_axis(predicted, order, 1, axis=1)
     return predicted
@@ -251,7 +253,7 @@ def apply_thresholds(scores: ArrayLike, thresholds: Thresholds, *, labels: Seque
     thresholds
         One number, one per column, or a mapping from labels (to numbers, or to what `best_thresholds` returned).
     labels
-        The labels of the columns; needed with a mapping.
+        The labels of the columns, in their order; needed with a mapping.
 
     Examples
     --------
@@ -259,17 +261,20 @@ def apply_thresholds(scores: ArrayLike, thresholds: Thresholds, *, labels: Seque
     [[0, 1], [1, 1]]
     """
     numbers = _scores(scores)
-    return (numbers >= _bounds(thresholds, labels, numbers.shape[1])).astype(np.uint8)
+    columns = [*getattr(scores, "columns", ())]
+    if labels is not None and columns != [*labels] and {*columns} == {*labels}:
+        raise InputError(f"columns are in another order than labels={quoted([*labels])}; give scores[labels]")
+    return reached(numbers, _bounds(thresholds, labels, numbers.shape[1])).astype(np.uint8)
 
 
-def _scores(scores: ArrayLike) -> FloatArray:
-    numbers = np.asarray(scores)
+def _scores(scores: ArrayLike) -> np.ndarray[Any, Any]:
+    numbers = array_of(scores, "scores")
     if numbers.ndim != 2 or numbers.dtype.kind not in "fiub":
         raise InputError(f"scores must be a 2-D array of numbers, not {quoted(scores)}")
-    wide = numbers.astype(np.float64)
-    if np.isnan(wide).any():
+    numbers = plain_array(numbers, "scores")
+    if np.isnan(numbers).any():
         raise InputError("scores hold NaN, which is neither above nor below a threshold; replace it first")
-    return wide
+    return numbers
 
 
 def _bounds(thresholds: Thresholds, labels: Sequence[Label] | None, width: int) -> FloatArray:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import streameval as se
@@ -259,6 +260,32 @@ def test_decisions_are_returned():
     assert apply_thresholds(scores.astype(np.float32), 0.5).dtype == np.uint8
 
 
+BELOW, ABOVE = (np.nextafter(np.longdouble(0.5), np.longdouble(end)) for end in (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("scores", "threshold", "order"),
+    [
+        (np.array([[2**53 + 3, 2**53 + 4]]), 2.0**53 + 4, [0, 1]),
+        (np.array([[2**64 - 2, 2**64 - 1]], np.uint64), 2.0**64, [0, 1]),
+        (np.array([[BELOW, ABOVE]]), 0.5, [0, 1]),
+        (np.array([[np.nextafter(np.float32(0.1), np.float32(0)), 0.1]], np.float32), 0.1, [0, 1]),
+        (np.array([[True, False]]), 1.0, [1, 0]),
+    ],
+    ids=["int64", "uint64", "longdouble", "float32", "bool"],
+)
+def test_scores_are_compared_as_they_are(scores: np.ndarray, threshold: float, order: list[int]):
+    expected = [[int(Fraction(*score.as_integer_ratio()) >= threshold) for score in row] for row in scores.astype("O")]
+    assert apply_thresholds(scores, threshold).tolist() == expected
+    assert rcut(scores, 1).tolist() == [order]
+
+
+def test_scores_of_tensors_are_those_that_an_evaluator_reads():
+    torch = pytest.importorskip("torch")
+    for scores in (torch.tensor([[0.25, 0.75]], dtype=torch.bfloat16), torch.tensor([[0.25, 0.75]], requires_grad=True)):
+        assert apply_thresholds(scores, 0.5).tolist() == rcut(scores, 1).tolist() == [[0, 1]]
+
+
 @pytest.mark.parametrize("seed", range(cases(30)))
 def test_thresholds_applied_to_the_same_scores_give_the_outcomes_foretold(seed: int):
     tables, _, scores, true = case(seed)
@@ -271,10 +298,16 @@ def test_thresholds_applied_to_the_same_scores_give_the_outcomes_foretold(seed: 
     assert (decided & (1 - true)).sum(axis=0).tolist() == result.most.fp.tolist()
 
 
+SWAPPED = pd.DataFrame({"b": [0.2], "a": [0.8]})
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: apply_thresholds([[math.nan]], 0.5), "scores hold NaN"),
+        (lambda: apply_thresholds(np.ma.array([[0.9, 0.2]], mask=[[True, False]]), 0.5), "scores hold NaN"),
+        (lambda: rcut(np.ma.array([[9, 2]], mask=[[True, False]]), 1), "scores hold NaN"),
+        (lambda: apply_thresholds(SWAPPED, {"a": 0.5, "b": 0.1}, labels=["a", "b"]), "columns are in another order"),
         (lambda: apply_thresholds([0.5], 0.5), "2-D array"),
         (lambda: apply_thresholds([["x"]], 0.5), "2-D array"),
         (lambda: apply_thresholds([[0.5]], [0.1, 0.2]), "threshold has 2 values for 1 label"),
