@@ -246,10 +246,10 @@ def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
 def _plain_mappings(examples: list[Any], argument: Argument) -> tuple[Lists, FloatArray] | None:
     """The columns and scores in dicts of plain labels and numbers; None where one needs a closer look."""
     reader = argument.reader
-    lists = backend.lists.score_lists(reader.labels.columns, examples)
+    lists = backend.strings.score_lists(reader.labels.columns, examples)
     if lists is None and type(examples[0]) is dict and reader.config.unknown != "ignore":
         reader.register(examples)
-        lists = backend.lists.score_lists(reader.labels.columns, examples)
+        lists = backend.strings.score_lists(reader.labels.columns, examples)
     if lists is None:
         return None
     offsets, columns, scores, has_strings = lists

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from streameval.kernel.commit import numpy as commit
     from streameval.kernel.curves import numpy as curves
     from streameval.kernel.decisions import numpy as decisions
-    from streameval.kernel.lists import numpy as lists
     from streameval.kernel.packing import numpy as packing
     from streameval.kernel.pairs import numpy as pairs
     from streameval.kernel.rankings import numpy as rankings
     from streameval.kernel.strings import numpy as strings
     from streameval.kernel.tape import numpy as tape
 
-__all__ = ["BACKEND", "commit", "curves", "decisions", "lists", "packing", "pairs", "rankings", "strings", "tape"]
+__all__ = ["BACKEND", "commit", "curves", "decisions", "packing", "pairs", "rankings", "strings", "tape"]
 
 
 def _chosen() -> Literal["compiled", "numpy"]:

@@ -4,7 +4,7 @@ from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from streameval.kernel.lists.lists cimport check_columns
+from streameval.kernel.lists cimport check_columns
 
 cdef extern from "scores.h" nogil:
     int SE_TRUE, SE_RANKED, SE_MASKED, SE_SIDES

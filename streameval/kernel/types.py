@@ -110,7 +110,7 @@ class Weighed(NamedTuple):
 
 
 DAMAGED, DISTINCT, REPEATING = 0, 1, 2
-"""What lists can be; see `streameval.kernel.lists.numpy.list_order`."""
+"""What lists can be; see `streameval.kernel.lists.list_order`."""
 
 TapeContents: TypeAlias = tuple[Int32Array, Int32Array, FloatArray | None, IntArray | None]
 """Examples one behind the other: how many slots each has, all slots, weights unless all are 1, stamps if timed."""

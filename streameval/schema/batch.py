@@ -10,6 +10,7 @@ import numpy as np
 
 from streameval.kernel import backend
 from streameval.kernel.decisions.rows import dense_slots
+from streameval.kernel.lists import taken
 from streameval.kernel.types import BitRows, FloatArray, Int32Array, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
 MOST_BITS = 2**21
@@ -214,9 +215,9 @@ def _taken(lists: Lists, rows: slice | IntArray, values: FloatArray | None = Non
         lists, span = part_of(lists, rows.start, rows.stop)
         return lists, None if values is None else values[span]
     if values is None:
-        offsets, places = backend.lists.taken(lists.offsets, lists.places, rows)
+        offsets, places = taken(lists.offsets, lists.places, rows)
     else:
-        offsets, entries = backend.lists.taken(lists.offsets, np.arange(len(values)), rows)
+        offsets, entries = taken(lists.offsets, np.arange(len(values)), rows)
         places, values = lists.places[entries], values[entries]
     return lists._replace(offsets=offsets, places=places), values
 

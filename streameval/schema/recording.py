@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from streameval.kernel import backend
+from streameval.kernel.lists import taken
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, Places, ScoreArray
 from streameval.schema.batch import Batch, Dense, Ragged, offsets_of, slots_of
 from streameval.schema.labels import Label, LabelIndex
@@ -237,7 +237,7 @@ def rows_of(lengths: Int32Array | IntArray) -> IntArray:
 
 def _entries(lengths: Int32Array, order: IntArray) -> Places:
     offsets = offsets_of(lengths)
-    return backend.lists.taken(offsets, np.arange(offsets[-1]), order)[1]
+    return taken(offsets, np.arange(offsets[-1]), order)[1]
 
 
 def _split(entries: np.ndarray[Any, Any], lengths: Int32Array) -> list[list[Any]]:

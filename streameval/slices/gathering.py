@@ -11,7 +11,7 @@ from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of, codes_of_arrow
 from streameval.inputs.columns import EXAMPLES
 from streameval.inputs.forms import form_of
-from streameval.kernel import backend
+from streameval.kernel.lists import grouped
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import quoted
@@ -105,7 +105,7 @@ def counted(batches: list[Batch], groupings: list[tuple[IntArray, int]], empty: 
 
 
 def _parted(batch: Batch, codes: IntArray, groups: int) -> Iterator[tuple[int, Batch]]:
-    order, ends = backend.lists.grouped(codes, groups)
+    order, ends = grouped(codes, groups)
     if order is not None:
         batch = batch.take(order)
     present = np.flatnonzero(np.diff(ends, prepend=0))

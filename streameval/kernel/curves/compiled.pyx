@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from streameval.kernel.lists.lists cimport check_columns
+from streameval.kernel.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport (
     DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part,

@@ -3,7 +3,7 @@
 #ifndef STREAMEVAL_COUNTING_H
 #define STREAMEVAL_COUNTING_H
 
-#include "lists/lists.h"
+#include "lists.h"
 #include "scores.h"
 #include "table.h"
 

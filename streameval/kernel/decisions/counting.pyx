@@ -8,7 +8,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from streameval.kernel.decisions.cells cimport read_rows, se_rows, se_scores
-from streameval.kernel.lists.lists cimport borrow, check_columns, is_narrow, se_lists
+from streameval.kernel.lists cimport borrow, check_columns, is_narrow, se_lists
 from streameval.kernel.memory cimport check_memory
 from streameval.kernel.part cimport FULL, REFUSED, se_part_new
 from streameval.kernel.scores cimport read_list, room_of, se_mention, se_score_lists

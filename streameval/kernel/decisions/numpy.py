@@ -22,7 +22,7 @@ import numpy as np
 
 from streameval.kernel.commit.numpy import Cell, Part, Root
 from streameval.kernel.decisions.rows import dense_rows, limbs, list_cells, list_rows, tally, weigh_dense, weigh_lists
-from streameval.kernel.lists.numpy import grouped, taken
+from streameval.kernel.lists import grouped, taken
 from streameval.kernel.table import COUNT_MAX, Counted, SumTable
 from streameval.kernel.types import (
     DONE,

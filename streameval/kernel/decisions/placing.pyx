@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 from streameval.kernel.decisions.cells cimport (
     SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_plain_narrow_cells, se_reaching, se_slots,
 )
-from streameval.kernel.lists.lists cimport read_score
+from streameval.kernel.lists cimport read_score
 from streameval.kernel.memory cimport cleared
 
 cimport numpy as cnp

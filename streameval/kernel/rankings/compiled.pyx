@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from streameval.kernel.lists.lists cimport check_columns
+from streameval.kernel.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport FULL, REFUSED, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start

@@ -3,7 +3,7 @@
 #ifndef STREAMEVAL_CODING_H
 #define STREAMEVAL_CODING_H
 
-#include "lists/lists.h"
+#include "lists.h"
 #include "table.h"
 
 #define SC_MEMORY -1

@@ -1,13 +1,17 @@
-"""Strings as codes, in numpy: what the compiled functions compute, and the fallback. Arrays are C-contiguous."""
+"""Strings as codes, and labels of mappings as columns: what the compiled functions compute, and the fallback.
+
+Arrays are C-contiguous.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
-from streameval.kernel.types import Int32Array, IntArray, Places, UInt8Array
+from streameval.kernel.types import FloatArray, Int32Array, IntArray, Places, UInt8Array
 
 
 def string_codes(offsets: Places, data: UInt8Array) -> tuple[Int32Array, list[str]] | None:
@@ -46,3 +50,24 @@ def listed_codes(rows: list[Any]) -> tuple[IntArray, Int32Array, list[str]] | No
     code_of: dict[str, int] = {}
     codes = np.fromiter((code_of.setdefault(string, len(code_of)) for string in strings), np.int32, len(strings))
     return np.cumsum([0, *map(len, lists)], dtype=np.int64), codes, list(code_of)
+
+
+def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArray, IntArray, FloatArray, bool] | None:
+    """Dicts label -> score as lists: their offsets, columns and scores, and whether a label is a string.
+
+    None unless all are dicts, every label is a plain string or integer that has a column, and every score a plain and
+    finite number that is a float64.
+    """
+    if not set(map(type, examples)) <= {dict}:
+        return None
+    labels: list[Any] = list(chain.from_iterable(examples))
+    values: list[Any] = list(chain.from_iterable(map(dict.values, examples)))
+    kinds = set(map(type, labels))
+    if not kinds <= {str, int} or not set(map(type, values)) <= {float, int}:
+        return None
+    if not all(type(value) is float or -(2**53) <= value <= 2**53 for value in values):
+        return None
+    places, scores = np.array([columns.get(label, -1) for label in labels], np.int64), np.array(values, np.float64)
+    if places.min(initial=0) < 0 or not np.isfinite(scores).all():
+        return None
+    return np.cumsum([0, *map(len, examples)], dtype=np.int64), places, scores, str in kinds

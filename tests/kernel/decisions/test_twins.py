@@ -24,7 +24,8 @@ from streameval import kernel
 from streameval.kernel import backend
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
-from streameval.kernel.lists import numpy as _lists_numpy
+from streameval.kernel.lists import list_order
+from streameval.kernel.strings import numpy as _strings_numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
 from tests.support.each import with_each
 from tests.support.effort import cases
@@ -36,7 +37,7 @@ needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compi
 
 if kernel.BACKEND == "compiled":
     from streameval.kernel.decisions import compiled as _compiled
-    from streameval.kernel.lists import compiled as _lists_compiled
+    from streameval.kernel.strings import compiled as _strings
 
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (2, 8), (9, 31), (9, 32), (9, 33), (4, 63), (4, 64), (4, 65), (254, 3),
@@ -158,7 +159,7 @@ def test_lists_with_repeats_and_damaged_ones_are_recognised(kind: type, seed: in
         offsets = (start + np.concatenate([[0], np.cumsum(lengths)])).astype(kind)
         places = np.concatenate([np.full(start, -1), *drawn, np.full(int(rng.integers(0, 3)), 99)]).astype(kind)
         repeated = any(len(set(row.tolist())) < len(row) for row in drawn)
-        order = _lists_numpy.list_order(offsets, places, width)
+        order = list_order(offsets, places, width)
         assert order == (REPEATING if repeated else DISTINCT)
         orders_seen.add(order)
         for array, at, value in (
@@ -169,10 +170,10 @@ def test_lists_with_repeats_and_damaged_ones_are_recognised(kind: type, seed: in
             if array is offsets or lengths.sum():
                 retained = array[at]
                 array[at] = value
-                assert _lists_numpy.list_order(offsets, places, width) == DAMAGED
+                assert list_order(offsets, places, width) == DAMAGED
                 array[at] = retained
     assert rows < 3 or width < 3 or orders_seen == {DISTINCT, REPEATING}
-    assert _lists_numpy.list_order(np.zeros(0, kind), np.zeros(9, kind), width) == DAMAGED
+    assert list_order(np.zeros(0, kind), np.zeros(9, kind), width) == DAMAGED
 
 
 LABELS_OF_SCORES = st.sampled_from(["a", "b", "c", "", 1, 2, -3, True, 1.0, None, "unknown", 7])
@@ -189,7 +190,7 @@ SCORES_OF_LABELS = st.one_of(
 )))  # fmt: skip
 def test_twins_read_mappings_of_scores_alike(examples: list[object]):
     columns = {"a": 0, "b": 3, "c": 1, "": 2, 1: 5, 2: 4, -3: 6}
-    ours, theirs = (twin.score_lists(columns, examples) for twin in (_lists_compiled, _lists_numpy))
+    ours, theirs = (twin.score_lists(columns, examples) for twin in (_strings, _strings_numpy))
     assert (ours is None) == (theirs is None)
     if ours is None:
         return

@@ -21,7 +21,7 @@ from streameval.errors import InputError
 from streameval.inputs.arrow import encoded
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
-from streameval.kernel.lists import numpy as _lists_numpy
+from streameval.kernel.lists import grouped, taken
 from streameval.kernel.strings import numpy as _codes_numpy
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything, needs_compiled
@@ -30,14 +30,11 @@ from tests.support.effort import cases
 from tests.support.twins import merge
 
 TWINS: list[Any] = [_codes_numpy]
-LIST_TWINS: list[Any] = [_lists_numpy]
 if kernel.BACKEND == "compiled":
     from streameval.kernel.decisions import compiled as _compiled
-    from streameval.kernel.lists import compiled as _lists
     from streameval.kernel.strings import compiled as _codes
 
     TWINS.append(_codes)
-    LIST_TWINS.append(_lists)
 
 TYPES = [pa.string(), pa.large_string()]
 ALL_TYPES = [*TYPES, pa.string_view()]
@@ -283,12 +280,11 @@ def test_chunks_of_lists_count_as_one_column():
 @settings(max_examples=cases(200))
 @given(st.lists(st.integers(0, 6), max_size=60))
 def test_rows_are_sorted_by_code_and_rows_of_one_code_stay_in_order(codes: list[int]):
-    for twin in LIST_TWINS:
-        order, ends = twin.grouped(np.array(codes, np.int64), 7)
-        wanted = sorted(range(len(codes)), key=codes.__getitem__)
-        assert (order is None) == (codes == sorted(codes))
-        assert order is None or order.tolist() == wanted
-        assert ends.tolist() == [sum(code <= group for code in codes) for group in range(7)]
+    order, ends = grouped(np.array(codes, np.int64), 7)
+    wanted = sorted(range(len(codes)), key=codes.__getitem__)
+    assert (order is None) == (codes == sorted(codes))
+    assert order is None or order.tolist() == wanted
+    assert ends.tolist() == [sum(code <= group for code in codes) for group in range(7)]
 
 
 def ragged(rng: np.random.Generator, rows: int, width: int, kind: type, longest: int = 12) -> Lists:
@@ -305,25 +301,23 @@ def test_lists_of_some_rows_are_taken_in_their_order(rows: int, kind: type):
         lists = ragged(rng, rows, 9, kind, longest)
         for chosen in (rng.permutation(rows), rng.integers(0, rows, 2 * rows), np.zeros(0, np.int64)):
             wanted = [lists.places[lists.offsets[row] : lists.offsets[row + 1]].tolist() for row in chosen]
-            for twin in LIST_TWINS:
-                offsets, places = twin.taken(lists.offsets, lists.places, chosen)
-                assert offsets.dtype == places.dtype == kind
-                ends = offsets.tolist()
-                assert [places[a:b].tolist() for a, b in pairwise(ends)] == wanted
+            offsets, places = taken(lists.offsets, lists.places, chosen)
+            assert offsets.dtype == places.dtype == kind
+            ends = offsets.tolist()
+            assert [places[a:b].tolist() for a, b in pairwise(ends)] == wanted
 
 
 def test_codes_rows_and_lists_out_of_range_are_refused():
     offsets, places, rows = np.array([0, 2]), np.array([1, 1]), np.array([0])
-    for twin in LIST_TWINS:
-        for codes in ([3], [-1], [0, 9]):
-            with pytest.raises(IndexError, match="out of range"):
-                twin.grouped(np.array(codes, np.int64), 3)
-        for wrong in (
-            (offsets, places, np.array([1])), (offsets, places, np.array([-1])), (np.array([0, 3]), places, rows),
-            (np.array([-1, 1]), places, rows), (np.array([1, 0]), places, rows), (np.array([0]), places, rows),
-        ):  # fmt: skip
-            with pytest.raises(IndexError, match="out of range"):
-                twin.taken(*wrong)
+    for codes in ([3], [-1], [0, 9]):
+        with pytest.raises(IndexError, match="out of range"):
+            grouped(np.array(codes, np.int64), 3)
+    for wrong in (
+        (offsets, places, np.array([1])), (offsets, places, np.array([-1])), (np.array([0, 3]), places, rows),
+        (np.array([-1, 1]), places, rows), (np.array([1, 0]), places, rows), (np.array([0]), places, rows),
+    ):  # fmt: skip
+        with pytest.raises(IndexError, match="out of range"):
+            taken(*wrong)
 
 
 @needs_compiled
@@ -366,7 +360,7 @@ def test_damaged_groups_and_lists_are_refused():
 GUARDED = """
 import ctypes, mmap
 import numpy as np
-from streameval.kernel.lists import compiled as _lists
+from streameval.kernel.lists import taken
 from streameval.kernel.strings import compiled as _codes
 
 protect = ctypes.CDLL(None).mprotect
@@ -394,8 +388,8 @@ for length in range(41):
                 codes, strings = _codes.string_codes(offsets, data)
                 assert len(codes) == count and len(strings) == (count if length else 1)
                 places = between_guards(np.arange(length * count, dtype=kind), at_end)
-                ends, taken = _lists.taken(offsets, places, np.arange(count)[::-1].copy())
-                assert len(taken) == length * count
+                ends, entries = taken(offsets, places, np.arange(count)[::-1].copy())
+                assert len(entries) == length * count
 """
 
 

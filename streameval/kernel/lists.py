@@ -1,14 +1,12 @@
-"""Lists of columns, and the rows of groups, in numpy: what the compiled functions compute, and the fallback."""
+"""Lists of columns, and the rows of groups, for both kernels: numpy has the loops."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from streameval.kernel.types import DAMAGED, DISTINCT, REPEATING, FloatArray, IntArray, Places
+from streameval.kernel.types import DAMAGED, DISTINCT, REPEATING, IntArray, Places
 
 
 def list_order(offsets: Places, places: Places, limit: int) -> int:
@@ -25,27 +23,6 @@ def list_order(offsets: Places, places: Places, limit: int) -> int:
         return DISTINCT
     cells = np.sort(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * limit + stored)
     return REPEATING if (np.diff(cells) == 0).any() else DISTINCT
-
-
-def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArray, IntArray, FloatArray, bool] | None:
-    """Dicts label -> score as lists: their offsets, columns and scores, and whether a label is a string.
-
-    None unless all are dicts, every label is a plain string or integer that has a column, and every score a plain and
-    finite number that is a float64.
-    """
-    if not set(map(type, examples)) <= {dict}:
-        return None
-    labels: list[Any] = list(chain.from_iterable(examples))
-    values: list[Any] = list(chain.from_iterable(map(dict.values, examples)))
-    kinds = set(map(type, labels))
-    if not kinds <= {str, int} or not set(map(type, values)) <= {float, int}:
-        return None
-    if not all(type(value) is float or -(2**53) <= value <= 2**53 for value in values):
-        return None
-    places, scores = np.array([columns.get(label, -1) for label in labels], np.int64), np.array(values, np.float64)
-    if places.min(initial=0) < 0 or not np.isfinite(scores).all():
-        return None
-    return np.cumsum([0, *map(len, examples)], dtype=np.int64), places, scores, str in kinds
 
 
 def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:

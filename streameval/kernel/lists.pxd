@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-cdef extern from "lists/lists.h" nogil:
+cdef extern from "lists.h" nogil:
     ctypedef struct se_lists:
         const void* offsets
         const void* places

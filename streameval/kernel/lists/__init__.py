@@ -1,1 +1,0 @@
-"""Lists of columns, and the rows of groups."""
