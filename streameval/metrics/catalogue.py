@@ -288,7 +288,7 @@ def _completed(
     elif (word := _underscored(name.partition("(")[0])) in entry.unclear:
         raise _unclear(name, word)
     check_choice("empty", empty, get_args(Empty), MetricError)
-    values = tuple((p.name, _allowed(p, choices.pop(p.name, p.default), entry.name)) for p in entry.parameters)
+    values = tuple((p.name, p.allowed(choices.pop(p.name, p.default), entry.name)) for p in entry.parameters)
     if choices:
         wrong = next(iter(choices))
         known = [p.name for p in entry.parameters]
@@ -365,29 +365,6 @@ def _unclear(text: str, name: str) -> MetricError:
     """The error about a name that has more than one meaning."""
     meanings = (f"{entry.spec} ({entry.summary[:-1]})" for entry in catalogue() if name in entry.unclear)
     return MetricError(f"{quoted(text)} has more than one meaning: {', '.join(meanings)}; name one of them")
-
-
-def _allowed(parameter: Parameter, value: object, name: str) -> Choice:
-    """The value of a parameter in its own type, if it is one that it can have."""
-    what = f"{parameter.name} of {name}"
-    if parameter.choices:
-        check_choice(what, value, parameter.choices, MetricError)
-        return cast("str", value)
-    if isinstance(parameter.default, bool):
-        if not isinstance(value, bool):
-            raise MetricError(f"{what} must be True or False, not {quoted(value)}")
-        return value
-    if value is None and parameter.default is None:
-        return None
-    number = number_or_none(value)
-    if number is None or (math.isinf(number) and value not in (math.inf, -math.inf)):
-        number = math.nan
-    inside = (parameter.low < number < math.inf) if parameter.above else (parameter.low <= number)
-    inside = inside and number <= parameter.high
-    if not inside or (parameter.whole and not number.is_integer()):
-        kind = "a whole number" if parameter.whole else "a number"
-        raise MetricError(f"{what} must be {kind} in {parameter.range}, not {quoted(value)}")
-    return int(number) if parameter.whole else number + 0.0
 
 
 def _undefined(value: object) -> float:

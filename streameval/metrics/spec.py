@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from streameval.errors import MetricError, public
-from streameval.schema.text import quoted
+from streameval.schema.text import check_choice, number_or_none, quoted
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -110,6 +110,27 @@ class Parameter(NamedTuple):
         upper = ")" if math.isinf(self.high) and (self.above or self.whole) else "]"
         text = f"{'(' if self.above else '['}{self.low:g}, {self.high:g}{upper}"
         return f"{text} or none" if self.default is None else text
+
+    def allowed(self, value: object, name: str) -> Choice:
+        """The value in its own type, if it is one that it can have; ``name`` is that of the metric."""
+        what = f"{self.name} of {name}"
+        if self.choices:
+            check_choice(what, value, self.choices, MetricError)
+            return cast("str", value)
+        if isinstance(self.default, bool):
+            if not isinstance(value, bool):
+                raise MetricError(f"{what} must be True or False, not {quoted(value)}")
+            return value
+        if value is None and self.default is None:
+            return None
+        number = number_or_none(value)
+        if number is None or (math.isinf(number) and value not in (math.inf, -math.inf)):
+            number = math.nan
+        inside = (self.low < number < math.inf) if self.above else (self.low <= number)
+        if not (inside and number <= self.high) or (self.whole and not number.is_integer()):
+            kind = "a whole number" if self.whole else "a number"
+            raise MetricError(f"{what} must be {kind} in {self.range}, not {quoted(value)}")
+        return int(number) if self.whole else number + 0.0
 
 
 def as_float(value: Fraction | float | None) -> float:

@@ -8,7 +8,8 @@ from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent, listed
-from streameval.wire.fields import Sink, Source, WeightForm, require, take_labels
+from streameval.wire.fields import Sink, Source, WeightForm, require
+from streameval.wire.values import take_labels
 
 
 def put_content(sink: Sink, content: DecisionContent, least: int = 0) -> None:

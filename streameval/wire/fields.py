@@ -13,7 +13,7 @@ import numpy as np
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.kernel.types import Int32Array, IntArray
-from streameval.schema.labels import Label, ascending, keys_of
+from streameval.schema.labels import Label
 from streameval.wire.blocks import NEVER_WRITTEN, REASONS, ROWS, Blocks, Numbers, Packed, pieces_of_column
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
@@ -365,28 +365,6 @@ class Cached(Generic[T]):
         if source.place() - start <= 2**16:
             self._known = ((source.since(start), value), *self._known[:7])
         return value
-
-
-def _labels_in_order(source: Source) -> tuple[Label, ...]:
-    labels = source.labels()
-    if not ascending(labels):
-        raise FormatError(_DISORDER)
-    return tuple(labels)
-
-
-_LABELS = Cached(_labels_in_order)
-_DISORDER = "labels are repeated or not in order"
-
-
-def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
-    """Declared labels, and those that follow: in order, and none of them declared."""
-    grown = _LABELS.take(source)
-    if not grown:
-        return declared
-    labels = (*declared, *grown) if declared else grown
-    if declared and len(set(keys_of(labels))) != len(labels):
-        raise FormatError(_DISORDER)
-    return labels
 
 
 def ascending_rows(table: IntArray) -> bool:

@@ -11,7 +11,8 @@ from streameval.kernel.types import Int32Array, IntArray
 from streameval.schema.labels import Label
 from streameval.schema.recording import BLOCK, Examples, ExampleScores, Recording, narrowed, rows_of, whole_stamps
 from streameval.wire.blocks import Blocks, drained
-from streameval.wire.fields import Sink, Source, require, take_labels
+from streameval.wire.fields import Sink, Source, require
+from streameval.wire.values import take_labels
 
 
 def put_recording(sink: Sink, recording: Recording, *, scored: bool) -> None:

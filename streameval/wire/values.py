@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError, InputError
+from streameval.schema.labels import Label, ascending, keys_of
 from streameval.schema.text import quoted
-from streameval.wire.fields import Sink, Source, require, varint
+from streameval.wire.fields import Cached, Sink, Source, require, varint
 
 _NONE, _FALSE, _TRUE, LABEL, _BYTES, TUPLE, FLOAT, _LOCAL, _ZONED, _DATE, SPAN = range(11)
 _DEEPEST = 8  # tuples within tuples
@@ -154,3 +155,25 @@ def _bytes_of(value: object) -> bytes:
     sink = Sink()
     put_value(sink, value, FLOAT)
     return b"".join(sink.pieces())
+
+
+def _labels_in_order(source: Source) -> tuple[Label, ...]:
+    labels = source.labels()
+    if not ascending(labels):
+        raise FormatError(_DISORDER)
+    return tuple(labels)
+
+
+_LABELS = Cached(_labels_in_order)
+_DISORDER = "labels are repeated or not in order"
+
+
+def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Declared labels, and those that follow: in order, and none of them declared."""
+    grown = _LABELS.take(source)
+    if not grown:
+        return declared
+    labels = (*declared, *grown) if declared else grown
+    if declared and len(set(keys_of(labels))) != len(labels):
+        raise FormatError(_DISORDER)
+    return labels
