@@ -82,7 +82,8 @@ def test_two_results_need_two_files(run, folder, args, names):
     ("show", "one", "-o"), ("metrics", "-o"),
 ])  # fmt: skip
 def test_a_file_of_somebody_else_is_replaced_by_force_and_ours_without(run, folder, args):
-    name = "thesis.html" if args[-1] == "--report" else "thesis.json" if args[-1] == "-o" else "thesis.tex"
+    is_json = args[-1] == "-o" or args[0] == "thresholds"
+    name = "thesis.html" if args[-1] == "--report" else "thesis.json" if is_json else "thesis.tex"
     path = Path(name)
     path.write_bytes(b"x")
     option = "--output" if args[-1] == "-o" else args[-1]
