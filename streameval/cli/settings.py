@@ -76,6 +76,7 @@ _PHRASES = {
     r"(\S+) requires the 'curves' state; construct with keep=\S+": (
         r"\1 requires scores, which the state does not hold; save one with --scores and --metrics \1"
     ),
+    '(?<=finite), or construct with nan="missing"': "; leave the label out, or skip the row with --skip-bad",
     r', or construct with nan="missing"': ", or skip the row with --skip-bad",
     r"is missing \(None\)": "is null",
     "(?<=cat) standard input(?= [|])": "",

@@ -172,7 +172,7 @@ def test_a_page_is_of_one_state_or_compares_several(run):
     Path("link").symlink_to("old.state")
     for options, error in (
         (["old.state"], "--output FILE.html is missing"),
-        (["old.state", "-o", "x.pdf"], "--output x.pdf must end in .html"),
+        (["old.state", "-o", "x.pdf"], "--output 'x.pdf' must end in .html"),
         (["old.state", "-o", "old.state"], "--output old.state is a file that is read"),
         (["old.state", "old.state", "-o", "x.html"], "old.state is named twice; name each state once"),
         (["old.state", "link", "-o", "x.html"], "link is named twice, as old.state; name each state once"),
