@@ -297,12 +297,13 @@ cdef void commit_change(void* data) noexcept:
     cdef RankCounts counts = <RankCounts>change.counts, other
     cdef sr_list* mentioned = &change.read.mentioned
     cdef int64_t examples = change.by * <int64_t>(change.read.by_row.used // SR_ROW)
+    cdef Py_ssize_t column
     cdef size_t at
     if change.other != NULL:
         other = <RankCounts>change.other
         examples = change.by * other.examples
-        for at in range(change.width):
-            counts.mention[moved(change, at)] += change.by * other.mention[at]
+        for column in range(change.width):
+            counts.mention[moved(change, column)] += change.by * other.mention[column]
         for at in range(3):
             sr_merge(&counts.table[at], &other.table[at], change.by, False)
     sr_enter_all(counts.table, &change.read, change.by, False)
