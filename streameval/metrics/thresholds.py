@@ -236,7 +236,7 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
     """
     numbers = _scores(scores)
     check_number("k", k, 0, error=MetricError)
-    # From the last place on, as a stable sort has equal scores in this order; the negative of an unsigned one is greater.
+    # From the last place on, as a stable sort has equal scores in this order; an unsigned one has no negative.
     order = numbers.shape[1] - 1 - np.argsort(numbers[:, ::-1], axis=1, kind="stable")[:, ::-1][:, :k]
     predicted = np.zeros(numbers.shape, np.uint8)
     np.put_along_axis(predicted, order, 1, axis=1)

@@ -282,7 +282,8 @@ def test_scores_are_compared_as_they_are(scores: np.ndarray, threshold: float, o
 
 def test_scores_of_tensors_are_those_that_an_evaluator_reads():
     torch = pytest.importorskip("torch")
-    for scores in (torch.tensor([[0.25, 0.75]], dtype=torch.bfloat16), torch.tensor([[0.25, 0.75]], requires_grad=True)):
+    for options in ({"dtype": torch.bfloat16}, {"requires_grad": True}):
+        scores = torch.tensor([[0.25, 0.75]], **options)
         assert apply_thresholds(scores, 0.5).tolist() == rcut(scores, 1).tolist() == [[0, 1]]
 
 
