@@ -543,7 +543,7 @@ def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path):
     assert path.read_text(encoding="utf-8") == few().to_html(title="Pets", meta=UNDATED)
     with pytest.raises(OSError, match="nowhere"):
         few().save_html(tmp_path / "nowhere" / "report.html")
-    with pytest.raises(InputError, match=r"path .*report\.pdf must end in \.html, as a page is written"):
+    with pytest.raises(InputError, match=r"path '.*report\.pdf' must end in \.html, as a page is written"):
         few().save_html(tmp_path / "report.pdf")
     assert list(tmp_path.iterdir()) == [path]
 
