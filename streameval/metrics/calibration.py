@@ -247,7 +247,7 @@ class CalibrationCurve:
     low, high
         The bounds of each bucket.
     moved
-        The weight of scores that may belong to the neighbouring bucket: those in a bin through which an edge runs.
+        The weight of scores that may belong to another bucket: those in a bin through which an edge runs.
         They are counted in the bucket of the lower end of their bin.
     """
 
@@ -273,7 +273,7 @@ def calibration_curve(
     if strategy == "uniform":
         low, high = order / buckets, (order + 1) / buckets
     else:
-        group = _quantiles(bins, buckets)
+        group, _ = _quantiles(bins, buckets)
         first, last = np.searchsorted(group, order, "left"), np.searchsorted(group, order, "right") - 1
         low, high = binned.edges_of(bins.bins[first]), binned.edges_of(np.minimum(bins.bins[last] + 1, binned.BINS - 1))
     sizes = np.array([as_float(weight * tables.unit) for weight in weights.tolist()])
@@ -294,7 +294,7 @@ def calibration_curve(
 def expected_calibration_error(bins: _Bins, buckets: int, strategy: Strategy) -> Unrounded | None:
     """The buckets are those of `Evaluator.calibration_curve`. Scores must be probabilities. Undefined without scores.
 
-    Each score that may belong to the neighbouring bucket moves the value by at most twice its fraction of the scores.
+    Each score that may belong to another bucket moves the value by at most twice its fraction of the scores.
     """
     whole = bins.whole
     if not whole:
@@ -311,7 +311,10 @@ def _buckets(bins: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, I
     check_choice("strategy", strategy, get_args(Strategy), MetricError)
     inner = np.array([step / buckets for step in range(1, buckets)])
     if strategy == "quantile":
-        group, moved = np.repeat(_quantiles(bins, buckets)[:, None], 2, axis=1), 0
+        first, last = _quantiles(bins, buckets)
+        common = np.where(bins.common == -2, bins.common.max(axis=1, keepdims=True), bins.common)  # that of both classes
+        alike = (common[:, 0] == common[:, 1]) & (common[:, 0] >= 0)
+        group, moved = np.repeat(first[:, None], 2, axis=1), int(bins.weight[(first < last) & ~alike].sum())
     else:
         known = binned.scores_of(bins.bins[:, None], np.maximum(bins.common, 0))
         group = np.searchsorted(inner, np.where(bins.common >= 0, known, binned.edges_of(bins.bins)[:, None]), "left")
@@ -327,7 +330,9 @@ def _buckets(bins: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, I
     return np.array(order, np.int64), np.array([[part[bucket] for bucket in order] for part in sums], object), moved
 
 
-def _quantiles(bins: _Bins, buckets: int) -> IntArray:
-    """The bucket of each bin, if all are to hold about as many scores."""
+def _quantiles(bins: _Bins, buckets: int) -> tuple[IntArray, IntArray]:
+    """The buckets of the least and of the greatest score of each bin, if all are to hold about as many scores."""
     both = bins.weight.sum(axis=1).astype(object)
-    return np.asarray((np.cumsum(both) - both) * buckets // max(1, bins.whole), np.int64)
+    ends, whole = np.cumsum(both), max(1, bins.whole)
+    first, last = (ends - both) * buckets // whole, (ends * buckets - 1) // whole
+    return np.asarray(first, np.int64), np.asarray(last, np.int64)

@@ -179,7 +179,7 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
 
 
 def _calibration(define: Callable[..., Any], cells: Sequence[Cell], buckets: int, strategy: str) -> End | None:
-    """A class of a bin whose scores differ is in the bucket of its lower end; quantiles never part a bin."""
+    """A class of a bin whose scores differ is in the bucket of its lower end, with quantiles the whole bin."""
     bins = _binned(cells)
     whole = sum((weight for held in bins.values() for _, weight in held), Fraction(0))
     if not whole:
@@ -193,6 +193,10 @@ def _calibration(define: Callable[..., Any], cells: Sequence[Cell], buckets: int
         if strategy == "quantile":
             under = sum(w for (other, _), part in bins.items() if other.least_score < score for _, w in part)
             bucket = int(under * buckets / whole)
+            inside = [pair for side in (0, 1) for pair in bins.get((bin_, side), ())]
+            end = (under + sum(w for _, w in inside)) * buckets / whole
+            if len({distance for distance, _ in inside}) > 1 and end > bucket + 1:
+                moved += weight
         else:
             if known:
                 score = 1 - held[0][0] if bin_.upper else held[0][0]

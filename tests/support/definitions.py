@@ -341,8 +341,6 @@ def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
 def bounds_of(entry: se.MetricInfo, stream: Stream, spec: se.MetricSpec) -> Any:
     """A check of the interval of a curve metric: its ends are those of the definition, and hold the exact value."""
     exact, ends = _of_curves(stream, spec), _ends(stream, spec)
-    if dict(spec.parameters).get("strategy") == "quantile" and stream in mixed_streams():
-        exact = None  # the scores of a bin are never parted
     return lambda interval: _holds(interval, ends, exact)
 
 

@@ -118,6 +118,10 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "log_loss: fewest >= limit * _ABOVE -> fewest > limit * _ABOVE",
     ),
     ("calibration", "the residual of scores that differ is replaced by the edge of their bin"): (
+        "_buckets: 0 -> -1 (4)",
+    ),
+    ("calibration", "it is read where those of both classes are the same"): (
+        "_buckets: 0 -> 1 (2)",
         "_buckets: 0 -> -1 (2)",
     ),
     ("calibration", "what has no weight has no quantiles, and one unit of weight is all in the first"): (
