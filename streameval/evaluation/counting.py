@@ -56,7 +56,7 @@ class Accumulator(Details, Mergeable):
         self,
         y_true: object,
         y_pred: object,
-        *surplus: object,
+        *extra: object,
         weight: float = UNIT,
         mask: object = None,
         **mistaken: Never,
@@ -80,8 +80,8 @@ class Accumulator(Details, Mergeable):
         InputError, LabelError
             If an argument cannot be understood. Nothing has changed then.
         """
-        if mistaken or surplus:
-            refuse_mistaken(self.update, mistaken, surplus)
+        if mistaken or extra:
+            refuse_mistaken(self.update, mistaken, extra)
         # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
         if mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0)) and core.fast_path:
@@ -95,7 +95,7 @@ class Accumulator(Details, Mergeable):
         self,
         y_true: object,
         y_pred: object,
-        *surplus: object,
+        *extra: object,
         weight: float = 1.0,
         mask: object = None,
         **mistaken: Never,
@@ -107,8 +107,8 @@ class Accumulator(Details, Mergeable):
         RevertError
             If the counts show that no such example was counted. Nothing has changed then.
         """
-        if mistaken or surplus:
-            refuse_mistaken(self.revert, mistaken, surplus)
+        if mistaken or extra:
+            refuse_mistaken(self.revert, mistaken, extra)
         core = self._core
         if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1) == DONE:
             spend(self, 1)
@@ -153,7 +153,7 @@ class Accumulator(Details, Mergeable):
         self,
         y_true: object,
         y_pred: object,
-        *surplus: object,
+        *extra: object,
         weights: ArrayLike | None = None,
         mask: object = None,
         null: Null = "error",
@@ -184,8 +184,8 @@ class Accumulator(Details, Mergeable):
             If an argument cannot be understood or lengths differ. Nothing has changed then, also where an iterable
             raises half-way.
         """
-        if mistaken or surplus:
-            with meant_weights(self.update_many, weights, mistaken, surplus) as weights:
+        if mistaken or extra:
+            with meant_weights(self.update_many, weights, mistaken, extra) as weights:
                 self.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
             return
         check_number("threads", threads, 1)

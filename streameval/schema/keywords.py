@@ -97,12 +97,10 @@ def _written(name: str) -> str:
     return f"; write {name}={_EXAMPLES.get(name, '...')}"
 
 
-def refuse_mistaken(
-    call: Callable[..., object], mistaken: Mapping[str, object], surplus: Sequence[object] = ()
-) -> None:
+def refuse_mistaken(call: Callable[..., object], mistaken: Mapping[str, object], extra: Sequence[object] = ()) -> None:
     """Raise `InputError` for keywords that a call does not have, and for arguments without names beyond two."""
-    if surplus:
-        _explain(call, (None, None, *surplus), {})
+    if extra:
+        _explain(call, (None, None, *extra), {})
     for name in mistaken:
         known = [part.name for part in _parts(call) if part.kind is not part.VAR_KEYWORD]
         hint = advice_on(name, known)
@@ -172,7 +170,7 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
 
 @contextmanager
 def meant_weights(
-    call: Callable[..., object], weights: Any, mistaken: Mapping[str, Any], surplus: Sequence[object] = ()
+    call: Callable[..., object], weights: Any, mistaken: Mapping[str, Any], extra: Sequence[object] = ()
 ) -> Iterator[Any]:
     """The weights of a call, which scikit-learn calls ``sample_weight``; errors in the context name what was written.
 
@@ -180,7 +178,7 @@ def meant_weights(
     """
     remaining = dict(mistaken)
     named = remaining.pop("sample_weight", None)
-    refuse_mistaken(call, remaining, surplus)
+    refuse_mistaken(call, remaining, extra)
     if named is not None and weights is not None:
         raise InputError(f"weights and sample_weight are the same; give one of them, not also {quoted(named)}")
     try:
@@ -195,6 +193,6 @@ def meant_weights(
 def forgiving(call: CallT) -> CallT:
     """Leave the parameters that take what a call has no names for out of what help shows of it."""
     signature = inspect.signature(call)
-    parts = [part for part in signature.parameters.values() if part.name not in ("surplus", "mistaken")]
+    parts = [part for part in signature.parameters.values() if part.name not in ("extra", "mistaken")]
     call.__signature__ = signature.replace(parameters=parts)  # type: ignore[attr-defined]
     return call

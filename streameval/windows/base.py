@@ -61,7 +61,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         self,
         y_true: object,
         y_pred: object,
-        *surplus: object,
+        *extra: object,
         weight: float = UNIT,
         mask: object = None,
         t: Time | None = None,
@@ -72,8 +72,8 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         In windows of time, ``t`` says when it was: a datetime, date or numpy.datetime64 where the length is a
         timedelta, else a number. `InputError` if it is too late: in sliding windows, before the latest time.
         """
-        if mistaken or surplus:
-            refuse_mistaken(self.update, mistaken, surplus)
+        if mistaken or extra:
+            refuse_mistaken(self.update, mistaken, extra)
         plain = mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0))
         if not plain or self._count_fast(y_true, y_pred, t) != DONE:
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, t=t))

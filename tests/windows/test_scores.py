@@ -422,9 +422,9 @@ def test_calls_that_fail_change_nothing(kind: str, weight: float):
     calls: list[tuple[str, Callable[[], object]]] = [
         ("ranked lists", lambda: window.update({"a"}, ["b", "a"], **when)),
         ("binary predictions", lambda: window.update({"a"}, {"new"}, **when)),
-        ("NaN", lambda: window.update({"a"}, {"a": 0.1, "new": math.nan}, **when)),
-        ("infinite", lambda: window.update({"a"}, {"a": math.inf}, **when)),
-        ("NaN", lambda: window.update_many([{"a"}] * 2, [{"a": 0.5}, {"new": math.nan}], **times)),
+        ("is nan for label", lambda: window.update({"a"}, {"a": 0.1, "new": math.nan}, **when)),
+        ("is inf for label", lambda: window.update({"a"}, {"a": math.inf}, **when)),
+        ("is nan for label", lambda: window.update_many([{"a"}] * 2, [{"a": 0.5}, {"new": math.nan}], **times)),
         ("numbers of examples", lambda: window.update_many([{"a"}] * 2, [{"a": 0.5}], **times)),
         ("weight", lambda: window.update({"new"}, {"new": 0.5}, weight=-1.0, **when)),
     ]
