@@ -12,13 +12,13 @@ from streameval.evaluation.details import Details
 from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import check_threshold, options_for
 from streameval.evaluation.pages import report_of
-from streameval.evaluation.suspicions import look, pause, resume
+from streameval.evaluation.suspicions import pause, resume
 from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.catalogue import MetricInfo, evaluate
-from streameval.metrics.spec import MetricSpec, as_float
+from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import NULLS, Config, Null, Ties
 from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
@@ -88,7 +88,7 @@ class Accumulator(Details, Mergeable):
             labels = core.labels
             if core.table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1) == DONE:
                 return
-        self._count(y_true, y_pred, weight, mask, 1)
+        make_read(self._change(y_true, y_pred, weight=weight, mask=mask))
 
     @forgiving
     def revert(
@@ -113,10 +113,7 @@ class Accumulator(Details, Mergeable):
         if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1) == DONE:
             spend(self, 1)
         else:
-            self._count(y_true, y_pred, weight, mask, -1)
-
-    def _count(self, y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
-        make_read(self._change(y_true, y_pred, weight=weight, mask=mask, sign=sign))
+            make_read(self._change(y_true, y_pred, weight=weight, mask=mask, sign=-1))
 
     def _counters(self) -> Iterable[Accumulator]:
         return (self,)
@@ -128,9 +125,6 @@ class Accumulator(Details, Mergeable):
             fresh.states.merge(core.states)
             fresh.table.most = core.table.most
             self._replace(fresh)
-
-    def _look(self) -> None:
-        look(self._guard, self._core.table.examples, lambda: self._core)
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
@@ -264,24 +258,6 @@ class Accumulator(Details, Mergeable):
         """Number of examples counted, whatever their weights."""
         return int(self._core.table.examples)
 
-    @property
-    @reads
-    def weight(self) -> float:
-        """The total weight of all examples, correctly rounded."""
-        tables = self._core.views().tables
-        return as_float(tables.weight * tables.unit)
-
-    @property
-    @reads
-    def labels(self) -> tuple[Label, ...]:
-        """Declared labels in their order, then those of the stream, sorted."""
-        return self._core.views().tables.labels
-
-    @property
-    def reads_scores(self) -> bool:
-        """Whether numbers in ``y_pred`` are read as scores: for rankings, curves or a threshold."""
-        return self._core.config.threshold is not None or self._core.scored
-
     def _described(self, size: str = "") -> str:
         """What ``repr`` says: how much was counted, and the values; before the first example only their names."""
         values = ", ".join(spec.key + (f"={self._number(spec)}" if self.examples else "") for spec in self._core.specs)
@@ -386,10 +362,7 @@ def try_prediction(counts: Accumulator, y_pred: object) -> None:
 
 
 def scratch(counts: Accumulator) -> Core:
-    """An empty core to gather examples for an object in, since an iterable may use this very object while it is read.
-
-    It is looked whether there is something to warn of.
-    """
+    """An empty core to gather examples in, for an object that an iterable may use while it is read; it is looked at."""
     forget_gone(counts, counts._core.table.examples)
     pause(counts._guard, counts._core)
     return counts._core.scratch()

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.core import core_of
 from streameval.evaluation.guarding import Guarded, answers, reads
+from streameval.evaluation.suspicions import look
 from streameval.metrics.catalogue import entry_of
+from streameval.metrics.spec import as_float
 from streameval.schema.keywords import ATTRIBUTES, explain_methods
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -37,6 +39,11 @@ class Details(Guarded):
     def __dir__(self) -> list[str]:
         return [name for name in object.__dir__(self) if name not in ATTRIBUTES or hasattr(self, name)]
 
+    examples: Any  # which holders of few or of many count in their own way
+
+    def _look(self) -> None:
+        look(self._guard, self.examples, lambda: core_of(self._current()))
+
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
         """What formulas read of a state, or `MetricError` that ``what`` requires it, or ``keep=`` with this name."""
         current = self._current()
@@ -46,6 +53,25 @@ class Details(Guarded):
             if not hasattr(current, "spec"):  # a metric has the state of its formula
                 raise
             raise MetricError(str(error).replace("construct with", "construct an Evaluator with")) from None
+
+    @property
+    @reads
+    def weight(self) -> float:
+        """The total weight of the examples, correctly rounded."""
+        tables = core_of(self._current()).views().tables
+        return as_float(tables.weight * tables.unit)
+
+    @property
+    @reads
+    def labels(self) -> tuple[Label, ...]:
+        """Declared labels in their order, then those that an example mentions, sorted."""
+        return core_of(self._current()).views().tables.labels
+
+    @property
+    def reads_scores(self) -> bool:
+        """Whether numbers in ``y_pred`` are read as scores: for rankings, curves or a threshold."""
+        config = core_of(getattr(self, "_template", self)).config
+        return config.threshold is not None or config.scored
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 

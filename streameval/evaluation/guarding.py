@@ -25,10 +25,7 @@ class Declined(Exception):  # noqa: N818  # which nobody sees
 
 
 class Guarded:
-    """What objects that count, or hold such objects, need of each other. Nothing else of them is asked for.
-
-    Of an evaluator or a metric there is `streameval.evaluation.core.core_of` besides.
-    """
+    """What objects that count, or hold such ones, need of each other; of an evaluator or a metric also its `Core`."""
 
     __slots__ = ()
     _guard: commit.Guard
@@ -37,10 +34,8 @@ class Guarded:
     """Of the objects that it counts with."""
     _change: Callable[..., Change]
     """Read what ``update`` takes, which may run code of the user, as a change still to be made."""
-
-    def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:  # noqa: ARG002
-        """Prepare an unweighted example straight from what the user passed, or raise `Declined`; the guard is held."""
-        raise Declined
+    _prepare_plain: Callable[[object, object], list[Part]]
+    """Prepare an unweighted example straight from what the user passed, or raise `Declined`; the guard is held."""
 
     def _current(self) -> Any:
         """The evaluator or metric that answers; it must not be changed."""

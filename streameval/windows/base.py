@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, overload
 
 from streameval.errors import InputError, MetricError, silent
-from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading, core_of
+from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
 from streameval.evaluation.counting import A
 from streameval.evaluation.details import Details
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import Change, answers, forget_gone, make_read, reads
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.suspicions import look
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
@@ -150,11 +149,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
             return InputError(f"{name} is missing: {window} needs the time of each example; write {name}=...")
         return InputError(f"{window} counts examples, so a time has no meaning; leave it out, or {self._in_time}")
 
-    @property
-    def reads_scores(self) -> bool:
-        """Whether numbers in ``y_pred`` are read as scores."""
-        return self._template.reads_scores
-
     @abstractmethod
     def _current(self) -> A:
         """The object that answers; it must not be changed."""
@@ -189,18 +183,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         return self._current().examples
 
     @property
-    @reads
-    def weight(self) -> float:
-        """The total weight of the examples in the window, correctly rounded."""
-        return self._current().weight
-
-    @property
-    @reads
-    def labels(self) -> tuple[Label, ...]:
-        """Declared labels in their order, then those that an example in the window mentions, sorted."""
-        return self._current().labels
-
-    @property
     def bigger_is_better(self) -> bool | None:
         """The direction of a metric; an evaluator has none."""
         template: object = self._template
@@ -216,9 +198,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
             if not isinstance(current, Evaluator):
                 raise AttributeError("a single metric has no report; construct the window from an Evaluator")  # noqa: TRY004
             return current.report(digits=digits, max_labels=max_labels)
-
-    def _look(self) -> None:
-        look(self._guard, self.examples, lambda: core_of(self._current()))
 
     @reads
     def snapshot(self) -> A:
