@@ -363,7 +363,8 @@ cdef class Tape:
 
     def oldest(self, Py_ssize_t examples):
         cdef Py_ssize_t position, entry, before = self.held[SLOT].first
-        cdef int32_t slot, totals[5]
+        cdef int32_t slot
+        cdef int32_t totals[5]
         cdef int64_t[::1] to
         result = []
         for position in range(max(0, min(examples, self.live()))):
