@@ -311,10 +311,10 @@ def _buckets(bins: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, I
     check_choice("strategy", strategy, get_args(Strategy), MetricError)
     inner = np.array([step / buckets for step in range(1, buckets)])
     if strategy == "quantile":
-        first, last = _quantiles(bins, buckets)
-        common = np.where(bins.common == -2, bins.common.max(axis=1, keepdims=True), bins.common)  # that of both classes
+        lowest, highest = _quantiles(bins, buckets)
+        common = np.where(bins.common == -2, bins.common.max(axis=1, keepdims=True), bins.common)  # of both classes
         alike = (common[:, 0] == common[:, 1]) & (common[:, 0] >= 0)
-        group, moved = np.repeat(first[:, None], 2, axis=1), int(bins.weight[(first < last) & ~alike].sum())
+        group, moved = np.repeat(lowest[:, None], 2, axis=1), int(bins.weight[(lowest < highest) & ~alike].sum())
     else:
         known = binned.scores_of(bins.bins[:, None], np.maximum(bins.common, 0))
         group = np.searchsorted(inner, np.where(bins.common >= 0, known, binned.edges_of(bins.bins)[:, None]), "left")

@@ -227,7 +227,7 @@ def psp_at(tables: RankingTables, k: int, normalize: bool) -> tuple[Fraction, Fr
     "psndcg_at", "nDCG at k with each hit weighted by the inverse propensity of its label.",
     "sum of discounted inverse propensities of hits / the greatest possible", _JAIN,
     class_name="PropensityScoredNDCGAt",
-    parameters=(_K, Parameter("norm", "k", choices=("k", "min")), Parameter("normalize", True)),
+    parameters=(_K._replace(high=10**6), Parameter("norm", "k", choices=("k", "min")), Parameter("normalize", True)),
 )  # fmt: skip
 def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tuple[Fraction, Fraction | int]:
     """Gains are divided by the sum of the discounts up to rank k, or with ``norm="min"`` up to min(m, k), as napkinXC.

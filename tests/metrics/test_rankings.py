@@ -16,6 +16,7 @@ from streameval.errors import FormatError, InputError, LabelError, MetricError
 from streameval.evaluation.encoding import decode, encode
 from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics import logarithms
+from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.rankings_at import jain_propensities
 from streameval.metrics.spec import as_float
 from streameval.schema.batch import Dense
@@ -190,6 +191,10 @@ def test_parameters_that_cannot_be_are_refused():
         for read in (reading("precision_at"), reading("ndcg"), reading("psp_at"), reading("label_coverage_at")):
             with pytest.raises(MetricError, match=r"k of \w+ must be"):
                 read(tables, k=k)
+    for name, most in (("precision_at", 10**9), ("ndcg", 10**9), ("psndcg_at", 10**6)):
+        assert parse_spec(f"{name}(k={most})").parameter("k") == most
+        with pytest.raises(MetricError, match=rf"k of {name} must be a whole number in \[1, 1e"):
+            parse_spec(f"{name}(k={most + 1})")
     for call, message in (
         (lambda: reading("map_at")(tables, k=3, divisor="hits"), "is counted for"),
         (lambda: reading("map_at")(tables, divisor="hits"), "is counted for"),
