@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast
@@ -230,15 +231,22 @@ class Checkpointer(Generic[HeldT]):
                 self._check_open()
             if count > MOST - self._position:
                 raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
-            noted = self._version(), threading.get_ident()
-            # In one line without a call, so that an interruption leaves all of it or nothing.
-            self._position, self._open, (self._noted, self._thread) = self._position + count, False, noted
-            if self._saving:
-                self._release_path()
-            steps = self._position - self._saved
+            steps = self._position + count - self._saved
             due = self._every is not None and steps >= self._every
             if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
-                self._write()
+                self._saves(partial(self._record, count, save=True))  # a handler closes it before both or after
+            else:
+                self._record(count)
+
+    def _record(self, count: int, *, save: bool = False) -> None:
+        self._check_open()
+        noted = self._version(), threading.get_ident()
+        # In one line without a call, so that an interruption leaves all of it or nothing.
+        self._position, self._open, (self._noted, self._thread) = self._position + count, False, noted
+        if self._saving:
+            self._release_path()
+        if save:
+            self._write()
 
     def save(self) -> None:
         """Save now. Once it returns, no crash can lose what is counted.
@@ -309,9 +317,10 @@ class Checkpointer(Generic[HeldT]):
 
     def _release_path(self) -> None:
         self._stepped.notify_all()
-        self._stepped.wait_for(lambda: not self._saving)
+        own = {threading.get_ident()}  # which saves next, in a step
+        self._stepped.wait_for(lambda: own.issuperset(self._saving))
 
-    def _saves(self, write: Callable[[], None]) -> None:
+    def _saves(self, write: Callable[[], object]) -> None:
         """Call what saves: a handler of this thread may save then, but neither step nor close; this has the turn."""
         thread = threading.get_ident()
         try:

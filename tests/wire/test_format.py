@@ -193,10 +193,10 @@ def test_later_options_change_no_byte_that_is_written_today(monkeypatch: pytest.
         later: int = 0
 
     data = se.Evaluator(["f1_micro"], nan="missing", labels=["a"]).to_bytes()
-    monkeypatch.setattr(encoding, "_OPTIONS", (*encoding._OPTIONS, Option(5, "later", Sink.integer, Source.integer)))
+    monkeypatch.setattr(encoding, "_OPTIONS", (*encoding._OPTIONS, Option(47, "later", Sink.integer, Source.integer)))
     sink = Sink()
-    encoding._put_head(sink, Later(("a",), nan="missing"), ("f1_micro",))
+    encoding.put_head(sink, Later(("a",), nan="missing"), ("f1_micro",))
     assert b"".join(sink.pieces()) == data[8 : 8 + len(b"".join(sink.pieces()))]
     sink = Sink()
-    encoding._put_head(sink, Later(later=7), ())
-    assert b"".join(sink.pieces()) == b"\1\1\5\1\7\0"
+    encoding.put_head(sink, Later(later=7), ())
+    assert b"".join(sink.pieces()) == b"\1\1\57\1\7\0"
