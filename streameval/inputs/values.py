@@ -344,8 +344,9 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     if not (hasattr(type(value), "detach") and hasattr(type(value), "numpy")):  # as those of torch have
         try:
             return np.asanyarray(value)
-        except Exception as error:  # such as rows of several lengths, or integers of 128 bits
-            if not isinstance(error, RuntimeError | TypeError | ValueError) and type(error).__module__[:6] != "polars":
+        except BaseException as error:  # such as rows of several lengths, or integers of 128 bits
+            of_polars = type(error).__module__.startswith(("polars", "pyo3_runtime"))  # as older ones panic
+            if not (of_polars or isinstance(error, RuntimeError | TypeError | ValueError)):
                 raise
             raise InputError(f"{name} cannot be read as an array: {error}{conversion(value, name)}") from None
     device = getattr(tensor, "device", "cpu")
