@@ -16,6 +16,7 @@ from hypothesis import example, given, settings, strategies as st
 
 import streameval as se
 from streameval.metrics import averaging
+from streameval.metrics.catalogue import build_spec
 from tests.support.definitions import values_of
 from tests.support.effort import cases
 from tests.support.entries import decided_entries
@@ -536,9 +537,12 @@ def test_any_beta_survives_the_key(beta: float):
 
 
 def test_different_choices_have_different_keys():
+    def key(name: str, average: str | None, zero_division: float, empty: str, **chosen: float) -> str:
+        return build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=chosen).key
+
     for name in NAMES:
         every = [
-            se.metric(name, average=average, **chosen).spec.key
+            key(name, average, **chosen)
             for values in itertools.product(*PARAMETERS[name].values())
             for average, chosen in choices(name, dict(zip(PARAMETERS[name], values, strict=True)))
         ]
