@@ -227,8 +227,6 @@ class Checkpointer(Generic[HeldT]):
         check_number("count", count, 0, MOST)
         with self._turn:
             self._check_entered()
-            if not self._lock.open:  # by now
-                self._check_open()
             if count > MOST - self._position:
                 raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
             steps = self._position + count - self._saved
@@ -239,7 +237,7 @@ class Checkpointer(Generic[HeldT]):
                 self._record(count)
 
     def _record(self, count: int, *, save: bool = False) -> None:
-        self._check_open()
+        self._check_open()  # by now
         noted = self._version(), threading.get_ident()
         # In one line without a call, so that an interruption leaves all of it or nothing.
         self._position, self._open, (self._noted, self._thread) = self._position + count, False, noted
@@ -320,7 +318,7 @@ class Checkpointer(Generic[HeldT]):
         own = {threading.get_ident()}  # which saves next, in a step
         self._stepped.wait_for(lambda: own.issuperset(self._saving))
 
-    def _saves(self, write: Callable[[], object]) -> None:
+    def _saves(self, write: Callable[[], None]) -> None:
         """Call what saves: a handler of this thread may save then, but neither step nor close; this has the turn."""
         thread = threading.get_ident()
         try:

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Generic, Self, cast, overload
 
 from streameval.delivery.shards import SavedSum, Shard, Version, counter, digest, is_news, take_sum
 from streameval.errors import FormatError, InputError, MergeError, StreamevalError, public
+from streameval.evaluation.core import config_of
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import changes, combines, look_at, reads
-from streameval.evaluation.templates import answer_of, config_of
+from streameval.evaluation.templates import answer_of
 from streameval.evaluation.value import Mergeable, differences, fresh_of
 from streameval.kernel.backend import commit
 from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored

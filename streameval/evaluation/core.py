@@ -251,6 +251,11 @@ def core_of(counts: Any) -> Core:
     return counts._core  # type: ignore[no-any-return]  # of one of these
 
 
+def config_of(state: Any) -> Config:
+    """How an evaluator or a metric reads examples, or that which windows and slices are built from."""
+    return core_of(getattr(state, "_template", state)).config
+
+
 def _rows_of(side: Any) -> Sequence[Any] | None:
     """A list, or the array behind a Series of pandas that holds objects; None for anything else."""
     if type(side) in _SEQUENCES:

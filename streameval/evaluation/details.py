@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 
 from streameval.errors import InputError, MetricError
-from streameval.evaluation.core import core_of
+from streameval.evaluation.core import config_of, core_of
 from streameval.evaluation.guarding import Guarded, answers, reads
 from streameval.evaluation.suspicions import look
 from streameval.metrics.catalogue import entry_of
@@ -70,7 +70,7 @@ class Details(Guarded):
     @property
     def reads_scores(self) -> bool:
         """Whether numbers in ``y_pred`` are read as scores: for rankings, curves or a threshold."""
-        config = core_of(getattr(self, "_template", self)).config
+        config = config_of(self)
         return config.threshold is not None or config.scored
 
     # -- outcomes ------------------------------------------------------------------------------------------------------

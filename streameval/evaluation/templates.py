@@ -11,7 +11,6 @@ from streameval.evaluation.encoding import Saved, put_head, take_empty
 from streameval.evaluation.evaluator import Answer, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric, restored
 from streameval.evaluation.value import Mergeable, fresh_of
-from streameval.schema.config import Config
 from streameval.schema.text import number_of, quoted
 from streameval.wire.fields import Sink, Source
 
@@ -38,11 +37,6 @@ def template_of(evaluator: A, name: str) -> A:
         counted = f"this {type(evaluator).__name__} has counted {number_of(evaluator.examples, 'example')}"
         raise InputError(f"{name} starts empty, but {counted}; give one that has counted nothing")
     return fresh_of(evaluator)  # type: ignore[no-any-return]  # of the class that was passed
-
-
-def config_of(state: Any) -> Config:
-    """How an evaluator or a metric reads examples, or that which windows and slices are built from."""
-    return core_of(getattr(state, "_template", state)).config
 
 
 def put_template(sink: Sink, template: Accumulator, *, compared: bool = False) -> None:

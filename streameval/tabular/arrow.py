@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import DependencyError, InputError, LabelError, warn
-from streameval.evaluation.templates import config_of
+from streameval.evaluation.core import config_of
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
