@@ -142,9 +142,8 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
         part = list(islice(examples, stop - start))
         if argument.null == "empty":
             part = [() if is_missing(example) else example for example in part]
-        if (
-            argument.scored and (matrix := stacked_rows(part, argument.name)) is not None
-        ):  # what they do not store has no score
+        # What sparse rows do not store has no score.
+        if argument.scored and (matrix := stacked_rows(part, argument.name)) is not None:
             return sparse_source(matrix, argument, start).piece(0, len(part))
         part = without_rows(part, argument, start)
         cells = _stacked(part, argument, start) or read(part, argument, start)  # which refuses what cannot be noted
