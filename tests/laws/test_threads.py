@@ -56,6 +56,7 @@ from tests.support.exploring import (
     waits,
     within,
 )
+from tests.support.kinds import EACH
 
 OTHER_KINDS = ("Evaluator", "Rolling", "Fading in time")
 """Where kinds that are not decisions are tried, at the places that decisions do not pass."""
@@ -376,6 +377,37 @@ def test_the_child_of_a_fork_can_read_what_another_thread_was_reading(file: str)
         with standing(read, point):
             assert forked(read) == 0, f"at {point}"
     assert places
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize("metric", ["f1_macro", *EACH])
+def test_the_child_of_a_fork_has_whole_examples_of_another_thread_that_counts_and_reads(metric: str):
+    """Also of batches so large that other threads run meanwhile."""
+    draw, held = np.random.default_rng(0), se.Evaluator([metric], threshold=0.5)
+    true, scores = draw.random((1000, 30)) < 0.1, draw.random((1000, 30))
+    sequence, going = [copy.copy(held)], True
+    for _ in range(4):
+        sequence.append(copy.copy(sequence[-1]))
+        sequence[-1].update_many(true, scores)
+    states = {one.to_bytes() for one in sequence}
+
+    def count() -> None:
+        while going:
+            for _ in sequence[1:]:
+                held.update_many(true, scores)
+                held.get()
+            held.reset()
+
+    thread = in_thread(count)
+    try:
+        ends = []
+        for _ in range(cases(60)):
+            ends.append(forked(lambda: held.to_bytes() in states))
+            time.sleep(draw.random() * 0.003)
+    finally:
+        going = False
+        thread.join()
+    assert {*ends} == {0}
 
 
 @pytest.mark.parametrize("name", FEEDS if FULL else FRACTIONS)  # the last of which has all kinds

@@ -7,6 +7,10 @@ from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.stdlib cimport abort, free
 from libc.string cimport memcpy
 
+import os
+from functools import partial
+from time import sleep
+
 import numpy as np
 
 from streameval.kernel.lists cimport check_columns
@@ -33,7 +37,9 @@ cdef extern from "curves/rows.h" nogil:
         se_label* labels
         se_label* added
         const int64_t* place
-        ptrdiff_t width
+        ptrdiff_t width, known
+        int64_t left
+        int sign
     int64_t se_common(const se_moments*)
     int se_next_bin(const se_label*, uint32_t*, int64_t*, const se_moments**)
     uint32_t se_position_of(se_table*, uint32_t)
@@ -41,7 +47,7 @@ cdef extern from "curves/rows.h" nogil:
     void se_note(se_table*, uint32_t)
     uint32_t se_lower(const se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
-    ptrdiff_t se_settle_columns(se_label*, const int64_t*, ptrdiff_t)
+    ptrdiff_t se_settle_all(const se_merge*)
     void se_compact(se_table*)
     void se_discard(se_table*)
     void se_pairs(const se_label*, const int64_t*, ptrdiff_t, int64_t (*)[2], uint64_t (*)[2][2])
@@ -50,14 +56,46 @@ cdef extern from "curves/rows.h" nogil:
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t*, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
     int se_append_mentions(se_label*, const se_mention*, ptrdiff_t)
-    int se_merge_fits(const se_merge*, int)
-    int se_merge_included(const se_merge*, ptrdiff_t, int64_t)
-    int se_merge_room(const se_merge*)
-    int se_merge_labels(const se_merge*, int)
+    ptrdiff_t se_merge_prepare(const se_merge*)
+    int se_merge_labels(const se_merge*)
 
 
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
+
+
+# How many threads change tables without the GIL, and how many are about to fork. The child of a fork would have the tables as
+# they are half-way, so a fork waits for the former, and what begins meanwhile keeps the GIL.
+cdef int released = 0, forking = 0
+
+
+cdef Py_ssize_t without_gil(ptrdiff_t (*work)(const se_merge*) noexcept nogil, const se_merge* tables, bint long):
+    """Change tables of a guarded object, without the GIL if it may take long."""
+    global released
+    cdef Py_ssize_t done
+    if forking or not long:
+        return work(tables)
+    released += 1
+    with nogil:
+        done = work(tables)
+    released -= 1
+    return done
+
+
+def before_fork():
+    global forking
+    forking += 1
+    while released:
+        sleep(1e-4)
+
+
+def after_fork(bint child=False):
+    global forking
+    forking = 0 if child else forking - 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=before_fork, after_in_parent=after_fork, after_in_child=partial(after_fork, True))
 
 
 cdef class Bins:
@@ -177,12 +215,12 @@ cdef class Bins:
     def prepare_merge(self, Bins other, columns, int sign):
         cdef Merge merge = Merge()
         cdef const int64_t[::1] place
-        cdef int fits = 1
+        cdef Py_ssize_t fits
         if sign > 0 and other.examples > COUNT_MAX - self.examples:
             return FULL
         if sign < 0 and other.examples > self.examples:
             return REFUSED
-        merge.bins, merge.other, merge.sign, merge.all.width = self, other, sign, other.width
+        merge.bins, merge.other, merge.all.sign, merge.all.width = self, other, sign, other.width
         if columns is None:
             self.reserve(other.width)
         else:
@@ -190,12 +228,10 @@ cdef class Bins:
             check_columns(place, self.width)
             merge.all.width = min(other.width, place.shape[0])
             merge.all.place = &place[0] if merge.all.width else NULL
-        merge.all.labels, merge.all.added = self.labels, other.labels
-        if sign < 0:
-            fits = se_merge_included(&merge.all, self.width, self.examples - other.examples)
-        elif self.examples + other.examples > SE_MOST:
-            fits = se_merge_fits(&merge.all, 1)
-        check_memory(fits >= 0 and (not fits or sign < 0 or se_merge_room(&merge.all)))
+        merge.all.labels, merge.all.added, merge.all.known = self.labels, other.labels, self.width
+        merge.all.left = self.examples + sign * other.examples
+        fits = without_gil(se_merge_prepare, &merge.all, other.examples * merge.all.width >= RELEASE)
+        check_memory(fits >= 0)
         if not fits:
             return REFUSED if sign < 0 else FULL
         return part_of(commit_merge, merge)
@@ -220,10 +256,12 @@ cdef class Bins:
 
     cdef Py_ssize_t settle(self, const int64_t[::1] place) except -1:
         """Put all scores of columns into bins; how many these are."""
-        cdef Py_ssize_t bins, count = place.shape[0]
+        cdef Py_ssize_t bins = 0
+        cdef se_merge all
         check_columns(place, self.width)
-        with nogil:
-            bins = se_settle_columns(self.labels, &place[0], count) if count else 0
+        if place.shape[0]:
+            all.labels, all.place, all.width = self.labels, &place[0], place.shape[0]
+            bins = without_gil(se_settle_all, &all, True)
         check_memory(bins >= 0)
         return bins
 
@@ -344,12 +382,11 @@ cdef class Merge:
     cdef Bins bins, other
     cdef object columns
     cdef se_merge all
-    cdef int sign
 
 
 cdef void commit_merge(void* data) noexcept:
     cdef Merge merge = <Merge>data
     merge.all.labels, merge.all.added = merge.bins.labels, merge.other.labels  # which may have moved
-    if not se_merge_labels(&merge.all, merge.sign):
+    if not se_merge_labels(&merge.all):
         abort()
-    merge.bins.examples += merge.sign * merge.other.examples
+    merge.bins.examples += merge.all.sign * merge.other.examples

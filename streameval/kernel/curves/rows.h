@@ -147,20 +147,6 @@ static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrd
 
 /* -- labels -------------------------------------------------------------------------------------------------------------- */
 
-/* Put all scores of columns into bins. Returns how many bins, or -1 if memory ran out. */
-static ptrdiff_t se_settle_columns(se_label *labels, const int64_t *columns, ptrdiff_t count) {
-    se_counter counter = {0};
-    ptrdiff_t bins = 0;
-    int enough = 1;
-    for (ptrdiff_t i = 0; i < 2 * count && enough; i++) {
-        se_table *t = labels[columns[i / 2]].table + i % 2;
-        enough = se_settle(t, &counter);
-        bins += t->used;
-    }
-    se_drop_counter(&counter);
-    return enough ? bins : -1;
-}
-
 /* In how many examples a label is mentioned, where that is not derived. */
 static inline int64_t se_mentioned(const se_label *l) { return l->binned + l->side[0] + l->side[1] + l->side[2]; }
 
@@ -168,8 +154,24 @@ static inline int64_t se_mentioned(const se_label *l) { return l->binned + l->si
 typedef struct {
     se_label *labels, *added;
     const int64_t *place; /* of the others among the labels; NULL if they stand alike */
-    ptrdiff_t width;
+    ptrdiff_t width, known; /* how many others there are, and labels */
+    int64_t left; /* examples, after the merge */
+    int sign;
 } se_merge;
+
+/* Put all scores of places into bins. Returns how many bins, or -1 if memory ran out. */
+static ptrdiff_t se_settle_all(const se_merge *m) {
+    se_counter counter = {0};
+    ptrdiff_t bins = 0;
+    int enough = 1;
+    for (ptrdiff_t i = 0; i < 2 * m->width && enough; i++) {
+        se_table *t = m->labels[m->place[i / 2]].table + i % 2;
+        enough = se_settle(t, &counter);
+        bins += t->used;
+    }
+    se_drop_counter(&counter);
+    return enough ? bins : -1;
+}
 
 SE_INLINE se_label *se_target(const se_merge *m, ptrdiff_t column) {
     return m->labels + (m->place ? m->place[column] : column);
@@ -188,30 +190,30 @@ SE_INLINE int se_next(const se_merge *m, ptrdiff_t *at, se_table **to, se_table 
 
 /* Whether no bin counts too many scores then (sign 1), where several columns are one only if all scores are few enough; or
    whether the tables may hold what the others do (sign -1), all of it in bins then. -1 if memory ran out. */
-static int se_merge_fits(const se_merge *m, int sign) {
+static int se_merge_fits(const se_merge *m) {
     se_counter counter = {0};
     se_table *to, *from;
     int fits = 1;
     for (ptrdiff_t at = -1; fits > 0 && se_next(m, &at, &to, &from);) {
-        if (sign > 0 && se_target(m, at / 2)->binned <= SE_MOST - m->added[at / 2].binned) continue;
-        fits = se_settle(to, &counter) && se_settle(from, &counter) ? se_fits(to, from, sign) : -1;
+        if (m->sign > 0 && se_target(m, at / 2)->binned <= SE_MOST - m->added[at / 2].binned) continue;
+        fits = se_settle(to, &counter) && se_settle(from, &counter) ? se_fits(to, from, m->sign) : -1;
     }
     se_drop_counter(&counter);
     return fits;
 }
 
-/* Whether the labels, so many, may hold what the others do, where `left` examples remain. -1 if memory ran out. */
-static int se_merge_included(const se_merge *m, ptrdiff_t labels, int64_t left) {
+/* Whether the labels may hold what the others do. -1 if memory ran out. */
+static int se_merge_included(const se_merge *m) {
     int fits = 1;
-    int64_t *leaving = (int64_t *)calloc((size_t)labels, sizeof(int64_t));
+    int64_t *leaving = (int64_t *)calloc((size_t)m->known, sizeof(int64_t));
     if (!leaving) return -1;
     for (ptrdiff_t column = 0; column < m->width; column++) {
         leaving[se_target(m, column) - m->labels] += se_mentioned(m->added + column);
         for (int i = 0; i < 3; i++) fits &= se_target(m, column)->side[i] >= m->added[column].side[i];
     }
-    if (fits) fits = se_merge_fits(m, -1);
-    for (ptrdiff_t column = 0; column < labels && fits > 0; column++)
-        fits = se_mentioned(m->labels + column) - leaving[column] <= left;
+    if (fits) fits = se_merge_fits(m);
+    for (ptrdiff_t column = 0; column < m->known && fits > 0; column++)
+        fits = se_mentioned(m->labels + column) - leaving[column] <= m->left;
     free(leaving);
     return fits;
 }
@@ -232,14 +234,21 @@ static int se_merge_room(const se_merge *m) {
     return enough;
 }
 
-/* Add what there is room for (sign 1), or take it away (sign -1). 0 if room was used up meanwhile, and memory ran out. */
-static int se_merge_labels(const se_merge *m, int sign) {
+/* Make sure that all that comes can be added (sign 1), or taken away (sign -1): 1, or 0 if it cannot; -1 if memory ran out. */
+static ptrdiff_t se_merge_prepare(const se_merge *m) {
+    if (m->sign < 0) return se_merge_included(m);
+    const int fits = m->left > SE_MOST ? se_merge_fits(m) : 1;
+    return fits <= 0 || se_merge_room(m) ? fits : -1;
+}
+
+/* Do it. 0 if room was used up meanwhile, and memory ran out. */
+static int se_merge_labels(const se_merge *m) {
     se_table *to, *from;
     for (ptrdiff_t at = -1; se_next(m, &at, &to, &from);)
-        if (!se_unite(to, from, sign)) return 0;
+        if (!se_unite(to, from, m->sign)) return 0;
     for (ptrdiff_t column = 0; column < m->width; column++) {
-        se_target(m, column)->binned += sign * m->added[column].binned;
-        for (int i = 0; i < 3; i++) se_target(m, column)->side[i] += sign * m->added[column].side[i];
+        se_target(m, column)->binned += m->sign * m->added[column].binned;
+        for (int i = 0; i < 3; i++) se_target(m, column)->side[i] += m->sign * m->added[column].side[i];
     }
     return 1;
 }
