@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 from collections import deque
-from collections.abc import Iterable, Mapping, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,10 +39,15 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
 ]
 """Class and attributes by which objects of a form are known; the first that fits counts."""
 
+ONE: dict[Form, Callable[[Any, str], Any]] = {}
+"""What makes a list, a mapping or an array of one example of a form, which has a name in messages."""
 
-def enter(form: Form, kind: Any, *marks: str) -> None:
-    """Enter a form, which is tried before those above."""
+
+def enter(form: Form, kind: Any, *marks: str, one: Callable[[Any, str], Any] | None = None) -> None:
+    """Enter a form, which is tried before those above; with ``one`` it can be a single example too."""
     _MARKS.insert(0, (form, kind, marks))
+    if one is not None:
+        ONE[form] = one
 
 
 def form_of(value: object) -> Form:

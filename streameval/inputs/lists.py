@@ -11,8 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import PRED, Argument
-from streameval.inputs.forms import FRAMES, are_numbered, columns_of, form_of, unnamed
-from streameval.inputs.pieces import bit_rows, booleans
+from streameval.inputs.forms import FRAMES, ONE, are_numbered, columns_of, form_of, unnamed
 from streameval.inputs.values import array_of, score_value
 from streameval.kernel.types import EITHER, Places
 from streameval.schema.text import python_value, quoted
@@ -64,7 +63,9 @@ def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
     """A list, a mapping or an array in place of what a library makes of one; anything else as it is."""
     if (form := form_of(example)) == "named":
         form = form_of(example := unnamed(example))
-    if form in ("polars", "awkward"):  # elements of a column, which holds lists
+    if form in ONE:
+        return ONE[form](example, name)
+    if form == "polars":  # an element of a column, which holds lists
         return example.to_list()
     if form == "arrow":
         return example.to_pylist()
@@ -80,8 +81,6 @@ def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
         names = mapping_of(((label, None) for label in columns_of(example, form)), name)  # each of them once
         row = [example[name].to_list()[0] if form == "frame" else example.column(name)[0].as_py() for name in names]
         return dict(zip(names, row, strict=True))
-    if form == "bits":
-        return booleans(bit_rows(example, name), lambda _: name)
     if form == "sparse" and scored and (1, *example.shape)[-2] == 1:  # as an array, what is not stored would be scored
         raise InputError(f"{name} is a sparse row, but not all are of its form and width; give one sparse matrix")
     if form == "sparse":

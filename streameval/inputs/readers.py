@@ -337,9 +337,9 @@ def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
     return argument.columns(count)[indices]
 
 
-enter("awkward", object, "typestr", "to_list")
-enter("top_k", TopK)  # known before any other
-enter("bits", PackedRows)
+enter("awkward", object, "typestr", "to_list", one=lambda array, _: array.to_list())
+enter("top_k", TopK)
+enter("bits", PackedRows, one=lambda packed, name: booleans(bit_rows(packed, name), lambda _: name))
 
 _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": sparse_source, "arrow": _arrow,

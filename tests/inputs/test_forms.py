@@ -31,6 +31,7 @@ class Drawn:
         self.true, self.pred = draw.random((2, self.examples, 4)) < 0.5
         self.true[0], self.pred[0] = (True, False, True, True), (False, True, True, False)
         self.scores = np.round(draw.random((self.examples, 4)) * 256) / 256  # which float16 holds
+        self.weights = draw.choice([0.0, 0.1, 1.0, 1e-300, 3e200], self.examples)
 
 
 Verb = Callable[[Any, Any, dict[str, Any]], Any]
@@ -174,6 +175,22 @@ def faults(form: Form, side: str, kind: str, drawn: Drawn) -> Iterator[str]:
             single.update(true, row) if kind == "scores" else single.update(true, true, mask=row)
         if one != plain or (single != plain and not form.many):
             yield f"with {more} it is read otherwise than the array"
+    step = 1 if side == "true" else -1
+    yield from differences(form, rows, sets, drawn.weights, slice(None, None, step))
+
+
+def differences(form: Form, rows: Any, sets: list[Any], weights: Any, order: slice) -> Iterator[str]:
+    """What is wrong with how a form is read in a batch with weights, and in one that is refused."""
+    one, plain = (se.Evaluator(labels=form.labels, threshold=0.5) for _ in range(2))
+    one.update_many(*(form.batch(rows), sets)[order], weights=weights)
+    plain.update_many(*(rows.astype(np.float64), sets)[order], weights=weights)
+    if one.to_bytes() != plain.to_bytes():
+        yield "with weights it is read otherwise than the array"
+    for some, rest in ((rows[1:], sets), (rows, sets[1:])):
+        with pytest.raises(se.InputError, match="numbers of examples differ"):
+            one.update_many(*(form.batch(some), rest)[order])
+    if one.to_bytes() != plain.to_bytes():
+        yield "what was refused is counted"
 
 
 @pytest.mark.parametrize(("form", "side", "kind"), CASES)
