@@ -1,6 +1,6 @@
-"""Write what follows from code: the references of metrics and of public names, and the stubs of the metric classes.
+"""Write what follows from code: references of metrics and public names, a table of engines, stubs of metric classes.
 
-Run ``python docs/generate.py`` after changing the catalogue or a public name; a test compares.
+Run ``python docs/generate.py`` after changing the catalogue, a public name or the page of an engine; a test compares.
 """
 
 from __future__ import annotations
@@ -156,6 +156,17 @@ def _summary(name: str) -> str:
     return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
 
 
+def engines() -> str:
+    """The page of engines, whose table says of each what its own page begins with, its title and "You have ...."."""
+    rows = []
+    for page in sorted((ROOT / "docs" / "engines").glob("*.md")):
+        title, first = page.read_text(encoding="utf-8").split("\n\n", 2)[:2]
+        have = first.removeprefix("You have ").partition(". ")[0]
+        rows.append(f"| [{title[2:]}](engines/{page.name}) | {have} | `pip install '.[{page.stem}]'` |\n")
+    text = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
+    return re.sub(r"(?<=\n\|---\|---\|---\|\n)(\|.*\n)*", "".join(rows), text, count=1)
+
+
 STUB = """\
 # Written by docs/generate.py from the catalogue: classes with the same parameters share a base.
 
@@ -291,6 +302,7 @@ def kind_of(parameter: Parameter) -> str:
 FILES = {
     ROOT / "docs" / "metrics.md": reference,
     ROOT / "docs" / "public.md": public_names,
+    ROOT / "docs" / "engines.md": engines,
     ROOT / "streameval" / "evaluation" / "classes.pyi": stub,
     ROOT / "streameval" / "adapters" / "river" / "classes.pyi": river_stub,
 }

@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 import streameval as se
+from streameval.evaluation.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -49,7 +50,8 @@ def links(path: Path) -> list[str]:
 
 def test_every_page_is_in_the_navigation_once(website):
     listed = [page for section in website.NAVIGATION for page in website.pages_of(section)]
-    assert {*listed} - {"contributing.md", "changelog.md"} == {p.relative_to(DOCS).as_posix() for p in PAGES}
+    pages = {p.relative_to(DOCS).as_posix() for p in PAGES}
+    assert pages == {*listed} - {"contributing.md", "changelog.md"}, "list it in NAVIGATION of docs/website.py"
     assert len(listed) == len(set(listed))
 
 
@@ -82,15 +84,23 @@ def test_every_picture_is_displayed():
 def test_every_example_is_named_on_a_page():
     text = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     missing = [path.name for path in (ROOT / "examples").glob("*.py") if f"examples/{path.name}" not in text]
-    assert missing == []
+    assert missing == [], "name each on a page of docs, as `examples/NAME.py`"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if (DOCS / f"{kind}.md").exists()])
+def test_the_page_of_a_kind_names_each_of_its_metrics(kind):
+    text = (DOCS / f"{kind}.md").read_text(encoding="utf-8")
+    missing = [entry.name for entry in se.catalogue() if entry.state == kind and f"`{entry.name}" not in text]
+    assert missing == [], f"add them to docs/{kind}.md"
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("engines/*.md")), ids=lambda page: page.stem)
 def test_the_tests_of_an_engine_run_its_page_and_its_example(page):
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "adapters" / page.stem).glob("*.py"))
     programs = re.findall(r"examples/(\w+\.py)", page.read_text(encoding="utf-8"))
-    assert programs
-    assert [name for name in (page.name, *programs) if f'{name}"' not in tests] == []
+    assert programs, f"docs/engines/{page.name} names no `examples/NAME.py`"
+    missing = [name for name in (page.name, *programs) if f'{name}"' not in tests]
+    assert missing == [], f"run them in tests/adapters/{page.stem}; the last tests of tests/adapters/dask are to copy"
 
 
 def test_every_public_name_is_in_the_reference(website):

@@ -30,8 +30,14 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 ADAPTERS = sorted({name.split(".")[2] for name in MODULES if name.startswith("streameval.adapters.")} & {*EXTRAS})
 
 
-def test_every_adapter_is_named_after_an_extra():
-    assert {path.stem for path in (ROOT / "streameval" / "adapters").glob("[!_]*")} - {"engine"} == {*ADAPTERS}
+def test_every_adapter_has_an_extra_tests_and_a_page():
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
+    missing = []
+    for name in {path.stem for path in (ROOT / "streameval" / "adapters").glob("[!_]*")} - {"engine"}:
+        missing += [] if name in EXTRAS else [f"{name} is no extra in pyproject.toml"]
+        missing += [] if any((ROOT / "tests" / "adapters" / name).glob("test_*.py")) else [f"no tests/adapters/{name}"]
+        missing += [] if f"streameval.adapters.{name}" in pages else [f"no page names streameval.adapters.{name}"]
+    assert missing == []
 
 
 def test_an_adapter_without_its_library_says_which_extra_brings_it():
