@@ -131,6 +131,7 @@ def test_the_reader_is_short_and_needs_the_standard_library_only():
 def test_the_page_names_every_kind_and_option():
     for kind in KINDS.values():
         assert f"bit {kind.bit} {kind.name}" in PAGE
+        assert f"\n## {kind.name.title()}\n" in PAGE
         for option in kind.code().written:
             assert option.number in range(48 + 16 * kind.bit, 64 + 16 * kind.bit)
             assert f"\n| {option.number} | {kind.name}: " in PAGE
