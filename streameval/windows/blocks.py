@@ -277,7 +277,8 @@ class Blocks(Window[A]):
             rest.unmerge(block)
             if rest.examples:
                 blocks[index] = self._owned(core_of(rest).states)
-        if mine.newest not in blocks or (mine.latest != ALWAYS and mine.latest == theirs.latest):
+        # Without a latest time only an example shows that the rest reaches as far.
+        if mine.latest == theirs.latest and (mine.latest != ALWAYS or mine.newest == theirs.newest not in blocks):
             raise MergeError(
                 "cannot unmerge: the other window reaches to the time so far, and how far the rest reaches, and what "
                 "it had evicted, is not known; unmerge older shards only"

@@ -110,14 +110,16 @@ def test_unmerge_is_refused_without_a_change_where_what_would_be_left_is_not_kno
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ends", ["with an example", "advanced"])
 @pytest.mark.parametrize("name", ["Tumbling", "Fading"])
-def test_an_older_shard_of_a_window_can_be_unmerged(name: str, kind: str, weighted: bool):
+def test_an_older_shard_of_a_window_can_be_unmerged(name: str, ends: str, kind: str, weighted: bool):
     holder, trial = HOLDERS[name], KINDS[kind]
     rows = rows_of(trial, f"{name} {kind} older", weighted=weighted)
     latest, rest = rows[-1], rows[:-1]
     state, older = holder.make(trial), holder.make(trial)
-    for row in (*rest[::2], latest):
+    for row in (*rest[::2], latest)[: -1 if ends == "advanced" else None]:
         holder.update(state, row)
+    state.advance(latest.time)
     for row in rest[1::2]:
         holder.update(older, row._replace(time=row.time / 2))
     before = state.to_bytes(), older.to_bytes()
