@@ -48,11 +48,11 @@ def filled(holder: Holder, kind: Kind, row: Row) -> tuple[Any, Any]:
             break
         powers.append(twice)
     for power in reversed(powers):
-        before = full.to_bytes(), power.to_bytes()
+        before = full.copy(), power.copy()
         try:
             full.merge(power)
         except se.CounterOverflowError:
-            assert (full.to_bytes(), power.to_bytes()) == before
+            assert (full.to_bytes(), power.to_bytes()) == (before[0].to_bytes(), before[1].to_bytes())
     return one, full
 
 

@@ -28,13 +28,14 @@ from tests.laws.asked import (
     keywords,
     model_of,
 )
+from tests.support.effort import BRIEF
 from tests.support.exploring import (
     crowd,
     outcome,
     refused,
 )
 
-STRESS = 3.0 if FULL else 0.15
+STRESS = 3.0 if FULL else 0.08 if BRIEF else 0.15
 """Seconds a test."""
 
 

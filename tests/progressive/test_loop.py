@@ -9,6 +9,7 @@ import itertools
 import random
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -42,8 +43,13 @@ MODELS: dict[str, Callable[[], object]] = {
 SIZES = {"MonteCarloClassifierChain": 60, "ProbabilisticClassifierChain": 60}
 
 
+@cache
+def read(size: int) -> list[Pair]:
+    return list(datasets.Yeast().take(size))
+
+
 def yeast(size: int = 300, labels: list[str] = ORDER) -> list[Pair]:
-    return [(x, {label: y[label] for label in labels}) for x, y in datasets.Yeast().take(size)]
+    return [(dict(x), {label: y[label] for label in labels}) for x, y in read(size)]
 
 
 def timed(size: int = 300) -> list[Pair]:

@@ -362,6 +362,7 @@ def _holds(interval: Any, end: Any, exact: Any) -> bool:
 
 
 @cache
+@cache
 def _cells(stream: Stream) -> dict[str, list[Cell]]:
     return {
         label: [
@@ -395,6 +396,15 @@ def _defined(stream: Stream, name: str, parameters: tuple, pooled: bool, bounded
     return {label: define(cells, **dict(parameters)) for label, cells in by_label.items()}
 
 
+@cache
+def _support(stream: Stream, scored: bool) -> dict[str, Fraction]:
+    """The weight of the positives of each label, or of those that have a score."""
+    return {
+        label: curve_oracle.totals(c for c in cells if not scored or c[0] != -np.inf)[0]
+        for label, cells in _cells(stream).items()
+    }
+
+
 def _averaged(stream: Stream, spec: se.MetricSpec, bounded: bool, instead: Any, mean: Any) -> Any:
     pooled = spec.average == "micro"
     values = _defined(stream, spec.name, spec.parameters, pooled, bounded)
@@ -403,10 +413,7 @@ def _averaged(stream: Stream, spec: se.MetricSpec, bounded: bool, instead: Any, 
         return values[""]
     if spec.average is None:
         return values
-    support = {
-        label: curve_oracle.totals(c for c in cells if spec.name not in SCORED or c[0] != -np.inf)[0]
-        for label, cells in _cells(stream).items()
-    }
+    support = _support(stream, spec.name in SCORED)
     terms = [(v, support[n] if spec.average == "weighted" else Fraction(1)) for n, v in values.items() if v is not None]
     if not sum(weight for _, weight in terms):
         terms = [(value, Fraction(1)) for value, _ in terms]

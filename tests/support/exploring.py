@@ -410,17 +410,19 @@ class Explorer:
             other._fresh(act)
         self.seen.update(other.seen)
 
-    def try_each_place(self, draw: random.Random, fraction: float = 1.0, *, guarding: bool = False) -> None:
+    def try_each_place(
+        self, draw: random.Random, fraction: float = 1.0, *, guarding: bool = False, reading: bool = False
+    ) -> None:
         """Try what was not tried before once, or a fraction of it, beside some calls that take turns.
 
-        With ``guarding`` all of it is tried in folders that take guards, and in calls that read: between any two things
-        that they read another thread may change the object.
+        With ``guarding`` all of it is tried in folders that take guards; with ``reading`` in calls that read: another
+        thread may change the object between any two things that they read.
         """
         for act in self.calls:
             fresh = self._fresh(act)
             points = map(draw.choice, fresh)
-            reading = guarding and not self._changes(act)
-            chosen = [one for one in points if draw.random() < fraction or reading or (guarding and one.is_guarding)]
+            reads = reading and not self._changes(act)
+            chosen = [one for one in points if draw.random() < fraction or reads or (guarding and one.is_guarding)]
             self.left += len(fresh) - len(chosen)
             if chosen:
                 partners = self.partners(act)
