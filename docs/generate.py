@@ -136,7 +136,8 @@ def public_names() -> str:
 def members_of(thing: type) -> list[str]:
     """The public attributes of a class, without those that only say what to write instead."""
     refused = {name: getattr(Details, name) for name in ATTRIBUTES}
-    return [name for name in dir(thing) if name[0] != "_" and refused.get(name, 0) is not getattr(thing, name, None)]
+    names = sorted({*dir(thing), *getattr(thing, "__dataclass_fields__", ())})  # fields without default are in no class
+    return [name for name in names if name[0] != "_" and refused.get(name, 0) is not getattr(thing, name, None)]
 
 
 def _table(head: str, names: Iterable[str]) -> str:

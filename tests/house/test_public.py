@@ -165,6 +165,16 @@ def test_every_name_of_the_page_can_be_used_and_is_documented_with_its_members(n
             assert text or re.search(rf"\b{member}\b", inspect.getdoc(thing) or ""), f"{name}.{member}"
 
 
+def test_the_page_names_every_attribute_that_objects_have():
+    ev = se.Evaluator(["roc_auc_macro"], labels=[0], threshold=0.5)
+    objects = [ev, se.F1(), se.Rolling(ev, 2), se.Tumbling(ev, size=1), se.Fading(ev, half_life=2), se.Pending(ev)]
+    objects += [se.TimeRolling(ev, 2.0), se.Sliced(ev, by="x"), se.Trace(ev), se.Ledger(ev), se.Checkpoint(ev, 1)]
+    objects += [se.TopK([[0]]), se.PackedRows([[0]], 1), ev.per_label(), ev.bounds("roc_auc_macro"), ev.metrics[0]]
+    for thing in (*objects, se.Columns("a", "b"), se.catalogue()[0]):
+        public = {name for name in dir(thing) if name[0] != "_"} - set(dir(type(thing)))
+        assert public <= {*GENERATE["members_of"](type(thing))}, type(thing)
+
+
 # -- calls in other orders, and by other names -------------------------------------------------------------------------
 
 
