@@ -59,7 +59,7 @@ from tests.support.exploring import (
 )
 from tests.support.kinds import EACH
 
-OTHER_KINDS = ("Evaluator", "Rolling", "Fading in time")
+OTHER_KINDS = ("Evaluator",) if BRIEF else ("Evaluator", "Rolling", "Fading in time")
 """Where kinds that are not decisions are tried, at the places that decisions do not pass."""
 
 FRACTIONS = {"decisions": 0.1 if BRIEF else 0.2, "all, weighted": 0.05}

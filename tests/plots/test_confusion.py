@@ -155,7 +155,7 @@ def test_an_evaluator_is_drawn_as_what_is_read_of_it():
     table = ev._view("pairs", "this")
 
     def same(one: object, other: object) -> bool:
-        return numbers_in(drawn(one)) == numbers_in(drawn(other)) != {}
+        return numbers_in(drawn(one)) == numbers_in(other) != {}
 
     assert same(plot_confusion_matrix(ev), plot_confusion_matrix(pairs.confusion_matrix(table, values="shares")))
     for values in ("counts", "contributions"):
