@@ -32,12 +32,13 @@ Certified: TypeAlias = Bounds | dict[Label, Bounds]
 
 
 class Unrounded(NamedTuple):
-    """The same before rounding."""
+    """The same before rounding, over ``den``."""
 
     low: Fraction | float
     value: Fraction | float
     high: Fraction | float
     exact: bool
+    den: int = 1
 
     @classmethod
     def certain(cls, value: Fraction | int) -> Unrounded:
@@ -46,10 +47,11 @@ class Unrounded(NamedTuple):
 
     def rounded(self) -> Bounds:
         """As floats, the bounds outwards."""
-        low, high = float(self.low), float(self.high)
-        low = math.nextafter(low, -math.inf) if low > self.low else low
-        high = math.nextafter(high, math.inf) if high < self.high else high
-        return Bounds(low, high, float(self.value), self.exact and high <= math.nextafter(low, math.inf))
+        least, value, most = (part if part == math.inf else Fraction(part) / self.den for part in self[:3])
+        low, high = float(least), float(most)
+        low = math.nextafter(low, -math.inf) if low > least else low
+        high = math.nextafter(high, math.inf) if high < most else high
+        return Bounds(low, high, float(value), self.exact and high <= math.nextafter(low, math.inf))
 
 
 def averaged(
@@ -65,7 +67,7 @@ def averaged(
         defined = [(part, 1) for part in known if part is not None]
     if not defined:
         return _rounded(instead)
-    low, value, high = (_mean([(part[side], weight) for part, weight in defined], up=side == 2) for side in range(3))
+    low, value, high = (_mean(defined, side, up=side == 2) for side in range(3))
     return Unrounded(low, value, high, low == math.inf or all(part.exact for part, _ in defined)).rounded()
 
 
@@ -73,15 +75,16 @@ def _rounded(part: Unrounded | None) -> Bounds:
     return Bounds(math.nan, math.nan, math.nan, True) if part is None else part.rounded()
 
 
-def _mean(terms: list[tuple[Fraction | float, int]], *, up: bool) -> Fraction | float:
+def _mean(parts: list[tuple[Unrounded, int]], side: int, *, up: bool) -> Fraction | float:
     """The mean; of many denominators rounded down or up in the 256th bit, since a common one grows with every other."""
-    whole = sum(weight for _, weight in terms)
-    if math.inf in [part for part, _ in terms if isinstance(part, float)]:
-        return math.inf
-    sums = dict[int, int]()
-    for part, weight in terms:
-        num, den = part.as_integer_ratio()
+    whole, sums = 0, dict[int, int]()
+    for part, weight in parts:
+        if (value := part[side]) == math.inf:
+            return math.inf
+        num, den = value.as_integer_ratio()
+        den *= part.den
         sums[den] = sums.get(den, 0) + num * weight
+        whole += weight
     if len(sums) <= _SUMMED:
         total, common = 0, 1
         for den, num in sums.items():
@@ -142,8 +145,9 @@ def _area(neg: int, pos: int, ordered: int, mixed: int) -> Unrounded | None:
     den = 2 * neg * pos
     if not den:
         return None
-    low, value, high = (Fraction(ordered + times * mixed, den) for times in range(3))
-    return Unrounded(low, value, high, not mixed)
+    common = math.gcd(ordered, mixed, den)  # once for all three, as a fraction would for each
+    ordered, mixed = ordered // common, mixed // common
+    return Unrounded(ordered, ordered + mixed, ordered + 2 * mixed, not mixed, den // common)
 
 
 def _pairs(steps: Steps) -> list[tuple[int, int, int, int]]:

@@ -9,6 +9,11 @@
 #include <immintrin.h>
 #endif
 
+#if defined(__GNUC__)
+#define SE_FETCH(memory) __builtin_prefetch(memory)
+#else
+#define SE_FETCH(memory) (void)(memory)
+#endif
 #define SE_STEPS 256 /* bins of positives that are visited before those that negatives share are added up */
 
 /* What is known of the pairs of a label: twice those in order, where a tie is half a pair, in bins that are decided, and
@@ -17,6 +22,11 @@ typedef struct {
     const se_table *table;
     uint64_t ordered[2], undecided[2], positives;
 } se_area;
+
+/* The entries of bins that both classes share, and whether their notes do not say enough. */
+typedef struct {
+    uint64_t negative[SE_STEPS], positive[SE_STEPS], open[SE_STEPS];
+} se_shared;
 
 SE_INLINE void se_add_wide(uint64_t sum[2], uint64_t low, uint64_t high) {
     sum[0] += low;
@@ -43,22 +53,31 @@ SE_APART void se_add_bin(se_area *a, uint64_t negative, uint64_t positive) {
     else se_add_product(a->ordered, x == y ? count : (y > x) != se_flipped((uint32_t)(negative >> 40)) ? 2 * count : 0, tied);
 }
 
-/* Add the pairs of bins that both classes share, where the entry of the negatives comes first. Without branches, which
-   could not be predicted. */
-SE_INLINE void se_add_shared(se_area *a, const uint64_t (*shared)[2], size_t bins) {
+/* Add the pairs of bins that both classes share. Without branches, which could not be predicted, so that compilers use
+   vectors; parts that must be read, which are far apart, are fetched together. */
+SE_INLINE void se_add_shared(se_area *a, se_shared *s, size_t bins) {
     uint64_t undecided = 0, ordered = 0;
+    size_t open = 0;
     for (size_t i = 0; i < bins; i++) {
-        const uint64_t n = shared[i][0], p = shared[i][1], tied = n & SE_MANY, count = p & SE_MANY;
-        const uint64_t mixed = (n | p) / SE_MIXED & 1, x = n >> SE_PREFIX & 31, y = p >> SE_PREFIX & 31;
-        const uint64_t above = (y > x) ^ (uint64_t)se_flipped((uint32_t)(n >> 40));
-        const int known = (int)mixed | ((tied * count == 1) & (x != y));
-        if (SE_RARELY(!known | (tied == SE_MANY) | (count == SE_MANY))) {
-            se_add_bin(a, n, p);
-            continue;
-        }
-        undecided += tied * count & (0 - mixed);
-        ordered += 2 * above & (mixed - 1);
+        const uint64_t n = s->negative[i], p = s->positive[i], tied = n & SE_MANY, count = p & SE_MANY;
+        const uint64_t mixed = 0 - ((n | p) / SE_MIXED & 1), x = n >> SE_PREFIX & 31, y = p >> SE_PREFIX & 31;
+        const uint64_t bin = n >> 40, above = (y > x) ^ (bin < SE_FINITE) ^ (bin - SE_FINITE - SE_TO_HALF <= SE_TO_HALF);
+        const uint64_t pairs = (uint64_t)(uint32_t)tied * (uint32_t)count;
+        s->open[i] = (tied == SE_MANY) | (count == SE_MANY) | !(mixed | ((pairs == 1) & (x != y)));
+        const uint64_t known = s->open[i] - 1;
+        undecided += pairs & mixed & known;
+        ordered += 2 * above & ~mixed & known;
     }
+    for (size_t i = 0; i < bins; i++) {
+        s->negative[open] = s->negative[i];
+        s->positive[open] = s->positive[i];
+        open += s->open[i];
+    }
+    for (size_t i = 0; i < open; i++) {
+        SE_FETCH(se_part_of(a->table, s->negative[i]));
+        SE_FETCH(se_part_of(a->table + 1, s->positive[i]));
+    }
+    for (size_t i = 0; i < open; i++) se_add_bin(a, s->negative[i], s->positive[i]);
     se_add_wide(a->undecided, undecided, 0);
     se_add_wide(a->ordered, ordered, 0);
 }
@@ -66,7 +85,8 @@ SE_INLINE void se_add_shared(se_area *a, const uint64_t (*shared)[2], size_t bin
 static void se_walk(se_area *a) {
     const se_table *negative = a->table, *positive = a->table + 1;
     const uint64_t *other = negative->index, *end = other + negative->used;
-    uint64_t below = 0, shared[SE_STEPS][2];
+    uint64_t below = 0;
+    se_shared shared;
     for (uint32_t at = 0; at < positive->used;) {
         size_t bins = 0;
         for (; at < positive->used && bins < SE_STEPS; at++) {
@@ -74,11 +94,11 @@ static void se_walk(se_area *a) {
             for (; other < end && *other >> 40 < entry >> 40; other++) below += se_count_of(negative, *other);
             se_add_product(a->ordered, count, 2 * below);
             a->positives += count;
-            shared[bins][0] = other < end ? *other : 0;
-            shared[bins][1] = entry;
+            shared.negative[bins] = other < end ? *other : 0;
+            shared.positive[bins] = entry;
             bins += other < end && *other >> 40 == entry >> 40;
         }
-        se_add_shared(a, shared, bins);
+        se_add_shared(a, &shared, bins);
     }
 }
 
@@ -107,8 +127,8 @@ SE_AVX512 SE_INLINE void se_step(se_place *at) {
     at->negative += passed;
     at->positive += done;
     at->shared[0] = *at->negative;
-    at->shared[1] = entry;
-    at->shared += 2 * (done & (uint64_t)((*at->negative ^ entry) >> 40 == 0));
+    at->shared[SE_STEPS] = entry;
+    at->shared += done & (uint64_t)((*at->negative ^ entry) >> 40 == 0);
 }
 
 #define SE_LIVE(p) ((p).positive < (p).end)
@@ -117,14 +137,14 @@ SE_AVX512 SE_INLINE void se_step(se_place *at) {
    than those of any bin; no bin holds SE_MANY scores, and no class has 2**20 bins, so that lanes suffice. */
 SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS]) {
     se_place p[SE_WALKS];
-    uint64_t shared[SE_WALKS][SE_STEPS][2];
+    se_shared shared[SE_WALKS];
     for (int i = 0; i < SE_WALKS; i++) {
         const se_table *t = areas[i].table;
         memset(t->index + t->used, 0xFF, SE_LANES * sizeof(uint64_t));
         p[i] = (se_place){t->index, t[1].index, t[1].index + t[1].used, _mm512_setzero_si512(), _mm512_setzero_si512(), 0, 0};
     }
     do {
-        for (int i = 0; i < SE_WALKS; i++) p[i].shared = shared[i][0];
+        for (int i = 0; i < SE_WALKS; i++) p[i].shared = (uint64_t *)(shared + i);
         se_place a = p[0], b = p[1], c = p[2], d = p[3]; /* held in registers */
         int left = SE_STEPS;
         for (; left && SE_LIVE(a) & SE_LIVE(b) & SE_LIVE(c) & SE_LIVE(d); left--) {
@@ -136,7 +156,7 @@ SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS]) {
         p[0] = a, p[1] = b, p[2] = c, p[3] = d;
         for (int i = 0; i < SE_WALKS; i++) {
             for (int more = left; more && SE_LIVE(p[i]); more--) se_step(p + i);
-            se_add_shared(areas + i, shared[i], (size_t)(p[i].shared - shared[i][0]) / 2);
+            se_add_shared(areas + i, shared + i, (size_t)(p[i].shared - (uint64_t *)(shared + i)));
         }
     } while (SE_LIVE(p[0]) | SE_LIVE(p[1]) | SE_LIVE(p[2]) | SE_LIVE(p[3]));
     for (int i = 0; i < SE_WALKS; i++) {
