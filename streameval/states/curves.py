@@ -27,7 +27,7 @@ Read = tuple[IntArray, IntArray, IntArray, IntArray, WordArray]
 
 _ALL = -1
 _POSITIVE, _MASKED, _FIRST = range(3)
-_STRIDE = 2**26
+_STRIDE = 2**26 + 648_055  # odd, so that the places of labels do not collide in dictionaries
 assert _STRIDE > _FIRST + 6 * binning.BINS  # noqa: S101
 BLOCK = 2**12
 """How many bins are read, written or restored at once."""
@@ -132,17 +132,20 @@ class Curves(State[Place]):
         cells, outcomes = rows * width + slots // 5, slots % 5
         scored, true = rows_of(scores.lengths) * width + scores.columns, cells[outcomes % 2 == 1]
         sums: ExactSums[Place] = ExactSums(scale, {_ALL: sum(values)} if values else {})
-        for what, unscored in ((_POSITIVE, np.setdiff1d(true, scored)), (_MASKED, cells[outcomes == 4])):
-            rows, columns = np.divmod(unscored, width)
+        unscored = np.setdiff1d(true, scored, assume_unique=True)
+        for what, sides in ((_POSITIVE, unscored), (_MASKED, cells[outcomes == 4])):
+            rows, columns = np.divmod(sides, width)
             for row, place in zip(rows.tolist(), (columns * _STRIDE + what).tolist(), strict=True):
                 sums.add(place, values[row])
         rows, columns = np.divmod(scored, width)
         bins, residuals = binning.bins_of(scores.scores.astype(np.float64))
         firsts = columns * _STRIDE + _FIRST + 6 * bins + 3 * np.isin(scored, true)
+        total, get = sums.sums, sums.sums.get
         for row, first, residual in zip(rows.tolist(), firsts.tolist(), residuals.tolist(), strict=True):
-            value = values[row]
-            for power, part in enumerate((value, value * residual, value * residual * residual)):
-                sums.add(first + power, part)
+            value, part = values[row], values[row] * residual
+            total[first] = get(first, 0) + value
+            total[first + 1] = get(first + 1, 0) + part
+            total[first + 2] = get(first + 2, 0) + part * residual
         return sums
 
     def _moved(self, sums: dict[Place, int], columns: IntArray) -> dict[Place, int]:
