@@ -126,7 +126,15 @@ class Core:
         if not self.fast_path:
             return OTHER
         labels, count = self.labels, self.table.count_example
-        return count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)  # type: ignore[no-any-return]
+        code: int = count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)
+        return self.fast_count_tensors(y_true, y_pred, sign) if code == OTHER else code
+
+    def fast_count_tensors(self, y_true: object, y_pred: object, sign: int) -> int:
+        """The same of rows of torch."""
+        labels, true, pred = self.labels, array_within(y_true), array_within(y_pred)
+        if true is y_true and pred is y_pred:
+            return OTHER
+        return self.table.count_example(labels.known, labels.fixed, true, pred, self.threshold, sign)  # type: ignore[no-any-return]
 
     def fast_count_many(self, y_true: object, y_pred: object, mask: object = None) -> bool:
         """Count unweighted examples likewise, if they stand in arrays or lists and all are of a common form."""

@@ -231,9 +231,16 @@ def test_tensors_of_torch_go_straight_to_the_kernel(slow_calls: list[str], monke
         one.update_many(np.tile(true, (10, 1)), np.tile(scores, (10, 1)))  # the first examples are noted
     slow_calls.clear()
     ev.update_many(Tensor(true), Tensor(scores, requires_grad=True))
+    ev.update(Tensor(true[0]), Tensor(scores[0], requires_grad=True))
+    ev.update({"b"}, Tensor(scores[0]))
+    ev.revert(Tensor(true[1]), scores[1])
     assert slow_calls == []
     expected.update_many(true, scores)
+    expected.update_many(true[:1].repeat(2, 0), scores[:1].repeat(2, 0))
+    expected.revert(true[1], scores[1])
     assert ev == expected
+    with pytest.raises(se.InputError, match="to_dense"):
+        ev.update(true[0], Tensor(scores[0], layout="sparse_coo"))
     with pytest.raises(se.InputError, match="to_dense"):
         ev.update_many(Tensor(true), Tensor(scores, layout="sparse_coo"))
     assert ev == expected
