@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -17,7 +16,7 @@ from streameval.kernel.backend import commit
 from streameval.metrics.views import Views
 from streameval.schema.labels import Label
 from streameval.schema.record import FEW, FIRST, Record, record_of
-from streameval.schema.text import printable, quoted
+from streameval.schema.text import common_prefix, printable, quoted
 from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
 
@@ -164,7 +163,7 @@ def _same(true: list[Label], pred: list[Label]) -> bool:
 
 def _cut(names: set[str]) -> set[str]:
     """Names without the prefix and the suffix that all of them have, if there are several."""
-    first, last = (len(os.path.commonprefix([*side])) for side in (names, {name[::-1] for name in names}))  # noqa: RUF071
+    first, last = (len(common_prefix(side)) for side in (names, {name[::-1] for name in names}))
     return {name[first : len(name) - last] for name in names} if len(names) > 1 else names
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from os.path import commonprefix
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,12 @@ def either(words: Iterable[str], last: str = "or") -> str:
     return f" {last} ".join(filter(None, [", ".join((every := [*words])[:-1]), *every[-1:]]))
 
 
+def common_prefix(names: Collection[str]) -> str:
+    """What all names begin with."""
+    ends = zip(min(names, default=""), max(names, default=""), strict=False)
+    return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], ends))
+
+
 def cut(name: str, width: int) -> str:
     """A name in no more than so many characters."""
     return name if len(name) <= width else name[: width - 1] + "…"
@@ -119,7 +125,7 @@ def cut_distinct(names: Sequence[str], width: int) -> list[str]:
     shortened = {name: name for name in names if name not in rooms}
     used = {*shortened}
     for short, group in groups.items():
-        shared, room = commonprefix(group), min(rooms[name] for name in group)  # noqa: RUF071  # of letters, as meant
+        shared, room = common_prefix(group), min(rooms[name] for name in group)
         differ = max(room // 3, len(shared.rstrip("0123456789")))
         for number, name in enumerate(group, 2):
             text = short if len(group) == 1 else cut(f"{name[: room // 3]}…{name[differ:]}", room)

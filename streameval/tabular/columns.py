@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from os.path import commonprefix
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from streameval.errors import InputError, public
 from streameval.inputs.lists import mapping_of
 from streameval.schema.config import NULLS, Null
-from streameval.schema.text import check_choice, number_of, quoted, suggestion
+from streameval.schema.text import check_choice, common_prefix, number_of, quoted, suggestion
 
 Names: TypeAlias = str | Sequence[str]
 OneSided: TypeAlias = Literal["error", "ignore"]
@@ -170,7 +169,7 @@ class Columns:
         if role in (*_WIDE, "by") and {*parts} <= {*known}:
             return InputError(f"{none} {name!r} ({role}); give a list: {quoted(parts)}")
         like = [one for one in known if one.startswith(name)] if role in _WIDE else []
-        hint = f"; did you mean {commonprefix(like) + '*'!r}?" if len(like) > 1 else suggestion(name, known)  # noqa: RUF071
+        hint = f"; did you mean {common_prefix(like) + '*'!r}?" if len(like) > 1 else suggestion(name, known)
         hint = hint.replace("?", "? The columns are") or "; the columns are"
         return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}")
 
