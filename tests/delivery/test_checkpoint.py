@@ -32,7 +32,7 @@ from streameval.delivery.checkpoint import encode_checkpoint
 from streameval.delivery.lock import PathLock
 from streameval.wire import files
 from tests.support.effort import cases
-from tests.support.exploring import Explorer
+from tests.support.exploring import Explorer, forked
 from tests.support.interruptions import Interrupted, chosen, interrupted
 
 try:
@@ -416,23 +416,20 @@ def test_the_second_process_learns_who_the_first_is_and_may_follow_once_it_is_de
 def test_a_forked_child_lets_go_at_once_and_saves_nothing(tmp_path: Path):
     with held(tmp_path / "state") as saved:
         saved.step(3)
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
+        parent = os.getpid()
+
+        def child(saved: Any = saved) -> bool:
             messages = []
-            for verb in (saved.step, saved.save, lambda: saved.__exit__(None, None, None)):
+            for verb in (saved.step, saved.save, partial(saved.__exit__, None, None, None)):
                 try:
                     verb()
                 except se.InputError as error:
                     messages.append(str(error))
             del saved
-            os.write(writing, "\n".join(messages).encode())
-            os._exit(0)
-        os.waitpid(child, 0)
-        messages = os.read(reading, 10_000).decode().splitlines()
-        os.close(reading), os.close(writing)
-        assert len(messages) == 3
-        assert all(f"process {os.getpid()}, from which this one was forked, holds" in message for message in messages)
+            holder = f"process {parent}, from which this one was forked, holds"
+            return [holder in message for message in messages] == [True] * 3
+
+        assert forked(child) == 0
         with pytest.raises(se.InputError, match="of this process"):
             held(tmp_path / "state")
     assert se.load(tmp_path / "state").position == 3
@@ -541,7 +538,7 @@ def test_what_somebody_else_wrote_is_not_replaced(
     else:
         se.Checkpoint(counted(2), 2).save(path)
     before = path.read_bytes()
-    for verb in (saved.save, lambda: saved.__exit__(None, None, None)):
+    for verb in (saved.save, partial(saved.__exit__, None, None, None)):
         with pytest.raises(se.InputError, match="not the file that this Checkpointer loaded or wrote last"):
             verb()
     assert path.read_bytes() == before
