@@ -121,13 +121,16 @@ class Core:
             return part
         raise self.decisions.declined(part) if part > OTHER else Declined
 
-    def fast_count(self, y_true: object, y_pred: object, sign: int) -> int:
-        """Count one unweighted example straight from what the user passed; ``DONE`` if it is of a common form."""
+    def fast_count(self, y_true: object, y_pred: object, sign: int, *, guarded: bool = False) -> int:
+        """Count one unweighted example straight from what the user passed; ``DONE`` if it is of a common form.
+
+        Of torch only if no guard is held, as reading a tensor may run code of the user.
+        """
         if not self.fast_path:
             return OTHER
         labels, count = self.labels, self.table.count_example
         code: int = count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)
-        return self.fast_count_tensors(y_true, y_pred, sign) if code == OTHER else code
+        return code if guarded or code != OTHER else self.fast_count_tensors(y_true, y_pred, sign)
 
     def fast_count_tensors(self, y_true: object, y_pred: object, sign: int) -> int:
         """The same of rows of torch."""

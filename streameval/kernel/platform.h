@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A tenth of a millisecond, in which no code of Python runs. Windows has no forks, for which alone something waits so. */
+#if defined(_WIN32)
+static inline void se_pause(void) {}
+#else
+#include <unistd.h>
+static inline void se_pause(void) { usleep(100); }
+#endif
+
 #if defined(__GNUC__)
 #define SE_INLINE static inline __attribute__((always_inline))
 #define SE_APART static __attribute__((noinline))

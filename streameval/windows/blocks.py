@@ -278,7 +278,7 @@ class Blocks(Window[A]):
             if rest.examples:
                 blocks[index] = self._owned(core_of(rest).states)
         # Without a latest time only an example shows that the rest reaches as far.
-        if mine.latest == theirs.latest and (mine.latest != ALWAYS or mine.newest == theirs.newest not in blocks):
+        if mine.latest <= theirs.latest and (mine.latest != ALWAYS or mine.newest == theirs.newest not in blocks):
             raise MergeError(
                 "cannot unmerge: the other window reaches to the time so far, and how far the rest reaches, and what "
                 "it had evicted, is not known; unmerge older shards only"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import weakref
+from contextlib import suppress
 
 import pytest
 
@@ -134,6 +135,10 @@ def test_an_older_shard_of_a_window_can_be_unmerged(name: str, ends: str, kind: 
     with pytest.raises(se.StreamevalError):
         state.unmerge(older)
     assert state.to_bytes() == before[0]
+    both, _ = older + state, state.advance(latest.time + 0.01)  # beyond the time so far
+    with suppress(se.StreamevalError):
+        both.unmerge(state)
+        assert both.to_bytes() == before[1]
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])

@@ -407,6 +407,7 @@ def test_the_child_of_a_fork_has_whole_examples_of_another_thread_that_counts_an
         for _ in range(cases(60)):
             ends.append(forked(lambda: held.to_bytes() in states))
             time.sleep(draw.random() * 0.003)
+        assert thread.is_alive()
     finally:
         going = False
         thread.join()

@@ -362,7 +362,6 @@ def _holds(interval: Any, end: Any, exact: Any) -> bool:
 
 
 @cache
-@cache
 def _cells(stream: Stream) -> dict[str, list[Cell]]:
     return {
         label: [

@@ -276,7 +276,8 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         counts, _ = parts = self._parts
         if len(counts) == 1:  # the common case, in a third of the time
             with self._sharing.guard:
-                done = self._is_complete(parts) and core_of(counts[0]).fast_count(y_true, y_pred, sign) == DONE
+                core = core_of(counts[0])
+                done = self._is_complete(parts) and core.fast_count(y_true, y_pred, sign, guarded=True) == DONE
         else:
             try:
                 with commit.Guards([self._guard, *[one._guard for one in counts]]):

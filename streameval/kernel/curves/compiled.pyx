@@ -9,7 +9,6 @@ from libc.string cimport memcpy
 
 import os
 from functools import partial
-from time import sleep
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from streameval.kernel.scores cimport (
 
 cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
+    void se_pause()
     int64_t SE_MOST
     ctypedef struct se_moments:
         uint64_t head, sum, square_high, square
@@ -86,7 +86,8 @@ def before_fork():
     global forking
     forking += 1
     while released:
-        sleep(1e-4)
+        with nogil:  # no handler runs here, which could raise, and the fork go on
+            se_pause()
 
 
 def after_fork(bint child=False):
@@ -230,7 +231,7 @@ cdef class Bins:
             merge.all.place = &place[0] if merge.all.width else NULL
         merge.all.labels, merge.all.added, merge.all.known = self.labels, other.labels, self.width
         merge.all.left = self.examples + sign * other.examples
-        fits = without_gil(se_merge_prepare, &merge.all, other.examples * merge.all.width >= RELEASE)
+        fits = without_gil(se_merge_prepare, &merge.all, other.examples >= RELEASE // max(merge.all.width, 1))
         check_memory(fits >= 0)
         if not fits:
             return REFUSED if sign < 0 else FULL

@@ -8,6 +8,7 @@ import pickle
 import random
 import sys
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ import streameval as se
 from streameval.adapters import river as adapter
 from streameval.adapters.river import MacroF1, MetricCollection, MicroF1, RiverMetric, SubsetAccuracy
 from streameval.adapters.river.classes import CLASSES
+from tests.inputs.test_tensors import Tensor
 from tests.support.effort import cases, spread
 from tests.support.kinds import NAMES, SCORED
 
@@ -206,6 +208,29 @@ def test_if_one_metric_refuses_an_example_none_has_counted_it():
     with pytest.raises(se.RevertError):
         mixed.revert({"a": True}, {"a": False})
     assert [member.snapshot().to_bytes() for member in mixed] == before
+
+
+def test_a_tensor_whose_reading_runs_code_is_read_while_no_guard_is_held(monkeypatch: pytest.MonkeyPatch):
+    scores, seen = np.array([0.9, 0.1], np.float32), list[int]()
+
+    class Watched(Tensor):
+        """One of torch, under a mode that calls the user's code."""
+
+        requires_grad = False
+
+        def detach(self):
+            return self
+
+        def numpy(self):
+            seen.append(1)
+            collection.update(np.array([0, 1]), scores)
+            return self.array
+
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Watched))
+    collection = MicroF1(labels=[*"ab"], threshold=0.5) + MacroF1(labels=[*"ab"], threshold=0.5)
+    collection.update(np.array([1, 0]), Watched(scores))
+    assert seen
+    assert [member.snapshot().examples for member in collection.data] == [len(seen) + 1] * 2
 
 
 def test_metrics_of_scores_and_of_labels_are_not_asked_for_both():
