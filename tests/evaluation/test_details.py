@@ -102,6 +102,7 @@ def test_label_sets_are_counted_exactly_also_with_weights():
 def test_every_picture_of_the_plots_is_drawn_by_name_and_an_unknown_one_is_refused():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
+    pyplot.close("all")  # matplotlib warns of 20 that are open, and earlier tests leave some
     ev = everything()
     several = {"plot_slices", "plot_compare"}
     for name in (name.removeprefix("plot_") for name in {*plots.__all__} - several if name.startswith("plot_")):
