@@ -20,10 +20,12 @@ static inline void se_pause(void) { usleep(100); }
 #define SE_INLINE static inline __attribute__((always_inline))
 #define SE_APART static __attribute__((noinline))
 #define SE_RARELY(truth) __builtin_expect(!!(truth), 0)
+#define SE_FETCH(memory, writes) __builtin_prefetch(memory, writes)
 #else
 #define SE_INLINE static inline
 #define SE_APART static
 #define SE_RARELY(truth) (truth)
+#define SE_FETCH(memory, writes) (void)(memory)
 #endif
 
 /* Vectors are chosen when the package runs, where that is possible. */

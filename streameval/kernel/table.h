@@ -49,11 +49,7 @@ SE_INLINE size_t se_sums_start(const se_sums *table, uint64_t outer, uint64_t in
 
 /* Prefetch the place of a key: large tables are not in the cache. */
 SE_INLINE void se_sums_prefetch(const se_sums *table, uint64_t outer, uint64_t inner) {
-#if defined(__GNUC__)
-    __builtin_prefetch(se_sums_place(table, se_sums_start(table, outer, inner)), 1);
-#else
-    (void)table, (void)outer, (void)inner;
-#endif
+    SE_FETCH(se_sums_place(table, se_sums_start(table, outer, inner)), 1);
 }
 
 /* Where a key stands, or would stand. */

@@ -21,6 +21,7 @@ import numpy as np
 from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import FloatArray, IntArray, Integers, Lists, RowKey, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Packed, Ragged
+from streameval.schema.recording import rows_of
 from streameval.states.base import Content, Part, State
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
@@ -181,7 +182,7 @@ def _rows(lists: Lists | None, examples: int, width: int) -> UInt8Array:
     """Lists of columns as rows of 0 and 1."""
     cells = np.zeros((examples, width), np.uint8)
     if lists is not None:
-        cells[np.repeat(np.arange(examples), np.diff(lists.offsets)), lists.flat()] = 1
+        cells[rows_of(np.diff(lists.offsets)), lists.flat()] = 1
     return cells
 
 

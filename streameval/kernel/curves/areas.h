@@ -9,11 +9,6 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__GNUC__)
-#define SE_FETCH(memory) __builtin_prefetch(memory)
-#else
-#define SE_FETCH(memory) (void)(memory)
-#endif
 #define SE_STEPS 256 /* bins of positives that are visited before those that negatives share are added up */
 
 /* What is known of the pairs of a label: twice those in order, where a tie is half a pair, in bins that are decided, and
@@ -50,7 +45,7 @@ SE_APART void se_add_bin(se_area *a, uint64_t negative, uint64_t positive) {
     const uint64_t tied = n->head >> 20, count = p->head >> 20;
     const int64_t x = se_common(n), y = se_common(p);
     if (x == -1 || y == -1) se_add_product(a->undecided, count, tied);
-    else se_add_product(a->ordered, x == y ? count : (y > x) != se_flipped((uint32_t)(negative >> 40)) ? 2 * count : 0, tied);
+    else se_add_product(a->ordered, x == y ? count : (y > x) != se_flipped(negative >> 40) ? 2 * count : 0, tied);
 }
 
 /* Add the pairs of bins that both classes share. Without branches, which could not be predicted, so that compilers use
@@ -61,7 +56,7 @@ SE_INLINE void se_add_shared(se_area *a, se_shared *s, size_t bins) {
     for (size_t i = 0; i < bins; i++) {
         const uint64_t n = s->negative[i], p = s->positive[i], tied = n & SE_MANY, count = p & SE_MANY;
         const uint64_t mixed = 0 - ((n | p) / SE_MIXED & 1), x = n >> SE_PREFIX & 31, y = p >> SE_PREFIX & 31;
-        const uint64_t bin = n >> 40, above = (y > x) ^ (bin < SE_FINITE) ^ (bin - SE_FINITE - SE_TO_HALF <= SE_TO_HALF);
+        const uint64_t above = (y > x) ^ se_flipped(n >> 40);
         const uint64_t pairs = (uint64_t)(uint32_t)tied * (uint32_t)count;
         s->open[i] = (tied == SE_MANY) | (count == SE_MANY) | !(mixed | ((pairs == 1) & (x != y)));
         const uint64_t known = s->open[i] - 1;
@@ -74,8 +69,8 @@ SE_INLINE void se_add_shared(se_area *a, se_shared *s, size_t bins) {
         open += s->open[i];
     }
     for (size_t i = 0; i < open; i++) {
-        SE_FETCH(se_part_of(a->table, s->negative[i]));
-        SE_FETCH(se_part_of(a->table + 1, s->positive[i]));
+        SE_FETCH(se_part_of(a->table, s->negative[i]), 0);
+        SE_FETCH(se_part_of(a->table + 1, s->positive[i]), 0);
     }
     for (size_t i = 0; i < open; i++) se_add_bin(a, s->negative[i], s->positive[i]);
     se_add_wide(a->undecided, undecided, 0);

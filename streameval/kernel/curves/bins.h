@@ -161,8 +161,8 @@ static inline int se_possible(const se_moments *p) {
 static inline int se_blank(const se_moments *p) { return !(p->head >> 20); }
 
 /* Whether greater residuals of a bin belong to lower scores. */
-static inline int se_flipped(uint32_t bin) {
-    return bin < SE_FINITE || (bin >= SE_FINITE + SE_TO_HALF && bin <= SE_FINITE + 2 * SE_TO_HALF);
+static inline uint64_t se_flipped(uint64_t bin) {
+    return (bin < SE_FINITE) | (bin - SE_FINITE - SE_TO_HALF <= SE_TO_HALF); /* without branches */
 }
 
 #endif
