@@ -68,7 +68,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
         check_number("position", self.position, 0, MOST)
         object.__setattr__(self, "evaluator", self.evaluator.copy())
 
-    __hash__ = None
+    __hash__: ClassVar[None] = None
 
     def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:  # noqa: ARG002  # by its fields
         return encode_checkpoint(self.position, self.evaluator._pieces)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 
 from streameval.errors import MetricError, silent
 from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
@@ -20,7 +20,7 @@ from streameval.kernel.types import DONE
 from streameval.metrics.catalogue import MetricInfo, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import NULLS, Config, Null, Ties
-from streameval.schema.keywords import forgiving, meant_weights, refuse_mistaken
+from streameval.schema.keywords import NoKeywords, forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, number_of
 from streameval.states.base import Part
@@ -56,10 +56,10 @@ class Accumulator(Details, Mergeable):
         self,
         y_true: object,
         y_pred: object,
-        *extra: object,
+        *extra: *tuple[()],
         weight: float = UNIT,
         mask: object = None,
-        **mistaken: Never,
+        **mistaken: Unpack[NoKeywords],
     ) -> None:
         """Count one example.
 
@@ -80,8 +80,8 @@ class Accumulator(Details, Mergeable):
         InputError, LabelError
             If an argument cannot be understood. Nothing has changed then.
         """
-        if mistaken or extra:
-            refuse_mistaken(self.update, mistaken, extra)
+        if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
+            refuse_mistaken(self.update, mistaken, extra)  # type: ignore[unreachable]
         # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
         if mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0)) and core.fast_path:
@@ -97,10 +97,10 @@ class Accumulator(Details, Mergeable):
         self,
         y_true: object,
         y_pred: object,
-        *extra: object,
+        *extra: *tuple[()],
         weight: float = 1.0,
         mask: object = None,
-        **mistaken: Never,
+        **mistaken: Unpack[NoKeywords],
     ) -> None:
         """Revert one example, passed as it was passed to `update`.
 
@@ -109,8 +109,8 @@ class Accumulator(Details, Mergeable):
         RevertError
             If the counts show that no such example was counted. Nothing has changed then.
         """
-        if mistaken or extra:
-            refuse_mistaken(self.revert, mistaken, extra)
+        if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
+            refuse_mistaken(self.revert, mistaken, extra)  # type: ignore[unreachable]
         core = self._core
         if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1) == DONE:
             spend(self, 1)
@@ -149,12 +149,12 @@ class Accumulator(Details, Mergeable):
         self,
         y_true: object,
         y_pred: object,
-        *extra: object,
+        *extra: *tuple[()],
         weights: ArrayLike | None = None,
         mask: object = None,
         null: Null = "error",
         threads: int = 1,
-        **mistaken: Never,
+        **mistaken: Unpack[NoKeywords],
     ) -> None:
         """Count many examples: all of them, or none if anything is wrong.
 
@@ -180,8 +180,8 @@ class Accumulator(Details, Mergeable):
             If an argument cannot be understood or lengths differ. Nothing has changed then, also where an iterable
             raises half-way.
         """
-        if mistaken or extra:
-            with meant_weights(self.update_many, weights, mistaken, extra) as weights:
+        if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
+            with meant_weights(self.update_many, weights, mistaken, extra) as weights:  # type: ignore[unreachable]
                 self.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
             return
         check_number("threads", threads, 1)

@@ -7,12 +7,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from streameval.errors import InputError
 from streameval.schema.text import number_of, quoted, suggestion
 
 CallT = TypeVar("CallT", bound=Callable[..., Any])
+
+
+class NoKeywords(TypedDict):
+    """What type checkers let a call take beyond its own keywords: nothing, and they say what may be meant."""
+
 
 _IN_NAME = "it is part of the name of a metric, such as"
 _LABELS = "write labels=[...], in the order of the columns"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar, Unpack, overload
 
 from streameval.errors import InputError, MetricError, silent
 from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
@@ -20,7 +20,7 @@ from streameval.kernel.types import DONE
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import Table
 from streameval.schema.config import Null
-from streameval.schema.keywords import forgiving, refuse_mistaken
+from streameval.schema.keywords import NoKeywords, forgiving, refuse_mistaken
 from streameval.schema.labels import Label
 from streameval.states.base import Part
 from streameval.windows.times import Clock, Moment, Moments, Time
@@ -60,19 +60,19 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         self,
         y_true: object,
         y_pred: object,
-        *extra: object,
+        *extra: *tuple[()],
         weight: float = UNIT,
         mask: object = None,
         t: Time | None = None,
-        **mistaken: Never,
+        **mistaken: Unpack[NoKeywords],
     ) -> None:
         """Count one example, as `Evaluator.update` does, and evict what is then too old.
 
         In windows of time, ``t`` says when it was: a datetime, date or numpy.datetime64 where the length is a
         timedelta, else a number. `InputError` if it is too late: in sliding windows, before the latest time.
         """
-        if mistaken or extra:
-            refuse_mistaken(self.update, mistaken, extra)
+        if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
+            refuse_mistaken(self.update, mistaken, extra)  # type: ignore[unreachable]
         plain = mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0))
         if not plain or self._count_fast(y_true, y_pred, t) != DONE:
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, t=t))
