@@ -269,7 +269,7 @@ class Table:
     caption: str
     columns: Sequence[Column]
     by: str = ""  # the name of the column that it is sorted by
-    first: int = 100  # rows that are written at first
+    first: int = 100  # rows that the script shows at first
     rising: bool = False  # from the least value up
 
     @property

@@ -77,7 +77,7 @@ def slice_table(table: Table) -> Table:
     ranked = replace(table, columns=rows_of(table.columns, range(last))).order()[:_ROWS]
     columns = rows_of(table.columns[: _COLUMNS + 2], [*ranked, last])
     columns[2:] = [replace(one, name=one.name + arrow(one.name)) for one in columns[2:]]
-    return Table(table.name, _caption("Slices", last) + _cut(len(table.columns) - 2), columns, first=table.size)
+    return Table(table.name, _caption("Slices", last) + _cut(len(table.columns) - 2), columns)
 
 
 def label_table(
@@ -105,7 +105,7 @@ def catalogue_html(entries: Sequence[MetricInfo]) -> str:
     rows = [(one.name + arrow(one.spec), of, one.state, one.summary) for one, of in zip(entries, averages, strict=True)]
     columns = listed(("metric", "averages", "state", "summary"), ("label", "text", "text", "text"), rows)
     whole = [replace(one, longest=1_000) for one in columns]
-    return notebook_html("", [Table("catalogue", f"{len(entries)} metrics", whole, first=len(entries))])
+    return notebook_html("", [Table("catalogue", f"{len(entries)} metrics", whole)])
 
 
 def choices_html(choices: Mapping[Label, Choice]) -> str:

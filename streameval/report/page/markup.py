@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import Any
 
 from streameval.metrics.spec import as_float
-from streameval.report.model import Column, Kind, Table, cell_text
+from streameval.report.model import Kind, Table, cell_text
 from streameval.schema.labels import Label
-from streameval.schema.text import cut, cut_distinct, label_text, number_of
+from streameval.schema.text import cut, cut_distinct, label_text
 
 MINUS = "\N{MINUS SIGN}"
 LONGEST = 200  # characters of names
@@ -73,61 +73,53 @@ def safe_json(value: object) -> str:
 
 
 def table_html(table: Table) -> str:
-    """A table, complete up to a number of rows that a page can bear; the script shows more."""
-    heads = body = ""
+    """A table with all of its rows, of which the script shows the first."""
+    heads, wide = "", len(table.columns)
     for column in table.columns:
         sort = f' aria-sort="{"as" if table.rising else "des"}cending"' if column.name == table.by else ""
         note = f' title="{escaped(column.note)}"' if column.note else ""
         heads += f'<th scope="col" class="{column.kind}"{sort}{note}>{escaped(column.name)}</th>'
-    short = [_short(column) or column.values for column in table.columns]
-    for row in table.order()[: table.first]:
-        body += f"<tr>{''.join(_cell(table, place, row, short[place][row]) for place in range(len(short)))}</tr>"
-    omitted = max(0, table.size - table.first)
-    rest = f'<p class="rest" data-rest="{table.name}">{number_of(omitted, "more row")} omitted.</p>' if omitted else ""
-    size = next((name for most, name in ((4, "small"), (5, "narrow"), (8, "medium")) if len(short) <= most), "wide")
+    cells = list(zip(*(_cells(table, place) for place in range(wide)), strict=True))
+    rows = [f"<tr>{''.join(cells[row])}</tr>" for row in table.order()]
+    body, more = "".join(rows[: table.first]), "".join(rows[table.first :])
+    size = next((name for most, name in ((4, "small"), (5, "narrow"), (8, "medium")) if wide <= most), "wide")
     return (
         f'<div class="scroll {size}" role="region" tabindex="0" aria-labelledby="{table.name}-caption">'
         f'<table data-table="{table.name}"><caption id="{table.name}-caption">{escaped(table.caption)}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>{rest}"
+        f'<thead><tr>{heads}</tr></thead><tbody>{body}</tbody><tbody class="more">{more}</tbody></table></div>'
     )
 
 
 def table_data(table: Table) -> dict[str, object]:
-    names = [column.name for column in table.columns]
     return {
         "first": table.first,
-        "names": names,
+        "written": table.order(),
+        "names": [column.name for column in table.columns],
         "kinds": [column.kind for column in table.columns],
-        "few": [column.few for column in table.columns],
-        "short": [_short(column) for column in table.columns],
-        "full": [column.full for column in table.columns],
-        "unless": [[names.index(name) for name in column.unless] for column in table.columns],
         "values": [[_json_cell(value, column.kind) for value in column.values] for column in table.columns],
     }
 
 
-def _short(column: Column) -> list[str] | None:
-    """The names of a column without the middle of long ones; None where all are short."""
-    names = [str(value) for value in column.values] if column.kind in _STRINGS else []
-    return None if (short := cut_distinct(names, column.longest)) == names else short
-
-
-def _cell(table: Table, place: int, row: int, text: Any) -> str:
+def _cells(table: Table, place: int) -> Iterator[str]:
+    """The cells of a column, in which long names are without their middle."""
     column = table.columns[place]
-    value = column.values[row]
     if column.kind in _STRINGS:
         tag, end = ('th scope="row"', "th") if place == 0 else ("td", "td")
-        title = f' title="{escaped(value)}"' if text != value else ""
-        return f'<{tag} class="{column.kind}"{title}><bdi>{escaped(str(text))}</bdi></{end}>'
-    void = [other.values[row] == 0 for other in table.columns if other.name in column.unless]
-    marks, style = str(column.kind), ""
-    if column.kind in ("bar", "change") and not math.isnan(value):
-        style = f' style="--v:{min(1.0, max(-1.0, value / column.full)):.3f}"'
-    if void and all(void):
-        marks, style = marks + " void", style + ' title="0/0, counted as 0"'
-    if column.few and value < column.few:
-        marks, style = marks + " few", f' title="fewer than {column.few}"'
-    return f'<td class="{marks}"{style}>{formatted(as_float(value), column.kind)}</td>'
+        names = [str(value) for value in column.values]
+        for name, text in zip(names, cut_distinct(names, column.longest), strict=True):
+            title = f' title="{escaped(name)}"' if text != name else ""
+            yield f'<{tag} class="{column.kind}"{title}><bdi>{escaped(text)}</bdi></{end}>'
+        return
+    unless = [other.values for other in table.columns if other.name in column.unless]
+    for row, value in enumerate(column.values):
+        marks, style = str(column.kind), ""
+        if column.kind in ("bar", "change") and not math.isnan(value):
+            style = f' style="--v:{min(1.0, max(-1.0, value / column.full)):.3f}"'
+        if unless and all(values[row] == 0 for values in unless):
+            marks, style = marks + " void", style + ' title="0/0, counted as 0"'
+        if column.few and value < column.few:
+            marks, style = marks + " few", f' title="fewer than {column.few}"'
+        yield f'<td class="{marks}"{style}>{formatted(as_float(value), column.kind)}</td>'
 
 
 def _json_cell(value: Any, kind: Kind) -> object:

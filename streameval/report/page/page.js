@@ -7,29 +7,7 @@
   const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
   const grouped = value => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
   const isText = kind => kind === "label" || kind === "text";
-  const isBar = kind => kind === "bar" || kind === "change";
   const minus = text => text.replace(/^-/, "−");
-  const fixed = (value, digits) => {
-    const scale = 10 ** digits, scaled = value * scale, below = Math.floor(scaled);
-    const tie = scaled - below === 0.5 && Number.isInteger(value * 2 ** (digits + 1));
-    const text = (tie ? (below + Math.abs(below % 2)) / scale : value).toFixed(digits);
-    return minus(text.replace(/^-(?=[0.]+$)/, ""));
-  };
-  const short = (value, digits = 4) => {  // as Python's format "g"
-    const [part, power] = value.toExponential(digits - 1).split("e");
-    if (power >= -4 && power < digits) return fixed(value, digits - 1 - power).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
-    return minus(`${Number(part)}e${power.replace(/\d+/, last => last.padStart(2, "0"))}`);
-  };
-  const written = (value, kind) => {
-    if (value === null) return "–";
-    if (typeof value === "string") return minus(value.replace("inf", "∞"));
-    if (kind === "fraction" || kind === "bar") return fixed(value, 4);
-    if (kind === "change") return fixed(value, 4).replace(/^(?!−)/, "+");
-    if (kind === "tenths") return grouped(fixed(value, 1));
-    const whole = Number.isInteger(value);
-    if (kind === "count" && Math.abs(value) < 1e15 && (whole || Math.abs(value) >= 1000)) return grouped(fixed(value, whole ? 0 : 1));
-    return short(value);
-  };
   const number = value => value === null ? NaN : typeof value === "string" ? Number(value.replace("inf", "Infinity")) : value;
   const download = (name, type, text) => {
     const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
@@ -54,7 +32,10 @@
         const keys = this.names.map(head => head.toLowerCase().replaceAll(" ", "_"));
         this.keys = keys.map((key, column) => keys.indexOf(key) < column ? `${key}_${column}` : key);
         this.heads = [...element.tHead.rows[0].cells];
-        this.rest = document.querySelector(`[data-rest="${name}"]`) || make("p", { className: "rest" });
+        this.lines = [];
+        element.querySelectorAll("tbody tr").forEach((line, at) => { this.lines[this.written[at]] = line; });
+        element.querySelector(".more").remove();
+        this.rest = make("p", { className: "rest" });
         element.parentNode.after(this.rest);
         this.by = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
         this.down = this.by < 0 || this.heads[this.by].getAttribute("aria-sort") === "descending";
@@ -92,7 +73,7 @@
       }
       draw() {
         const rows = this.order(), left = rows.length - this.limit;
-        element.tBodies[0].replaceChildren(...rows.slice(0, this.limit).map(row => this.row(row)));
+        element.tBodies[0].replaceChildren(...rows.slice(0, this.limit).map(row => this.lines[row]));
         const more = (text, count) => button(text, () => { this.limit += count; this.draw(); });
         const say = text => make("span", { textContent: text });
         if (left > 0) {
@@ -113,28 +94,6 @@
         };
         const lines = this.order().map(row => this.kinds.map((kind, column) => cell(this.values[column][row], kind)));
         return [this.keys.map(key => cell(key, "count")), ...lines].map(line => line.join(between) + "\r\n").join("");
-      }
-      row(row) {
-        const line = make("tr");
-        this.kinds.forEach((kind, column) => {
-          const value = this.values[column][row], few = this.few[column], unless = this.unless[column];
-          const cell = make(isText(kind) && column === 0 ? "th" : "td", { className: kind });
-          line.append(cell);
-          if (isText(kind)) {
-            if (column === 0) cell.scope = "row";
-            const text = this.short[column]?.[row] ?? value;
-            cell.append(make("bdi", { textContent: text }));
-            if (text !== value) cell.title = value;
-            return;
-          }
-          const mark = (name, title) => { cell.classList.add(name); cell.title = title; };
-          cell.textContent = written(value, kind);
-          if (isBar(kind) && value !== null)
-            cell.style.setProperty("--v", Math.min(1, Math.max(-1, number(value) / this.full[column])).toFixed(3));
-          if (few && number(value) < few) mark("few", `fewer than ${few}`);
-          if (unless.length && unless.every(other => this.values[other][row] === 0)) mark("void", "0/0, counted as 0");
-        });
-        return line;
       }
     }();
   }
@@ -192,7 +151,7 @@
     const { of, marks, rows, name } = path.dataset;
     if (of) {
       const row = Number(rows.split(" ")[index]), table = tables[of];
-      const parts = table.names.map((head, at) => `${head} ${written(table.values[at][row], table.kinds[at])}`);
+      const parts = table.names.map((head, at) => `${head} ${table.lines[row].cells[at].textContent}`);
       return [table.values[0][row], parts.slice(1, 6).join(", ")];
     }
     if (area.dataset.at) {
@@ -204,7 +163,7 @@
       return [`${grouped(at[nearest(at, axisValue(area, "x", x / 1000))])} ${area.dataset.x}`, values.join(", ")];
     }
     const parts = [["x", x / 1000], ["y", 1 - y / 1000]].map(([side, place]) =>
-      `${area.dataset[side]} ${short(axisValue(area, side, place), 3)}`.trim());
+      `${area.dataset[side]} ${minus(String(Number(axisValue(area, side, place).toPrecision(3))))}`.trim());
     if (marks) parts.push(`threshold ${minus(marks.split(" ")[index].replace("inf", "∞"))}`);
     return [name, parts.join(", ")];
   };
