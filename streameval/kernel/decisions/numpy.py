@@ -14,10 +14,6 @@ A change of counts is a new value; see `streameval.kernel.commit.numpy`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import isfinite
-from typing import Any
-
 import numpy as np
 
 from streameval.kernel.commit.numpy import Cell, Part, Root
@@ -25,7 +21,6 @@ from streameval.kernel.decisions.rows import dense_rows, limbs, list_cells, list
 from streameval.kernel.lists import grouped, taken
 from streameval.kernel.table import COUNT_MAX, Counted, SumTable
 from streameval.kernel.types import (
-    DONE,
     OTHER,
     BitRows,
     Flags,
@@ -38,20 +33,6 @@ from streameval.kernel.types import (
 )  # fmt: skip
 
 __all__ = ["Counts", "count_groups", "limbs", "list_cells", "weigh_dense", "weigh_lists"]
-
-
-def _binary(side: Any, fixed: int, bound: float | None) -> dict[Any, int] | None:
-    """What a plain set or mapping says of string labels, or a row of columns; None if it is another."""
-    if type(side) is np.ndarray and side.shape == (fixed,) and side.dtype.kind in "biuf":
-        entries = dict(enumerate(side.tolist()))
-    elif type(side) in (set, dict) and set(map(type, side)) <= {str}:
-        entries = side if type(side) is dict else dict.fromkeys(side, True)
-    else:
-        return None
-    kinds, values = set(map(type, entries.values())), entries.values()
-    if bound is not None and kinds == {float}:
-        return {label: score >= bound for label, score in entries.items()} if all(map(isfinite, values)) else None
-    return entries if kinds <= {bool} or (bound is None and kinds <= {bool, int} and {*values} <= {0, 1}) else None
 
 
 class Counts(SumTable[RowKey]):
@@ -83,70 +64,26 @@ class Counts(SumTable[RowKey]):
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
-    def prepare_plain(
-        self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
-    ) -> Part | int:
-        """Prepare to count one example, or to take it back (sign -1), if its form is common and its labels are known.
+    def prepare_plain(self, *_: object) -> int:
+        """Prepare to count an example as the user passed it, or to take it back. In numpy nothing is gained by it.
 
-        ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. With a
-        ``threshold``, numbers in ``y_pred`` are scores. Sets and mappings of strings and rows of declared labels are
-        read; the compiled twin reads more forms.
+        The arguments are ``columns, fixed, y_true, y_pred, threshold, sign``. ``columns`` maps plain labels to columns,
+        of which the first ``fixed`` belong to declared labels. With a ``threshold``, numbers in ``y_pred`` are scores.
         """
-        placed = self.place_example(columns, fixed, y_true, y_pred, threshold)
-        if placed is None:
-            return OTHER
-        self.reserve(int(placed[0].max(initial=-1)) // 5 + 1)
-        return self.prepare_example(*placed, fixed, sign)
-
-    def count_example(
-        self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
-    ) -> int:
-        """Do at once what `prepare_plain` prepares, unless the guard is held, or there are weights."""
-        guard, code = self._cell.root.guard, OTHER
-        if not guard.begin():
-            return OTHER
-        try:  # another thread may have changed all that until the guard was taken
-            weighted = any(cell.value is not None for cell in self.weights)
-            full = self.examples >= self.most < COUNT_MAX
-            if guard is self._cell.root.guard and not weighted and not full:
-                code = self._commit(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign))
-        finally:
-            guard.leave(changed=code == DONE)
-        return code
-
-    def count_examples(self, *_: object) -> int:
-        """Count lists of examples of a form that `count_example` counts, all or none. It gains nothing in numpy."""
         return OTHER
 
-    count_arrays = count_examples  # the same of the rows of plain arrays of all labels
-    count_packed = count_examples  # of `BitRows`
-    merge_plain = count_examples  # of all that an object of the same labels has counted, up to so many of these
+    count_example = prepare_plain  # does at once what `prepare_plain` prepares, unless the guard is held
+    count_examples = prepare_plain  # the same of lists of examples, all or none
+    count_arrays = prepare_plain  # of the rows of plain arrays of all labels
+    count_packed = prepare_plain  # of `BitRows`
+    merge_plain = prepare_plain  # of all that an object of the same labels has counted, up to so many of these
 
-    def place_example(
-        self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None
-    ) -> tuple[IntArray, RowKey] | None:
+    def place_example(self, *_: object) -> tuple[IntArray, RowKey] | None:
         """Slots and row key of what `prepare_plain` reads, or None."""
-        true, pred, rows = _binary(y_true, fixed, None), _binary(y_pred, fixed, threshold), type(y_true) is np.ndarray
-        if true is None or pred is None or rows is not (type(y_pred) is np.ndarray):
-            return None
-        outcomes = {**dict.fromkeys(pred, 0), **true}
-        for label in [label for label, guess in pred.items() if guess]:
-            outcomes[label] += 2
-        places = [*outcomes] if rows else [columns.get(label, -1) for label in outcomes]
-        if -1 in places:
-            return None
-        each = [*outcomes.values()]
-        hits = each.count(3)
-        slots = [
-            5 * column + outcome for column, outcome in zip(places, each, strict=True) if outcome or column >= fixed
-        ]
-        return np.array(slots, np.int64), (each.count(1) + hits, each.count(2) + hits, hits, 0)
+        return None
 
     def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
-        """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores.
-
-        None: in numpy nothing is gained by it.
-        """
+        """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
         return None
 
     def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int, known: bool = False) -> Part | int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -128,13 +127,13 @@ def test_many_parts_with_keys_of_their_own_have_room(root_of: Any, counts_of: An
     assert sorted(counts.row_keys()[0][:, 0].tolist()) == [number for number in range(500) if number % 3]
 
 
-@both_twins
+@needs_compiled
 @settings(max_examples=cases(100))
 @given(st.lists(st.tuples(*[st.lists(st.booleans(), min_size=3, max_size=3)] * 2), max_size=9), st.integers(0, 3))
 def test_examples_prepared_as_they_are_count_as_those_that_are_counted_at_once(
-    root_of: Any, counts_of: Any, examples: list[tuple[list[bool], list[bool]]], fixed: int
+    examples: list[tuple[list[bool], list[bool]]], fixed: int
 ):
-    columns = {"a": 0, "b": 1, "c": 2}
+    columns, (root_of, counts_of) = {"a": 0, "b": 1, "c": 2}, TWINS[1]
     rows = [[dict(zip(columns, side, strict=True)) for side in example] for example in examples]
     root, expected = root_of(), counts_of(root_of(), 3)
     counts = counts_of(root, 3)
@@ -198,25 +197,6 @@ def test_all_tables_of_scores_count_rows_or_none_does():
     root.commit([ranks.prepare_merge(one, None, -1)])
     assert [count(2), count(1), count(1)] == [OTHER, DONE, OTHER]
     assert (counts.examples, bins.examples, ranks.examples) == (7, 7, 2**60 - 1)
-
-
-@pytest.mark.parametrize("change", ["weights", "full", "retired"])
-def test_what_changes_until_the_guard_is_taken_is_seen_in_numpy(change: str):
-    class Late(commit_numpy.Guard):
-        def begin(self, frame: Any = None) -> bool:
-            if change == "weights":
-                counts.weights[0].store(7)
-            elif change == "full":
-                counts.most = 0
-            else:
-                root.guard = commit_numpy.RETIRED
-            return super().begin(frame or sys._getframe(1))
-
-    root = commit_numpy.Root(Late())
-    counts = twin.Counts(root, WIDTH)
-    counts.weights = (root.cell(None),)
-    assert counts.count_example({"a": 0}, 0, {"a"}, {"a"}, None, 1) == OTHER
-    assert counts.examples == 0
 
 
 def test_room_that_a_read_makes_within_a_commit_loses_nothing_in_numpy():

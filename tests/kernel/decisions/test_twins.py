@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,16 @@ def test_twins_weigh_lists_alike(kind: str, seed: int):
     assert twins[0] == twins[1]
 
 
+def placed_plainly(columns: dict, fixed: int, true: Any, pred: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
+    """Slots and row key of an example of sets, lists or mappings of labels, straight from their definition."""
+    positive = [{columns[name] for name in side if not isinstance(side, dict) or side[name]} for side in (true, pred)]
+    named = {columns[name] for name in (*true, *pred)}
+    outcomes = {column: (column in positive[0]) + 2 * (column in positive[1]) for column in named}
+    slots = np.array([5 * c + o for c, o in outcomes.items() if o or c >= fixed], np.int64)
+    values = list(outcomes.values())
+    return slots, (values.count(1) + values.count(3), values.count(2) + values.count(3), values.count(3), 0)
+
+
 @needs_compiled
 @settings(max_examples=cases(300))
 @given(st.data())
@@ -309,16 +320,7 @@ def test_twins_agree_about_any_history_of_single_examples(data: st.DataObject):
         sign = data.draw(st.sampled_from([1, 1, -1]))
         code = twins[0].count_example(columns, fixed, true, pred, None, sign)
         assert code in (DONE, REFUSED)
-        positive = [
-            {columns[name] for name in inputs if not isinstance(inputs, dict) or inputs[name]}
-            for inputs in (true, pred)
-        ]
-        named = {columns[name] for name in (*true, *pred)}
-        outcomes = {column: (column in positive[0]) + 2 * (column in positive[1]) for column in named}
-        slots = np.array([5 * c + o for c, o in outcomes.items() if o or c >= fixed], np.int64)
-        values = list(outcomes.values())
-        key = (values.count(1) + values.count(3), values.count(2) + values.count(3), values.count(3), 0)
-        assert count_slots(twins[1], slots, key, fixed, sign) == code
+        assert count_slots(twins[1], *placed_plainly(columns, fixed, true, pred), fixed, sign) == code
         assert everything(twins[0], 5) == everything(twins[1], 5)
 
 
@@ -406,12 +408,11 @@ def test_twins_count_sets_from_which_labels_were_taken(name: Callable[[int], Any
     true, pred = ([drawn(rng.choice([0, 1, 4, 5, 30, 900])) for _ in range(200)] for _ in "01")
     for at in range(0, 200, 3):
         pred[at] = {*pred[at], *(member for member in true[at] if rng.random() < 0.5)}
-    compiled, twin = both(0)
+    compiled, twin = _compiled.Counts(Root(), 0), _numpy.Counts(Root(), number)
     assert compiled.count_examples(columns, 0, true, tuple(pred), None) == DONE
     assert compiled.count_examples(columns, 0, true, pred[:-1], None) == OTHER
-    named = {str(label): column for label, column in columns.items()}  # the twin reads sets of strings
     for example in zip(true, pred, strict=True):
-        assert twin.count_example(named, 0, *({*map(str, side)} for side in example), None, 1) == DONE
+        assert count_slots(twin, *placed_plainly(columns, 0, *example), 0, 1) == DONE
     assert everything(compiled, number) == everything(twin, number)
 
 
@@ -428,12 +429,11 @@ def test_twins_count_sets_from_which_labels_were_taken(name: Callable[[int], Any
     ],
     ids=case_name,
 )  # fmt: skip
-def test_twins_decline_unusual_examples_and_change_nothing(true: object, pred: object):
-    columns = {"a": 0, 1: 1}
-    for counts in both(2):
-        assert counts.count_example(columns, 2, true, pred, None, 1) == OTHER
-        assert counts.count_example(columns, 2, true, pred, None, -1) == OTHER
-        assert everything(counts, 2) == (0, [[0] * 5] * 2, [])
+def test_unusual_examples_are_declined_and_change_nothing(true: object, pred: object):
+    columns, counts = {"a": 0, 1: 1}, _compiled.Counts(Root(), 2)
+    assert counts.count_example(columns, 2, true, pred, None, 1) == OTHER
+    assert counts.count_example(columns, 2, true, pred, None, -1) == OTHER
+    assert everything(counts, 2) == (0, [[0] * 5] * 2, [])
 
 
 @needs_compiled
@@ -449,27 +449,29 @@ def test_rows_of_declared_labels_are_read_with_any_stride(kind: type):
 
 @needs_compiled
 @pytest.mark.parametrize("fixed", [0, 2, 4])
-def test_twins_place_rows_and_scored_mappings_alike(fixed: int):
+def test_rows_and_scored_mappings_are_placed_or_declined(fixed: int):
     rng, columns = np.random.default_rng(fixed), {label: column for column, label in enumerate("abcd")}
-    kinds = [np.int64, np.uint8, np.bool_, np.int8]
-    examples: list[tuple] = [
-        (np.array([0, top, 0, 1]), np.ones(size, kind), None)
-        for top, size, kind in ((2, 4, int), (-1, 4, int), (1, 3, int), (1, 4, float))
-    ]
-    examples += [({"a"}, {"a": 0.5, "b": bad}, 0.5) for bad in (float("nan"), float("inf"), 1, True, "1")]
+    place = partial(_compiled.Counts(Root(), 4).place_example, columns, fixed)
+    for top, size in ((2, 4), (-1, 4), (1, 3)):
+        assert place(np.array([0, top, 0, 1]), np.ones(size, int), None) is None
+    for bad in (float("nan"), float("inf"), 1, "1"):
+        assert place({"a"}, {"a": 0.5, "b": bad}, 0.5) is None
     for _ in range(40):
-        rows = [rng.integers(0, 2, 4).astype(kind) for kind in rng.choice(kinds, 2)]
-        examples += [(*rows, None), (*rows, 0.5)]
+        rows = [rng.integers(0, 2, 4).astype(kind) for kind in rng.choice([np.int64, np.uint8, np.bool_, np.int8], 2)]
         true, named = (set(rng.choice(list("abcd"), size).tolist()) for size in rng.integers(0, 4, 2))
-        examples += [(true, {label: float(rng.integers(3)) / 2 for label in named}, 0.5), (true, named, None)]
-    placed = 0
-    for example in examples:
-        ours, theirs = (counts.place_example(columns, fixed, *example) for counts in both(4))
-        if theirs is not None:
-            placed += 1
-            assert ours is None or (sorted(ours[0].tolist()), ours[1]) == (sorted(theirs[0].tolist()), theirs[1])
-            assert ours is not None or example[0].dtype == np.int8 or example[1].dtype == np.int8 or fixed != 4
-    assert placed >= 80
+        scores = {label: float(rng.integers(3)) / 2 for label in named}
+        mappings = [dict(zip("abcd", row.tolist(), strict=True)) for row in rows]
+        handled = fixed == 4 and (np.int8 not in (rows[0].dtype, rows[1].dtype) or None)  # None: it may be
+        for example, plain, is_handled in (
+            ((*rows, None), mappings, handled),
+            ((*rows, 0.5), mappings, handled and (rows[1].dtype == np.bool_ or None)),
+            ((true, scores, 0.5), (true, {label: score >= 0.5 for label, score in scores.items()}), True),
+            ((true, named, None), (true, named), True),
+        ):
+            placed, (slots, key) = place(*example), placed_plainly(columns, fixed, *plain)
+            assert is_handled in (None, placed is not None), example
+            if placed is not None:
+                assert (sorted(placed[0].tolist()), placed[1]) == (sorted(slots.tolist()), key)
 
 
 SCORED = st.one_of(
@@ -543,7 +545,7 @@ def test_twins_merge_copy_and_restore_alike():
 
 @needs_compiled
 def test_twins_are_full_at_the_same_example():
-    for counts, lists_are in zip(both(1), (FULL, OTHER), strict=True):
+    for counts, single in zip(both(1), (FULL, OTHER), strict=True):
         count_slots(counts, np.array([3]), (1, 1, 1, 0), 0, 1)
         for _ in range(62):
             assert merge(counts, counts) == DONE
@@ -555,8 +557,8 @@ def test_twins_are_full_at_the_same_example():
         assert counts.examples == 2**63 - 1
         before = everything(counts, 1)
         assert count_slots(counts, np.array([3]), (1, 1, 1, 0), 0, 1) == FULL
-        assert counts.count_example({"a": 0}, 0, {"a": True}, {"a": True}, None, 1) == FULL
-        assert counts.count_examples({"a": 0}, 0, [{"a": True}], [{"a": True}], None) == lists_are
+        assert counts.count_example({"a": 0}, 0, {"a": True}, {"a": True}, None, 1) == single
+        assert counts.count_examples({"a": 0}, 0, [{"a": True}], [{"a": True}], None) == single
         assert everything(counts, 1) == before
 
 
