@@ -209,11 +209,7 @@ def _modules() -> Iterator[str]:
 
 def _first_known(names: Iterable[str], table: Mapping[str, MetricInfo] = _BY_NAME) -> str | None:
     """The first of some names that is in the catalogue."""
-    for _ in chain(("",), _modules()):
-        for name in names:
-            if name in table:
-                return name
-    return None
+    return next((name for _ in chain(("",), _modules()) for name in names if name in table), None)
 
 
 def _names() -> list[str]:
