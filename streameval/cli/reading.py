@@ -7,7 +7,6 @@ import io
 import os
 import select
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +29,7 @@ STDIN = "-"
 
 _ROWS = 2**16
 _SELDOM = 200_000  # objects until Python looks for cycles among them; rows have none, and it takes a tenth of the time
-_PAUSE = 0.2  # seconds until a growing file is looked at again
+_PAUSE = 0.2  # seconds until a growing file, or standard input, is looked at again
 
 
 class UserError(StreamevalError):
@@ -91,24 +90,17 @@ class _Interruptible(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> Any:
-        while not arrives(None):
+        while not arrives(_PAUSE):  # an interrupt that comes just before a wait is raised after it
             pass
         return self._stream.readinto(buffer)
 
 
-def arrives(seconds: float | None) -> bool:
+def arrives(seconds: float) -> bool:
     """Whether standard input brings something within so long; or cannot be asked. A signal ends the wait."""
-    woken, wake = socket.socketpair()
-    wake.setblocking(False)
-    with woken, wake:
-        try:
-            before = signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
-            try:
-                return sys.stdin in select.select([sys.stdin, woken], [], [], seconds)[0]
-            finally:
-                signal.set_wakeup_fd(before)
-        except (OSError, ValueError):  # not a file of the system; on Windows not a socket; not the main thread
-            return True
+    try:
+        return bool(select.select([sys.stdin], [], [], seconds)[0])
+    except (OSError, ValueError):  # not a file of the system; on Windows not a socket
+        return True
 
 
 def columns_of(source: Source) -> list[str]:
