@@ -26,14 +26,9 @@ _WINDOW = "Rolling takes size=..., a number of examples, and TimeRolling period=
 _FADING = "write half_life=..., a number of examples or a timedelta (Fading)"
 _OWNERS = {
     "Evaluator": ("keep", "label_limit", "labels", "nan", "rows", "threshold", "ties", "unknown"),
-    "Fading": ("half_life",),
-    "Tumbling": ("history",),
-    "Sliced": ("by", "cross", "max_slices"),
     "update of Sliced": ("where",),
     "update of TimeRolling": ("t",),
     "update_many of TimeRolling": ("times",),
-    "Pending": ("max_age", "max_pending", "no_prediction"),
-    "Checkpointer": ("seconds",),
 }
 ADVICE = {
     **{name: f"{owner} takes {name}=..." for owner, names in _OWNERS.items() for name in names},
@@ -48,7 +43,7 @@ ADVICE = {
     "zero_division": f"{_IN_NAME} 'f1_macro(zero_division=1)'",
     **dict.fromkeys(("target_names", "classes", "class_names", "num_labels", "num_classes", "n_labels"), _LABELS),
     **dict.fromkeys(("weight", "w", "sample_weight", "sample_weights"), _WEIGHTS),
-    **dict.fromkeys(("window", "window_size", "maxlen", "size", "period", "duration"), _WINDOW),
+    **dict.fromkeys(("window", "window_size", "size", "period", "duration"), _WINDOW),
     **dict.fromkeys(("alpha", "fading_factor", "decay"), _FADING),
 }
 """By keyword of another class, of scikit-learn, torchmetrics or River."""
@@ -56,13 +51,10 @@ ADVICE = {
 _MEANT = {
     **dict.fromkeys(("y_pred", "preds", "input", "y_score", "y_prob", "y_proba", "scores", "pred"), "y_pred"),
     **dict.fromkeys(("y_true", "target", "truth", "actual"), "y_true"),
-    **dict.fromkeys(("id", "uid", "request", "name"), "key"),
     **dict.fromkeys(("by", "group", "groups", "slice", "slices", "where"), "where"),
     "labels": "label",
-    **dict.fromkeys(("delimiter", "separator"), "sep"),
-    "avg": "average",
     "every": "size",
-    "moment": "time",
+    **dict.fromkeys(("delimiter", "separator"), "sep"),
     **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
 }
 """The arguments of ours that other words stand for."""

@@ -185,7 +185,6 @@ def test_sample_weight_means_weights():
         (lambda ev: ev.revert({1}, {1}, w=2), "revert has no argument w=; write weight="),
         (lambda ev: se.Rolling(ev, window_size=3), "Rolling has no argument window_size=; Rolling takes size="),
         (lambda ev: se.progressive_evaluate([], ev, ev, print_every=9), "iter_progressive_evaluate takes step="),
-        (lambda ev: se.progressive_evaluate([], ev, ev, moment="at"), "no argument moment=; write time="),
         (lambda ev: se.Tumbling(ev, every=3), "Tumbling has no argument every=; write size="),
         (lambda _: se.Evaluator(task="multilabel"), "no argument task=; every metric is multi-label; leave it out"),
         (lambda _: se.Evaluator(window=3), "Evaluator has no argument window=; Rolling takes size=.*, and TimeRolling"),
