@@ -10,7 +10,7 @@ import re
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -171,7 +171,7 @@ def engines() -> str:
 STUB = """\
 # Written by docs/generate.py from the catalogue: classes with the same parameters share a base.
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal, TypeAlias, TypedDict, Unpack
 
 {imports}
@@ -180,7 +180,7 @@ class _Options(TypedDict, total=False):
     zero_division: float | None
     labels: Iterable[Label] | None
     unknown: Unknown
-    threshold: float | Mapping[Label, float] | Iterable[float] | None
+    threshold: Threshold
     label_limit: int | None
     rows: Rows | None
 class _OfDecisions(_Options, total=False):
@@ -194,11 +194,14 @@ class _OfRankings(_OfCurves, total=False):
     ties: Ties
     average: Literal["samples"]
 class _OfGains(_OfRankings, total=False):
-    inverse_propensities: Mapping[Label, float] | None
+    inverse_propensities: ByLabel | None
 class _OfHits(_OfRankings, total=False):
     degenerate: Literal["scikit-learn", "drop", "zero", "one"]
 class _OfRanks(_OfHits, total=False):
     unranked: Literal["never", "last"]
+class _Number(Metric):
+    def get(self) -> float: ...
+    def bounds(self) -> Bounds: ...
 """
 
 SHARED = {"degenerate": "_OfHits", "unranked": "_OfRanks"}
@@ -208,14 +211,18 @@ SHARED = {"degenerate": "_OfHits", "unranked": "_OfRanks"}
 def stub() -> str:
     imports = """\
 from streameval.evaluation.metric import Metric
+from streameval.metrics.bounds import Bounds
 from streameval.metrics.spec import Empty
-from streameval.schema.config import Nan, Rows, Ties, Unknown
-from streameval.schema.labels import Label"""
+from streameval.schema.config import Nan, Rows, Threshold, Ties, Unknown
+from streameval.schema.labels import ByLabel, Label"""
     bodies = {
         entry.class_name: _body(_own(entry), entry, [] if entry.state == "rankings" else [_average(entry)])
         for entry in catalogue()
     }
-    return _shortened(STUB.format(imports=imports) + SCORES + _classes(bodies, "Metric"))
+    numbers = {entry.class_name for entry in catalogue() if None not in entry.averages}
+    names = ", ".join(f'"{entry.name}_per_label"' for entry in catalogue() if None in entry.averages)
+    alias = textwrap.fill(f"_PerLabelName: TypeAlias = Literal[{names}]", 120, subsequent_indent="    ")
+    return _shortened(f"{STUB.format(imports=imports)}{SCORES}{_classes(bodies, 'Metric', numbers)}{alias}\n")
 
 
 def river_stub() -> str:
@@ -230,17 +237,18 @@ from streameval.evaluation.classes import _OfDecisions, _Options
     return _shortened(f"{first}\n\n{imports}\n{_classes(bodies, 'CountedMetric')}")
 
 
-def _classes(bodies: dict[str, str], base: str) -> str:
+def _classes(bodies: dict[str, str], base: str, numbers: Collection[str] = ()) -> str:
     """Classes by name; those with equal bodies inherit them, from a base that is named after the first."""
     uses = Counter(bodies.values())
     lines, bases = [], {}
     for name, body in bodies.items():
+        parent = "_Number" if name in numbers else base
         if uses[body] == 1:
-            lines += [f"class {name}({base}):", body]
+            lines += [f"class {name}({parent}):", body]
             continue
         if body not in bases:
             bases[body] = f"_Like{name}"
-            lines += [f"class {bases[body]}({base}):", body]
+            lines += [f"class {bases[body]}({parent}):", body]
         lines.append(f"class {name}({bases[body]}): ...")
     return "\n".join(lines) + "\n"
 

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias, Unpack
 
 from streameval.adapters.engine import check_job, raise_ours, require, tree
 from streameval.errors import InputError, StreamevalError, naming
+from streameval.schema.config import Threshold
 from streameval.schema.text import quoted
-from streameval.tabular.job import Job, JobOptions, Metrics, State, Threshold
+from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 with require("dask"):
     import dask

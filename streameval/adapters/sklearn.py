@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, get_args
 
 import numpy as np
@@ -13,8 +13,8 @@ from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
-from streameval.schema.config import Ties, Unknown
-from streameval.schema.labels import Label
+from streameval.schema.config import Threshold, Ties, Unknown
+from streameval.schema.labels import ByLabel, Label
 from streameval.schema.text import check_choice, quoted
 
 with require("sklearn"):
@@ -32,12 +32,12 @@ Value: TypeAlias = float | dict[str, float]
 def scorer(
     metric: MetricLike | Iterable[MetricLike],
     *,
-    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    threshold: Threshold = None,
     response_method: Method = "auto",
     labels: Iterable[Label] | None = None,
     unknown: Unknown = "error",
     ties: Ties = "shared",
-    inverse_propensities: Mapping[Label, float] | None = None,
+    inverse_propensities: ByLabel | None = None,
 ) -> Scorer:
     """A scorer for ``scoring=`` of scikit-learn, like one from ``make_scorer``.
 

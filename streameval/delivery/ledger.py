@@ -16,7 +16,7 @@ from streameval.evaluation.value import Mergeable, differences, fresh_of
 from streameval.kernel.backend import commit
 from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
 from streameval.report.model import Table, listed
-from streameval.schema.labels import Label, ascending, in_order, normalise
+from streameval.schema.labels import Label, PerLabel, ascending, in_order, normalise
 from streameval.schema.record import record_of
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.wire.envelope import LEDGER, decoding, opened, sealed
@@ -176,9 +176,9 @@ class Ledger(Mergeable, Generic[StateT]):
         return cast("StateT", self._read().copy())
 
     @overload
-    def get(self: Ledger[Evaluator]) -> dict[str, float | dict[Label, float]]: ...
+    def get(self: Ledger[Evaluator]) -> dict[str, float | PerLabel]: ...
     @overload
-    def get(self: Ledger[Evaluator], metric: MetricLike) -> float | dict[Label, float]: ...
+    def get(self: Ledger[Evaluator], metric: MetricLike) -> float | PerLabel: ...
     @overload
     def get(self: Ledger[StateT], metric: MetricLike | None = None) -> object: ...
     def get(self, metric: MetricLike | None = None) -> object:

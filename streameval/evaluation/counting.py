@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 
@@ -21,7 +21,7 @@ from streameval.metrics.catalogue import MetricInfo, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import NULLS, Config, Null, Ties
 from streameval.schema.keywords import NoKeywords, forgiving, meant_weights, refuse_mistaken
-from streameval.schema.labels import Label
+from streameval.schema.labels import ByLabel
 from streameval.schema.text import check_number, number_of
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
@@ -308,7 +308,7 @@ def start(
     specs: tuple[MetricSpec, ...],
     keep: Iterable[str] = (),
     ties: Ties = "shared",
-    inverse_propensities: Mapping[Label, float] | None = None,
+    inverse_propensities: ByLabel | None = None,
     **reading: Any,
 ) -> A:
     """Let a new object count nothing yet, for metrics; ``reading`` is what `Config.checked` takes."""

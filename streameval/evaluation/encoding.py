@@ -15,7 +15,7 @@ from streameval.evaluation.core import Core
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for, states_of
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.schema.config import Config, StateOptions, Threshold
+from streameval.schema.config import CheckedThreshold, Config, StateOptions
 from streameval.schema.labels import LabelIndex, keys_of
 from streameval.schema.text import quoted
 from streameval.states.decisions import DecisionContent
@@ -131,7 +131,7 @@ def _required(specs: tuple[MetricSpec, ...], options: tuple[StateOptions, ...], 
     return options_for(specs, keep, {name: value for part in options for name, value in part.arguments().items()})
 
 
-def _put_threshold(sink: Sink, threshold: Threshold) -> None:
+def _put_threshold(sink: Sink, threshold: CheckedThreshold) -> None:
     if isinstance(threshold, float):
         sink.append(struct.pack("<Bd", 0, threshold))
     else:

@@ -12,16 +12,16 @@ from streameval.evaluation.metric import Metric, restored
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import build_spec, catalogue, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.schema.config import Nan, Rows, Ties, Unknown
-from streameval.schema.labels import Label
+from streameval.schema.config import Nan, Rows, Threshold, Ties, Unknown
+from streameval.schema.labels import ByLabel, Label, PerLabel
 from streameval.schema.text import number_of, quoted
 
 if TYPE_CHECKING:
+    from streameval.evaluation.classes import _PerLabelName
     from streameval.metrics.bounds import Bounds
     from streameval.report.label_table import PandasFrame, PolarsFrame
 
 MetricLike: TypeAlias = str | MetricSpec | Metric
-Answer: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
 
 DEFAULT_METRICS = (
     "subset_accuracy", "hamming_loss", "jaccard_samples", "precision_micro", "recall_micro", "f1_micro", "f1_macro",
@@ -82,11 +82,11 @@ class Evaluator(Accumulator):
         *,
         labels: Iterable[Label] | None = None,
         unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        threshold: Threshold = None,
         keep: Iterable[str] = (),
         nan: Nan = "error",
         ties: Ties = "shared",
-        inverse_propensities: Mapping[Label, float] | None = None,
+        inverse_propensities: ByLabel | None = None,
         label_limit: int | None = None,
         rows: Rows | None = None,
     ) -> None:
@@ -101,11 +101,13 @@ class Evaluator(Accumulator):
         return self._core.specs
 
     @overload
-    def get(self) -> dict[str, float | dict[Label, float]]: ...
+    def get(self) -> dict[str, float | PerLabel]: ...
     @overload
-    def get(self, metric: MetricLike) -> float | dict[Label, float]: ...  # type: ignore[overload-overlap]  # as `score`
+    def get(self, metric: _PerLabelName) -> dict[Label, float]: ...  # type: ignore[overload-overlap]  # as `score`
     @overload
-    def get(self, metric: Sequence[MetricLike]) -> dict[str, float | dict[Label, float]]: ...
+    def get(self, metric: MetricLike) -> float | PerLabel: ...  # type: ignore[overload-overlap]  # as `score`
+    @overload
+    def get(self, metric: Sequence[MetricLike]) -> dict[str, float | PerLabel]: ...
     def get(self, metric: MetricLike | Sequence[Any] | None = None) -> object:
         """The value of one metric, or a dict by name: of a list of metrics, by default of all.
 
@@ -119,14 +121,18 @@ class Evaluator(Accumulator):
             values = {spec.key: evaluate(spec, views.of(spec)) for spec in specs}
         return values if metric is None or chosen is metric else values[specs[0].key]
 
-    def __getitem__(self, metric: MetricLike) -> float | dict[Label, float]:
+    @overload
+    def __getitem__(self, metric: _PerLabelName) -> dict[Label, float]: ...
+    @overload
+    def __getitem__(self, metric: MetricLike) -> float | PerLabel: ...
+    def __getitem__(self, metric: MetricLike) -> float | PerLabel:
         """The value of one metric, as `get` returns it."""
         return self.get(metric)
 
     __iter__ = None  # it holds no sequence of values
 
     @answers
-    def bounds(self, metric: MetricLike) -> Bounds | dict[Label, Bounds]:
+    def bounds(self, metric: MetricLike) -> Bounds | PerLabel:
         """The value of a metric with bounds that contain the exact one.
 
         Metrics of curves are computed from binned scores, and the bounds contain every value that the scores in the
@@ -146,7 +152,7 @@ class Evaluator(Accumulator):
         return text_report(report_of(self), digits=digits, max_labels=max_labels)
 
     @answers
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The report as plain Python: examples, chosen metrics and, for binary predictions, averages and labels.
 
         ``"examples"``, ``"weight"``, ``"metrics"`` (what `get` returns, but values per label as records such as

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from streameval.errors import FormatError, MetricError, public
@@ -12,9 +12,9 @@ from streameval.evaluation.guarding import answers, reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
 from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
-from streameval.schema.config import Nan, Rows, Ties, Unknown
+from streameval.schema.config import Nan, Rows, Threshold, Ties, Unknown
 from streameval.schema.keywords import advice_on
-from streameval.schema.labels import Label
+from streameval.schema.labels import ByLabel, Label, PerLabel
 from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ class Metric(Accumulator):
         return self._entry.bigger_is_better
 
     @answers
-    def get(self) -> float | dict[Label, float]:
+    def get(self) -> float | PerLabel:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
         return evaluate(self.spec, self._core.views().of(self.spec))
 
     @answers
-    def bounds(self) -> Bounds | dict[Label, Bounds]:
+    def bounds(self) -> Bounds | PerLabel:
         """The value with bounds that contain the exact one, as `Evaluator.bounds`."""
         return self._core.views().certified(self.spec)
 
@@ -94,10 +94,10 @@ def metric(
     empty: str = "zero_division",
     labels: Iterable[Label] | None = None,
     unknown: Unknown = "error",
-    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    threshold: Threshold = None,
     nan: Nan = "error",
     ties: Ties = "shared",
-    inverse_propensities: Mapping[Label, float] | None = None,
+    inverse_propensities: ByLabel | None = None,
     label_limit: int | None = None,
     rows: Rows | None = None,
     **parameters: Choice,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from streameval.errors import InputError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
@@ -13,16 +13,14 @@ from streameval.evaluation.pages import report_of
 from streameval.inputs.samples import InputSummary
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import classification_table
-from streameval.schema.config import Nan, Null, Rows, Ties, Unknown
+from streameval.schema.config import Nan, Null, Rows, Threshold, Ties, Unknown
 from streameval.schema.keywords import explained, meant_weights
-from streameval.schema.labels import Label
+from streameval.schema.labels import ByLabel, Label, PerLabel
 from streameval.schema.text import check_number, printable, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
-Scores: TypeAlias = dict[str, float | dict[Label, float]]
 _ONE = str | MetricSpec | Metric
 
 
@@ -31,37 +29,25 @@ def score(  # type: ignore[overload-overlap]  # a string is one metric, not a li
     y_true: object, y_pred: object, metrics: MetricLike, *, weights: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None, mask: object = None, labels: Iterable[Label] | None = None,
     unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error", ties: Ties = "shared",
-    inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
+    inverse_propensities: ByLabel | None = None, label_limit: int | None = None, rows: Rows | None = None,
     null: Null = "error", threads: int = 1,
-) -> float | dict[Label, float]: ...  # fmt: skip
+) -> float | PerLabel: ...  # fmt: skip
 @overload
 def score(
     y_true: object, y_pred: object, metrics: Iterable[MetricLike] | None = None, *, weights: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None, mask: object = None, labels: Iterable[Label] | None = None,
     unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error", ties: Ties = "shared",
-    inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None, rows: Rows | None = None,
+    inverse_propensities: ByLabel | None = None, label_limit: int | None = None, rows: Rows | None = None,
     null: Null = "error", threads: int = 1,
-) -> Scores: ...  # fmt: skip
+) -> dict[str, float | PerLabel]: ...  # fmt: skip
 @explained
 def score(
-    y_true: object,
-    y_pred: object,
-    metrics: MetricLike | Iterable[MetricLike] | None = None,
-    *,
-    weights: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    mask: object = None,
-    labels: Iterable[Label] | None = None,
-    unknown: Unknown = "error",
-    threshold: Threshold = None,
-    nan: Nan = "error",
-    ties: Ties = "shared",
-    inverse_propensities: Mapping[Label, float] | None = None,
-    label_limit: int | None = None,
-    rows: Rows | None = None,
-    null: Null = "error",
-    threads: int = 1,
-) -> object:
+    y_true: object, y_pred: object, metrics: MetricLike | Iterable[MetricLike] | None = None, *,
+    weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None, mask: object = None,
+    labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error",
+    ties: Ties = "shared", inverse_propensities: ByLabel | None = None, label_limit: int | None = None,
+    rows: Rows | None = None, null: Null = "error", threads: int = 1,
+) -> object:  # fmt: skip
     """Compute metrics of arrays, lists or data frames in one call.
 
     Parameters
@@ -119,7 +105,7 @@ def describe(
     y_true: object, y_pred: object, metrics: MetricLike | Iterable[MetricLike] | None = None, *,
     weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None, mask: object = None,
     labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error",
-    ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None, label_limit: int | None = None,
+    ties: Ties = "shared", inverse_propensities: ByLabel | None = None, label_limit: int | None = None,
     rows: Rows | None = None, null: Null = "error", threads: int = 1,
 ) -> InputSummary:  # fmt: skip
     """Describe how `score` reads two arguments: form, labels and first examples of each.
@@ -161,18 +147,10 @@ def classification_report(
 ) -> dict[str, dict[str, float]]: ...  # fmt: skip
 @explained
 def classification_report(
-    y_true: object,
-    y_pred: object,
-    *,
-    weights: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    mask: object = None,
-    labels: Iterable[Label] | None = None,
-    threshold: Threshold = None,
-    zero_division: float = 0.0,
-    digits: int = 2,
-    output_dict: bool = False,
-) -> str | dict[str, dict[str, float]]:
+    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    mask: object = None, labels: Iterable[Label] | None = None, threshold: Threshold = None, zero_division: float = 0.0,
+    digits: int = 2, output_dict: bool = False,
+) -> str | dict[str, dict[str, float]]:  # fmt: skip
     """Precision, recall, F1 and support of every label and average, as text, as in scikit-learn.
 
     Parameters

@@ -8,7 +8,7 @@ from streameval.errors import InputError, silent
 from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import A, Accumulator
 from streameval.evaluation.encoding import Saved, put_head, take_empty
-from streameval.evaluation.evaluator import Answer, Evaluator, MetricLike
+from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric, restored
 from streameval.evaluation.value import Mergeable, fresh_of
 from streameval.schema.text import number_of, quoted
@@ -52,7 +52,7 @@ def take_template(source: Source) -> Any:
     return restored(Metric if saved.single else Evaluator, saved)
 
 
-def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Answer:
+def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Any:
     """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not.
 
     Its guard is held, so that nothing is warned of.
@@ -60,4 +60,4 @@ def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Answer:
     if metric is not None and isinstance(holder, Metric):
         raise InputError(f"{what} for it only, not for {quoted(metric)}")
     with silent():
-        return holder.get() if metric is None else holder.get(metric)  # type: ignore[no-any-return]  # one of these
+        return holder.get() if metric is None else holder.get(metric)

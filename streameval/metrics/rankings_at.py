@@ -19,7 +19,7 @@ from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, su
 from streameval.metrics.rankings import DEGENERATE, ENDLESS, Unranked, Usual, all_groups, by_sums, ranking
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.keywords import explained
-from streameval.schema.labels import Label
+from streameval.schema.labels import ByLabel, Label
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.rankings import First, Groups, RankingTables
 from streameval.states.views import total
@@ -343,9 +343,7 @@ def _precision(a: int, places: int, size: int, first: int, second: int) -> int:
 
 
 @explained
-def jain_propensities(
-    counts: Mapping[Label, float], examples: int, *, a: float = 0.55, b: float = 1.5
-) -> dict[Label, float]:
+def jain_propensities(counts: ByLabel, examples: int, *, a: float = 0.55, b: float = 1.5) -> dict[Label, float]:
     """Inverse propensities of labels from their frequencies (Jain et al. 2016).
 
     ``1 + C (count + b)**-a`` with ``C = (ln(examples) - 1) (b + 1)**a``, at least 1. Correctly rounded, so it is the
@@ -379,7 +377,7 @@ def jain_propensities(
             if count not in inverse and count is not None and count >= 0 and 0 < count + numbers[1] < math.inf:
                 inverse[count] = max(1.0, float(1 + scale * ((shift + 1) / (Decimal(count) + shift)) ** exponent))
             if not inverse.get(count, math.inf) < math.inf:
-                none = f"label {quoted(label)}, true {quoted(counts[label])} times, has no propensity"
+                none = f"label {quoted(label)}, true {quoted(counts[label])} times, has no propensity"  # type: ignore[index]
                 advice = "give counts of at least 0, and choose b above 0"
                 raise InputError(f"{none} with a = {quoted(a)} and b = {quoted(b)}; {advice}")
     return {label: inverse[count] for label, count in sizes.items()}

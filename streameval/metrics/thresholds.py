@@ -25,7 +25,7 @@ from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.curves import CLOSE, Terms, best_point, path_of, reaches, rough_ratios
 from streameval.metrics.spec import as_float
 from streameval.schema.config import threshold_of
-from streameval.schema.labels import Label
+from streameval.schema.labels import ByLabel, Label
 from streameval.schema.text import check_choice, check_number, number_of, quoted
 from streameval.states.curves import CurveTables, Path
 from streameval.states.views import Counts, Integers
@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-Thresholds: TypeAlias = "float | Mapping[Label, float] | Mapping[Label, Choice] | Iterable[float]"
+Thresholds: TypeAlias = "float | ByLabel | Mapping[Label, Choice] | Iterable[float]"
 
 
 class Objective(Protocol):

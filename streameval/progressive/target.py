@@ -12,11 +12,11 @@ from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.guarding import Change
 from streameval.evaluation.templates import check_object
 from streameval.metrics.spec import MetricSpec
-from streameval.schema.labels import Label
+from streameval.schema.labels import PerLabel
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
-Values: TypeAlias = dict[str, float | dict[Label, float]]
+Values: TypeAlias = dict[str, float | PerLabel]
 
 _INNER = ("evaluator", "_template", "metric")
 """Where the counting object lies within the object passed in."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from streameval.errors import InputError, LabelError
-from streameval.schema.labels import Label, in_order, key_of, keys_of, normalise
+from streameval.schema.labels import ByLabel, Label, in_order, key_of, keys_of, normalise
 from streameval.schema.text import check_choice, check_number, number_of, number_or_none, python_value, quoted
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
@@ -18,7 +18,8 @@ Ties: TypeAlias = Literal["shared", "last"]
 Rows: TypeAlias = Literal["labels", "indicator"]
 Null: TypeAlias = Literal["error", "empty"]
 NULLS = get_args(Null)
-Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
+CheckedThreshold: TypeAlias = float | tuple[tuple[Label, float], ...]
+Threshold: TypeAlias = float | ByLabel | Iterable[float] | None
 
 _DIFFER = {
     "labels": "labels differ", "unknown": "unknown differs", "threshold": "thresholds differ", "nan": "nan differs",
@@ -71,7 +72,7 @@ class Config:
 
     labels: tuple[Label, ...] | None = None
     unknown: Unknown = "error"
-    threshold: Threshold | None = None  # pairs are sorted by label
+    threshold: CheckedThreshold | None = None  # pairs are sorted by label
     nan: Nan = "error"
     options: tuple[StateOptions, ...] = ()  # of the states besides decisions, in the order of the registry
     label_limit: int | None = field(default=None, compare=False)
@@ -82,7 +83,7 @@ class Config:
         cls,
         labels: Iterable[object] | None = None,
         unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        threshold: Threshold = None,
         nan: Nan = "error",
         label_limit: int | None = None,
         rows: Rows | None = None,
@@ -168,7 +169,7 @@ def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     return names
 
 
-def threshold_of(threshold: Any, labels: tuple[Label, ...] | None, unknown: Unknown = "error") -> Threshold:
+def threshold_of(threshold: Any, labels: tuple[Label, ...] | None, unknown: Unknown = "error") -> CheckedThreshold:
     """What a user wrote as one threshold, or as those of labels: in their order, as a mapping or a Series."""
     shape = tuple(getattr(threshold, "shape", (1,)))
     if hasattr(threshold, "iloc") and [*threshold.index] != [*range(len(threshold))]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from operator import countOf, lt
 from typing import Any, TypeAlias
@@ -16,6 +16,9 @@ from streameval.kernel.types import IntArray
 from streameval.schema.text import quoted
 
 Label: TypeAlias = str | int
+ByLabel: TypeAlias = Mapping[str, float] | Mapping[int, float] | Mapping[Label, float]  # whose keys are invariant
+PerLabel: TypeAlias = Any
+"""A dict by label, of a metric without average. Checkers cannot tell which it is, and would refuse each ``> 0.9``."""
 
 IDENTIFIERS = 100_000  # labels, from which on it is asked whether they are identifiers
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast, overload
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading, core_of
 from streameval.evaluation.counting import A, over, read, spend
-from streameval.evaluation.evaluator import Answer, MetricLike
+from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.pages import Names, report_of
 from streameval.evaluation.suspicions import look
@@ -20,6 +20,7 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Report, Table, table_of_reports
 from streameval.schema.config import Null
+from streameval.schema.labels import PerLabel
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
 from streameval.slices.gathering import Coded, coded, counted, read_at_once
@@ -376,7 +377,15 @@ class Sliced(Mergeable, Generic[A]):
                 return part.copy()
         raise InputError(f"slices are by {[group.axis.names for group in self._slices]}, not by {quoted(tuple(where))}")
 
-    def get(self, metric: MetricLike | None = None, *, by: Names | None = None) -> dict[Names, dict[Where, Answer]]:
+    @overload
+    def get(
+        self: Sliced[Evaluator], metric: None = None, *, by: Names | None = None
+    ) -> dict[Names, dict[Where, dict[str, float | PerLabel]]]: ...
+    @overload
+    def get(
+        self, metric: MetricLike | None = None, *, by: Names | None = None
+    ) -> dict[Names, dict[Where, float | PerLabel]]: ...
+    def get(self, metric: MetricLike | None = None, *, by: Names | None = None) -> object:
         """Values of the metrics of each slice, by name and then by value; see `slices` for the order.
 
         Of one metric of an evaluator, or of all of its metrics by name; ``by`` is a name, or a tuple of names that were
@@ -389,7 +398,7 @@ class Sliced(Mergeable, Generic[A]):
             return dict(self._answer(group, metric) for group in self._selected(by))
 
     @staticmethod
-    def _answer(group: AxisSlices[A], metric: MetricLike | None) -> tuple[Names, dict[Where, Answer]]:
+    def _answer(group: AxisSlices[A], metric: MetricLike | None) -> tuple[Names, dict[Where, Any]]:
         parts, names = group.ordered(), group.axis.names
         values = {where_of(key): answer_of(part, metric, _ANSWERS) for key, part in parts}
         if len(values) < len(parts):

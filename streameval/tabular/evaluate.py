@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Never, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
+from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.schema.keywords import explained
 from streameval.schema.text import check_number, quoted
+from streameval.slices import Sliced
 from streameval.tabular.columns import Columns, Names
-from streameval.tabular.job import Job, JobOptions, Metrics, State, check_options
+from streameval.tabular.job import Job, JobOptions, Metrics, RowOptions, State, check_options
 from streameval.tabular.rows import Block, RowError
 
+StateT = TypeVar("StateT", bound=State)
 _ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of
 _REASONS = 3
 
@@ -90,18 +93,28 @@ class Counting:
             self.reasons.append(reason)
 
 
+@overload
+def evaluate_table(
+    source: object, *, actual: Names, predicted: Names | None = None, metrics: Iterable[MetricLike] | None = None,
+    batch_size: int | None = None, truth: object = None, join: str | None = None, by: None = None,
+    **options: Unpack[RowOptions],
+) -> Evaluator: ...  # fmt: skip
+@overload
+def evaluate_table(
+    source: object, *, actual: Names, predicted: Names | None = None, metrics: StateT, batch_size: int | None = None,
+    truth: object = None, join: str | None = None, by: None = None, **options: Unpack[RowOptions],
+) -> StateT: ...  # fmt: skip
+@overload
+def evaluate_table(
+    source: object, *, actual: Names, predicted: Names | None = None, metrics: Metrics = None,
+    batch_size: int | None = None, truth: object = None, join: str | None = None, by: str | Iterable[str],
+    **options: Unpack[RowOptions],
+) -> Sliced[Any]: ...  # fmt: skip
 @explained
 def evaluate_table(
-    source: object,
-    *arrays: Never,
-    actual: Names = "",
-    predicted: Names | None = None,
-    metrics: Metrics = None,
-    batch_size: int | None = None,
-    truth: object = None,
-    join: str | None = None,
-    **options: Unpack[JobOptions],
-) -> State:
+    source: object, *arrays: object, actual: Names = "", predicted: Names | None = None, metrics: Metrics = None,
+    batch_size: int | None = None, truth: object = None, join: str | None = None, **options: Unpack[JobOptions],
+) -> State:  # fmt: skip
     """Compute metrics from the rows of a table or of files, which may be larger than memory.
 
     The result is new: an `Evaluator`; a metric, where ``metrics`` is one; or a `Sliced`, with ``by``.

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
-from streameval.schema.config import Null, Rows, Unknown
+from streameval.schema.config import Null, Rows, Threshold, Unknown
 from streameval.schema.keywords import advice_on
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
@@ -23,7 +23,6 @@ __all__ = ["Job"]
 
 State: TypeAlias = Evaluator | Metric | Sliced[Any]
 Metrics: TypeAlias = Iterable[MetricLike] | State | None
-Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
 
 _COUNTED = ("threshold", "rows", "labels", "unknown", "label_limit")  # options of what counts
 

@@ -21,7 +21,7 @@ from streameval.metrics.bounds import Bounds
 from streameval.report.model import Table
 from streameval.schema.config import Null
 from streameval.schema.keywords import NoKeywords, forgiving, refuse_mistaken
-from streameval.schema.labels import Label
+from streameval.schema.labels import PerLabel
 from streameval.states.base import Part
 from streameval.windows.times import Clock, Moment, Moments, Time
 from streameval.wire.envelope import decoding, opened, sealed
@@ -154,11 +154,11 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """The object that answers; it must not be changed."""
 
     @overload
-    def get(self: Window[Evaluator]) -> dict[str, float | dict[Label, float]]: ...
+    def get(self: Window[Evaluator]) -> dict[str, float | PerLabel]: ...
     @overload
-    def get(self: Window[Evaluator], metric: MetricLike) -> float | dict[Label, float]: ...
+    def get(self: Window[Evaluator], metric: MetricLike) -> float | PerLabel: ...
     @overload
-    def get(self: Window[M]) -> float | dict[Label, float]: ...
+    def get(self: Window[M]) -> float | PerLabel: ...
     def get(self, metric: MetricLike | None = None) -> object:
         """Values for the examples in the window: of one metric of an evaluator, or of all of its metrics by name."""
         self._look()
@@ -166,7 +166,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
             return answer_of(self._current(), metric, "a window over a single metric answers")
 
     @answers
-    def bounds(self, metric: MetricLike | None = None) -> Bounds | dict[Label, Bounds]:
+    def bounds(self, metric: MetricLike | None = None) -> Bounds | PerLabel:
         """The value of a metric with bounds that contain the exact one, as `Evaluator.bounds`."""
         current: object = self._current()
         with silent():

@@ -202,12 +202,13 @@ def test_calls_that_mean_another_function_or_order_say_so():
 
 ANY = {
     "Evaluator.get": "each overload says more",
+    "Evaluator.to_dict": "parts of several types, as of JSON",
     "MetricSpec.parameter": "a number, a string, a boolean or None, as the parameter is",
     "Trace.evaluators": "those that were passed, of several classes",
     "load": "of a Checkpoint, which class it holds",
     "Columns.scores_of": "columns of Arrow, which has no types",
 }
-"""Where a public signature holds Any, and why."""
+"""Where a public signature holds Any by name, and why; `PerLabel` says why itself."""
 
 
 def test_public_signatures_say_of_which_type_arguments_and_results_are():

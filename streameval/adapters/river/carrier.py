@@ -12,7 +12,7 @@ from streameval.evaluation.metric import Metric, metric_of
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.schema.labels import Label
+from streameval.schema.labels import PerLabel
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
@@ -56,9 +56,9 @@ class RiverMetric(MultiLabelMetric):
             raise RevertError(f"{type(self.metric).__name__} drops examples by itself; wrap a metric to revert")
         return self.metric
 
-    def get(self) -> float | dict[str, float | dict[Label, float]]:  # type: ignore[override]
+    def get(self) -> float | dict[str, float | PerLabel]:  # type: ignore[override]
         """The value so far; for an evaluator, all of its values by name."""
-        return cast("float | dict[str, float | dict[Label, float]]", self.metric.get())
+        return cast("float | dict[str, float | PerLabel]", self.metric.get())
 
     @property
     def reads_scores(self) -> bool:

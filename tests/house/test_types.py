@@ -1,0 +1,59 @@
+"""Calls as users write them: mypy reads this file too, so that it accepts what runs, and marks what does not."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+import streameval as se
+
+Y_TRUE: list[set[str]] = [{"cat"}, {"cat", "dog"}]
+Y_PRED: list[set[str]] = [{"cat"}, {"dog"}]
+
+
+def test_a_checker_accepts_values_as_numbers_and_thresholds_by_label() -> None:
+    by_label: dict[str, float] = {"cat": 0.5, "dog": 0.5}
+    ev = se.Evaluator(["f1_micro"], labels=list(by_label), threshold=by_label)
+    options: dict[str, float] = {"weight": 2.0}
+    for pair in zip(Y_TRUE, Y_PRED, strict=True):
+        ev.update(*pair, **options)
+    every: dict[str, float] = ev.get()
+    best: float = max(0.0, ev["f1_micro"], ev.get("f1_micro"), *every.values())
+    assert best == round(se.score(Y_TRUE, Y_PRED, "f1_micro"), 1) == 0.8
+    labels: dict[str | int, float] = ev["f1_per_label"]
+    assert labels == ev.get("f1_per_label") == {"cat": 2 / 3, "dog": 1.0}
+    exact: float = se.SubsetAccuracy().get() + se.SubsetAccuracy().bounds().low
+    rolling = se.Rolling(se.F1("micro"), size=2)
+    rolling.update_many(Y_TRUE, Y_PRED, weights=np.array([1, 2]))
+    assert exact < rolling.get()
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="lang")
+    sliced.update_many(Y_TRUE, Y_PRED, where={"lang": ["en", "fr"]})
+    assert sliced.get()["lang"]["en"]["f1_micro"] > sliced.get("f1_micro")["lang"]["fr"] > 0.5
+    assert se.jain_propensities({"cat": 2, "dog": 1}, 2)["cat"] > 0.5
+
+
+def test_a_checker_knows_what_a_table_makes() -> None:
+    rows = [{"tags": ["cat"], "guess": ["cat"], "lang": "en"}]
+    counted: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=["f1_micro"])
+    metric: se.F1 = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=se.F1())
+    total: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", by="lang").total()
+    assert (counted.examples, metric.get(), total.to_dict()["averages"]["micro"]["f1"]) == (1, 1.0, 1.0)
+
+
+def test_a_checker_marks_mistaken_calls() -> None:
+    ev, rolling, table = se.Evaluator(), se.Rolling(se.Evaluator(), 2), [{"tags": ["cat"]}]
+    for holder in (ev, rolling):
+        with suppress(se.InputError):
+            holder.update({"cat"}, {"cat"}, 2.0)  # type: ignore[call-arg]
+        with suppress(se.InputError):
+            holder.update({"cat"}, {"cat"}, wieght=2.0)  # type: ignore[call-arg]
+    with suppress(se.InputError):
+        ev.revert({"cat"}, {"cat"}, 2.0)  # type: ignore[call-arg]
+    with suppress(se.InputError):
+        ev.update_many(Y_TRUE, Y_PRED, [1, 2])  # type: ignore[call-arg]
+    with suppress(se.InputError):
+        se.evaluate_table(table, metrics=["f1_micro"])  # type: ignore[call-overload]
+    with suppress(se.MetricError):
+        se.F1("mikro")  # type: ignore[arg-type]
+    assert ev.examples == rolling.examples == 0
