@@ -60,7 +60,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         self,
         y_true: object,
         y_pred: object,
-        *extra: *tuple[()],
+        *extra: Unpack[tuple[()]],
         weight: float = UNIT,
         mask: object = None,
         t: Time | None = None,
