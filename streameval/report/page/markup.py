@@ -80,7 +80,7 @@ def table_html(table: Table) -> str:
         note = f' title="{escaped(column.note)}"' if column.note else ""
         heads += f'<th scope="col" class="{column.kind}"{sort}{note}>{escaped(column.name)}</th>'
     cells = list(zip(*(_cells(table, place) for place in range(wide)), strict=True))
-    rows = [f"<tr>{''.join(cells[row])}</tr>" for row in table.order()]
+    rows = [f'<tr data-row="{row}">{"".join(cells[row])}</tr>' for row in table.order()]
     body, more = "".join(rows[: table.first]), "".join(rows[table.first :])
     size = next((name for most, name in ((4, "small"), (5, "narrow"), (8, "medium")) if wide <= most), "wide")
     return (
@@ -93,7 +93,6 @@ def table_html(table: Table) -> str:
 def table_data(table: Table) -> dict[str, object]:
     return {
         "first": table.first,
-        "written": table.order(),
         "names": [column.name for column in table.columns],
         "kinds": [column.kind for column in table.columns],
         "values": [[_json_cell(value, column.kind) for value in column.values] for column in table.columns],

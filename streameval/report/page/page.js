@@ -33,8 +33,8 @@
         this.keys = keys.map((key, column) => keys.indexOf(key) < column ? `${key}_${column}` : key);
         this.heads = [...element.tHead.rows[0].cells];
         this.lines = [];
-        element.querySelectorAll("tbody tr").forEach((line, at) => { this.lines[this.written[at]] = line; });
-        element.querySelector(".more").remove();
+        for (const line of element.querySelectorAll("tbody tr")) this.lines[line.dataset.row] = line;
+        element.tBodies[1].hidden = true;
         this.rest = make("p", { className: "rest" });
         element.parentNode.after(this.rest);
         this.by = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
@@ -73,7 +73,8 @@
       }
       draw() {
         const rows = this.order(), left = rows.length - this.limit;
-        element.tBodies[0].replaceChildren(...rows.slice(0, this.limit).map(row => this.lines[row]));
+        for (const line of this.lines) element.tBodies[1].append(line);  // all stay, for a browser that saves the page
+        for (const row of rows.slice(0, this.limit)) element.tBodies[0].append(this.lines[row]);
         const more = (text, count) => button(text, () => { this.limit += count; this.draw(); });
         const say = text => make("span", { textContent: text });
         if (left > 0) {
