@@ -10,7 +10,7 @@ import re
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -219,10 +219,10 @@ from streameval.schema.labels import ByLabel, Label"""
         entry.class_name: _body(_own(entry), entry, [] if entry.state == "rankings" else [_average(entry)])
         for entry in catalogue()
     }
-    numbers = {entry.class_name for entry in catalogue() if None not in entry.averages}
+    entries = {entry.class_name: entry for entry in catalogue()}
     names = ", ".join(f'"{entry.name}_per_label"' for entry in catalogue() if None in entry.averages)
     alias = textwrap.fill(f"_PerLabelName: TypeAlias = Literal[{names}]", 120, subsequent_indent="    ")
-    return _shortened(f"{STUB.format(imports=imports)}{SCORES}{_classes(bodies, 'Metric', numbers)}{alias}\n")
+    return _shortened(f"{STUB.format(imports=imports)}{SCORES}{_classes(bodies, 'Metric', entries)}{alias}\n")
 
 
 def river_stub() -> str:
@@ -234,22 +234,25 @@ from streameval.evaluation.classes import _OfDecisions, _Options
 """
     bodies = {name: _body(_own(metric._entry), metric._entry) for name, metric in CLASSES.items()}
     first = STUB.partition("\n")[0]
-    return _shortened(f"{first}\n\n{imports}\n{_classes(bodies, 'CountedMetric')}")
+    return _shortened(f"{first}\n\n{imports}\n{_classes(bodies, 'CountedMetric', {})}")
 
 
-def _classes(bodies: dict[str, str], base: str, numbers: Collection[str] = ()) -> str:
+def _classes(bodies: dict[str, str], base: str, entries: Mapping[str, MetricInfo]) -> str:
     """Classes by name; those with equal bodies inherit them, from a base that is named after the first."""
     uses = Counter(bodies.values())
     lines, bases = [], {}
     for name, body in bodies.items():
-        parent = "_Number" if name in numbers else base
+        entry = entries.get(name)
+        parent = base if entry is None or None in entry.averages else "_Number"
+        summary = "..." if entry is None else f'"""{entry.summary}"""'  # which editors show
         if uses[body] == 1:
-            lines += [f"class {name}({parent}):", body]
+            lines += [f"class {name}({parent}):", *([f"    {summary}"] if entry else []), body]
             continue
         if body not in bases:
             bases[body] = f"_Like{name}"
             lines += [f"class {bases[body]}({parent}):", body]
-        lines.append(f"class {name}({bases[body]}): ...")
+        line = f"class {name}({bases[body]}): {summary}"
+        lines += [line] if len(line) <= 120 else line.replace(": ", ":\n    ", 1).split("\n")
     return "\n".join(lines) + "\n"
 
 
