@@ -11,11 +11,6 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = [
-    "ConflictError", "CounterOverflowError", "DataWarning", "DependencyError", "FormatError", "InputError",
-    "LabelError", "MergeError", "MetricError", "RevertError", "StreamevalError",
-]  # fmt: skip
-
 _HOME = __file__.removesuffix("errors.py")  # the folder of the package
 
 P = ParamSpec("P")

@@ -101,14 +101,14 @@ class Evaluator(Accumulator):
         return self._core.specs
 
     @overload
-    def get(self) -> dict[str, float | PerLabel]: ...
+    def get(self, metric: None = None) -> dict[str, float | PerLabel]: ...
     @overload
     def get(self, metric: _PerLabelName) -> dict[Label, float]: ...  # type: ignore[overload-overlap]  # as `score`
     @overload
     def get(self, metric: MetricLike) -> float | PerLabel: ...  # type: ignore[overload-overlap]  # as `score`
     @overload
     def get(self, metric: Sequence[MetricLike]) -> dict[str, float | PerLabel]: ...
-    def get(self, metric: MetricLike | Sequence[Any] | None = None) -> object:
+    def get(self, metric: MetricLike | Sequence[Any] | None = None) -> float | PerLabel | dict[str, float | PerLabel]:
         """The value of one metric, or a dict by name: of a list of metrics, by default of all.
 
         Metrics without average give one value per label.

@@ -13,7 +13,7 @@ from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
 from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
 from streameval.schema.config import Nan, Rows, Threshold, Ties, Unknown
-from streameval.schema.keywords import advice_on
+from streameval.schema.keywords import advice_on, explained
 from streameval.schema.labels import ByLabel, Label, PerLabel
 from streameval.schema.text import quoted
 
@@ -86,6 +86,7 @@ class Metric(Accumulator):
         return self._described()
 
 
+@explained
 def metric(
     name: str,
     *,

@@ -47,7 +47,7 @@ def score(
     labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None, nan: Nan = "error",
     ties: Ties = "shared", inverse_propensities: ByLabel | None = None, label_limit: int | None = None,
     rows: Rows | None = None, null: Null = "error", threads: int = 1,
-) -> object:  # fmt: skip
+) -> float | PerLabel | dict[str, float | PerLabel]:  # fmt: skip
     """Compute metrics of arrays, lists or data frames in one call.
 
     Parameters

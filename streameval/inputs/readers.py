@@ -25,8 +25,6 @@ from streameval.schema.batch import offsets_of, part_of
 from streameval.schema.record import FEW
 from streameval.schema.text import number_of, quoted
 
-__all__ = ["PackedRows", "TopK"]
-
 
 def source_of(value: object, form: Form, argument: Argument) -> Source:
     return _SOURCES.get(form, _refuse)(value, argument)

@@ -18,7 +18,7 @@ def test_a_checker_accepts_values_as_numbers_and_thresholds_by_label() -> None:
     options: dict[str, float] = {"weight": 2.0}
     for pair in zip(Y_TRUE, Y_PRED, strict=True):
         ev.update(*pair, **options)
-    every: dict[str, float] = ev.get()
+    every: dict[str, float] = ev.get(None)
     best: float = max(0.0, ev["f1_micro"], ev.get("f1_micro"), *every.values())
     assert best == round(se.score(Y_TRUE, Y_PRED, "f1_micro"), 1) == 0.8
     labels: dict[str | int, float] = ev["f1_per_label"]

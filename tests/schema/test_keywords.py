@@ -44,6 +44,7 @@ def pending() -> se.Pending:
         (lambda: pending().predict(1, {"a"}, weight=2), "predict has no argument weight=; an example is weighted when"),
         (lambda: pending().observe(1, truth={"a"}), "no argument truth=; it is y_true, the second argument"),
         (lambda: pending().observe(1, {"a"}, timestamp=3), "no argument timestamp=; write t=..."),
+        (lambda: se.metric("f1", "micro"), "1 argument without a name (name), not 2; name the others: average="),
         (lambda: se.Evaluator(["f1_micro"], 0.5), "1 argument without a name (metrics), not 2; name the others: la"),
         (lambda: se.Evaluator().get("f1_micro", "mcc_macro"), "(metric), not 2; write get(metric)"),
         (lambda: se.Fading(), "Fading is missing evaluator and half_life; write Fading(evaluator, half_life)"),

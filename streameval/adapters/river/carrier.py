@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from streameval.adapters.engine import snapshot
 from streameval.adapters.river.metric import MultiLabelMetric
@@ -43,7 +43,8 @@ class RiverMetric(MultiLabelMetric):
             wanted = "a metric must be a name, a spec, a metric, an Evaluator or a window"
             advice = "; write RiverMetric(Evaluator([...]))" if isinstance(read_as, list | tuple) else ""
             raise MetricError(f"{wanted}, not {quoted(metric)}{advice}")
-        self.metric = metric_of(read_as) if isinstance(read_as, MetricSpec) else read_as
+        whole = metric_of(read_as) if isinstance(read_as, MetricSpec) else read_as
+        self.metric: Metric | Evaluator | Window[Any] = whole
         if isinstance(self.metric, Window) and self.metric.timed:
             needs = f"{type(self.metric).__name__} needs the time of each example and River passes none"
             raise InputError(f"{needs}; use streameval.progressive_evaluate with time=")
