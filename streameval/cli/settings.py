@@ -57,7 +57,7 @@ def forget_output() -> None:
 
 _PHRASES = {
     r"np\.asarray\(rows?\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
-    r", or declare the labels.*": "",  # with an argument that is no option
+    r"\braise label_limit, or declare.*": "name a state with a higher limit, or with none, first",
     r"construct with threshold=0\.5": "evaluate, or show the state, with --threshold 0.5",
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"; for scores give threshold=0.5.*": "; for scores give --scores, not --predicted, and --threshold 0.5",

@@ -136,6 +136,17 @@ def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):
     assert content() == before | {"single": se.F1().to_bytes()}
 
 
+def test_a_state_with_a_limit_is_merged_into_one_without(run, folder):
+    few = se.Evaluator(label_limit=2)
+    few.update({"cat"}, {"dog"})
+    few.save("few")
+    more = se.Evaluator()
+    more.update({"ant"}, {"bee"})
+    more.save("more")
+    refused(run("merge", "few", "more"), "limit is 2, and there would be 4 labels; name a state with a higher limit")
+    assert run("merge", "more", "few").code == 0
+
+
 @pytest.mark.parametrize("name", ["n" * 256, "absent/state", "d.jsonl/state"])
 def test_what_cannot_be_written_is_reported_before_a_row_is_read(run, folder, name):
     Path("bad.jsonl").write_bytes(b"{")
