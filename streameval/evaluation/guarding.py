@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
+from streameval.schema.keywords import CallT
 from streameval.schema.record import are_alike
 from streameval.states.base import Part
 
@@ -115,12 +116,12 @@ def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
     return _first(method, guarded)
 
 
-def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
+def combines(method: CallT) -> CallT:
     """A method that changes the object by another one, which may be the same; both are held."""
     merges = method.__name__ != "unmerge"
 
-    def guarded(self: S, other: S) -> R:
-        guard, guards = self._guard, guards_of(other)  # type: ignore[attr-defined]
+    def guarded(self: Any, other: Any) -> Any:
+        guard, guards = self._guard, guards_of(other)
         forget_gone(self)
         with commit.Guards((guard,), guards):
             mine, theirs = guard.notes, guards[0].notes if guards else None
@@ -136,7 +137,7 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
                 guard.notes = theirs.copy()
             return result
 
-    return _first(method, guarded)
+    return _first(method, guarded)  # type: ignore[return-value]  # with the names of its parameters
 
 
 def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:

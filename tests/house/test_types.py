@@ -23,6 +23,8 @@ def test_a_checker_accepts_values_as_numbers_and_thresholds_by_label() -> None:
     assert best == round(se.score(Y_TRUE, Y_PRED, "f1_micro"), 1) == 0.8
     labels: dict[str | int, float] = ev["f1_per_label"]
     assert labels == ev.get("f1_per_label") == {"cat": 2 / 3, "dog": 1.0}
+    ev.unmerge(other=ev.copy())
+    assert ev.examples == 0
     exact: float = se.SubsetAccuracy().get() + se.SubsetAccuracy().bounds().low
     rolling = se.Rolling(se.F1("micro"), size=2)
     rolling.update_many(Y_TRUE, Y_PRED, weights=np.array([1, 2]))
