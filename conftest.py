@@ -10,8 +10,9 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tomllib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -22,6 +23,7 @@ import pytest
 
 for library in ("OMP", "OPENBLAS"):  # threads of its own would be in the way of the tests, which take all cores
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ["MPLBACKEND"] = "Agg"  # no window is opened
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the hundred processes of tests would compile the package
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a script; processes inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -88,6 +90,14 @@ def _pages_write_to_a_folder_of_their_own(request: pytest.FixtureRequest) -> Non
         folder = request.getfixturevalue("tmp_path")
         shutil.copytree(ROOT / "streameval" / "cli" / "sample", folder / "demo")
         request.getfixturevalue("monkeypatch").chdir(folder)
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed() -> Iterator[None]:
+    """Matplotlib warns of 20 that are open."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pytest
-from matplotlib import pyplot
 
 import streameval as se
 from streameval import plots
 from streameval.metrics.calibration import calibration_curve
 from streameval.metrics.curves import precision_recall_curve, roc_curve
 
-matplotlib.use("Agg")
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def scored(*metrics: str, scores: np.ndarray | None = None, **choices: object) -> se.Evaluator:

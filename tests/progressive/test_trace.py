@@ -13,7 +13,6 @@ import tracemalloc
 import warnings
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -365,13 +364,6 @@ def test_it_tells_how_it_stands():
 
 
 # -- pictures ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True)
-def _no_screen():
-    mpl.use("Agg")
-    yield
-    pyplot.close("all")
 
 
 def test_a_plot_draws_one_line_for_each_metric_and_evaluator():
