@@ -220,11 +220,9 @@ class Checkpointer(Generic[HeldT]):
 
     def step(self, count: int = 1) -> None:
         """Record that ``count`` more items are counted, and save if due. `remaining` calls it for you."""
-        if not self._lock.open:
-            self._check_open()
         check_number("count", count, 0, MOST)
         with self._guard:
-            self._check_open()  # by now
+            self._check_open()
             if count > MOST - self._position:
                 raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
             noted = self._version(), threading.get_ident()
@@ -269,17 +267,15 @@ class Checkpointer(Generic[HeldT]):
 
     def close(self) -> None:
         """Release the path, once what another thread saves is written. Does nothing the second time."""
-        if not self._lock.forked:  # which has released it
-            with self._guard:
-                self._release()
+        with self._guard:
+            self._release()
 
     def _version(self) -> object:
         """What differs as soon as the evaluator counts more than the position says."""
         return self._evaluator._guard.version
 
     def _write(self, *, last: bool = False) -> None:
-        """Write position and state, of one moment unless this is the last time; the guard is held."""
-        self._check_open()
+        """Write position and state, of one moment unless this is the last time; the guard is held, and this is open."""
         if self._identity() not in self._ours:
             lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
             raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
@@ -311,11 +307,11 @@ class Checkpointer(Generic[HeldT]):
         try:
             if kind is not None:
                 return
-            self._check_open()
-            if self._open:
-                left = f"the loop was left while item {self._position} was in progress"
-                raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
             with self._guard:
+                self._check_open()
+                if self._open:
+                    left = f"the loop was left while item {self._position} was in progress"
+                    raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
                 self._write(last=True)
                 self._noted = self._version()
             self._yield()
