@@ -8,6 +8,7 @@ import pickle
 import random
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,7 @@ from streameval.adapters.river import MacroF1, MetricCollection, MicroF1, RiverM
 from streameval.adapters.river.classes import CLASSES
 from tests.inputs.test_tensors import Tensor
 from tests.support.effort import cases, spread
+from tests.support.interruptions import Interrupted, chosen, interrupted
 from tests.support.kinds import NAMES, SCORED
 
 ORDER = [f"Class{number}" for number in range(1, 15)]
@@ -262,30 +264,12 @@ def test_an_interruption_anywhere_leaves_all_members_as_before_or_all_as_after(v
     before = parts(mixed)
     getattr(mixed, verb)({"a": True, "b": False}, {"a": True, "b": True})
     after = parts(mixed)
-    for last in itertools.count():
-        steps = itertools.count()
-
-        def interrupt(frame, event, _, steps=steps, last=last):
-            frame.f_trace = interrupt  # Python 3.13 looks for it before it is returned
-            frame.f_trace_opcodes = True
-            if event == "opcode" and next(steps) == last:
-                raise KeyboardInterrupt
-            return interrupt
-
+    call = partial(getattr(build(), verb), {"a": True, "b": False}, {"a": True, "b": True})
+    for hit in chosen(interrupted(call, -1), 150, verb):
         mixed = build()
-        sys.settrace(interrupt)
-        try:
-            getattr(mixed, verb)({"a": True, "b": False}, {"a": True, "b": True})
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            interrupted = False
-        finally:
-            sys.settrace(None)
+        with pytest.raises(Interrupted):
+            interrupted(partial(getattr(mixed, verb), *call.args), hit)
         assert parts(mixed) in (before, after)
-        if not interrupted:
-            assert last > 100
-            break
 
 
 def test_copies_and_pickles_of_a_collection_still_share():
