@@ -123,7 +123,12 @@ cdef class Bins:
 
     @property
     def scores(self):
-        return sum(self.labels[column].binned for column in range(self.width))
+        # A generator of Cython 3.3.1 leaks a reference to its type where Python is 3.13.
+        cdef int64_t binned = 0
+        cdef Py_ssize_t column
+        for column in range(self.width):
+            binned += self.labels[column].binned
+        return binned
 
     cpdef reserve(self, Py_ssize_t width):
         cdef Py_ssize_t wider = max(width, 2 * self.width)

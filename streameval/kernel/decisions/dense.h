@@ -64,11 +64,11 @@ static const uint8_t SE_EDGE[64] = {
 #if defined(SE_X86)
 #define SE_UNROLL _Pragma("GCC unroll 4")
 #define SE_UNROLL_CHUNK _Pragma("GCC unroll 16")
-#define SE_FETCH(at, bytes) _mm_prefetch((const char *)((uintptr_t)(at) + (uintptr_t)(bytes)), _MM_HINT_T1)
+#define SE_FETCH_AHEAD(at, bytes) _mm_prefetch((const char *)((uintptr_t)(at) + (uintptr_t)(bytes)), _MM_HINT_T1)
 #else
 #define SE_UNROLL
 #define SE_UNROLL_CHUNK
-#define SE_FETCH(at, bytes) (void)(bytes)
+#define SE_FETCH_AHEAD(at, bytes) (void)(bytes)
 #endif
 
 /* -- portable: eight columns to a machine word ----------------------------------------------------------------------- */
@@ -439,9 +439,9 @@ static int se_count_blocks(
             seen |= SE_USED(vector, narrow_cells, in->pred_cells, start, part.rows, part.columns, bytes);
         }
         if (part.columns > SE_LONG) {
-            const int bytes = se_count_long(&part, vector, to, h);
-            if (bytes < 0) return -1;
-            seen |= bytes;
+            const int cells = se_count_long(&part, vector, to, h);
+            if (cells < 0) return -1;
+            seen |= cells;
         } else if (seen <= 1) {
             seen |= SE_USED(vector, count_block, &part, &block);
             block.keys += part.rows;

@@ -46,9 +46,9 @@ SE_WITHIN SE_VECTOR SE_(strip)(
         SE_UNROLL
         for (int v = 0; v < vectors; v++) {
             if (to->ahead) {
-                SE_FETCH(t + v * SE_BYTES, to->ahead * in->true_stride);
-                SE_FETCH(p + v * SE_BYTES, to->ahead * in->pred_stride);
-                if (hides) SE_FETCH(m + v * SE_BYTES, to->ahead * in->masked_stride);
+                SE_FETCH_AHEAD(t + v * SE_BYTES, to->ahead * in->true_stride);
+                SE_FETCH_AHEAD(p + v * SE_BYTES, to->ahead * in->pred_stride);
+                if (hides) SE_FETCH_AHEAD(m + v * SE_BYTES, to->ahead * in->masked_stride);
             }
             const ptrdiff_t at = v * SE_BYTES, bytes = last < SE_BYTES ? last : SE_BYTES;
             if (v < vectors - 1) {
@@ -216,7 +216,7 @@ SE_WITHIN void SE_(bit_block_of)(
 #ifdef SE_TOGETHER
                 if (together > 1) {
                     in[side] = SE_(rows_at)(at[side], of, side, keep[side], shifts);
-                    SE_FETCH(at[side], SE_AHEAD);
+                    SE_FETCH_AHEAD(at[side], SE_AHEAD);
                     at[side] += together * from->stride / 8;
                     continue;
                 }
