@@ -108,13 +108,16 @@ def binary(value: object, label: object, argument: Argument) -> bool | None:
 
 
 _MISSING = ', or construct with nan="missing"'
+_PIPELINES: dict[Any, str] = {
+    "label": "if each is a label with its score, wrap each in a list: [{{'label': {0}, 'score': ...}}]",
+    **dict.fromkeys(("labels", "sequence"), "for scores give dict(zip(each['labels'], each['scores'])) of each"),
+}
+"""What to write in place of what pipelines of Hugging Face predict, by a key of it."""
 
 
 def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
-    if label in ("label", "labels", "sequence") and value[0] in "'\"[" and argument.role == PRED:
-        advice = (
-            "what a pipeline predicts is read as a list of each label with its score: [{'label': ..., 'score': ...}]"
-        )
+    if label in _PIPELINES and value[0] in "'\"[" and argument.role == PRED:
+        advice = _PIPELINES[label].format(value)
     known = "" if label is None else f" for label {quoted(label)}"
     return InputError(f"{argument.place} is {value}{known}; {advice}")
 

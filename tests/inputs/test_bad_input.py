@@ -665,7 +665,7 @@ def test_labels_with_their_scores_are_refused_with_what_reads_scores(pair):
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"metrics": ["ndcg"]}])
 def test_a_label_with_its_score_for_each_example_is_refused_with_the_list_that_it_should_stand_in(options):
     one = {"label": "cat", "score": 0.9}
-    message = ("y_pred", "read as a list of each label with its score: [{'label': ..., 'score': ...}]")
+    message = ("y_pred", "wrap each in a list: [{'label': 'cat', 'score': ...}]")
     for call in (
         lambda _: se.Evaluator(**options).update(["cat"], one),
         lambda _: se.Evaluator(**options).update_many([["cat"]] * 2, [one, one]),

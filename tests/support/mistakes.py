@@ -227,9 +227,6 @@ MISTAKES = [
     Mistake(
         "What a zero-shot pipeline predicts",
         'se.score([["a"]], [{"sequence": "x", "labels": ["a"], "scores": [0.9]}], threshold=0.5)',
-        (
-            "y_pred[0] is 'x' for label 'sequence'",
-            "read as a list of each label with its score: [{'label': ..., 'score': ...}]",
-        ),
+        ("y_pred[0] is 'x' for label 'sequence'", "dict(zip(each['labels'], each['scores']))"),
     ),
 ]
