@@ -53,6 +53,7 @@ _MEANT = {
     **dict.fromkeys(("y_true", "target", "truth", "actual"), "y_true"),
     **dict.fromkeys(("by", "group", "groups", "slice", "slices", "where"), "where"),
     "labels": "label",
+    "avg": "average",
     "every": "size",
     **dict.fromkeys(("delimiter", "separator"), "sep"),
     **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
@@ -99,10 +100,11 @@ def refuse_mistaken(call: Callable[..., object], mistaken: Mapping[str, object],
     if extra:
         _explain(call, (None, None, *extra), {})
     for name in mistaken:
-        known = [part.name for part in _parts(call) if part.kind is not part.VAR_KEYWORD]
+        known = [part.name for part in _parts(call) if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
         hint = advice_on(name, known)
         if not hint and "where" in known:
             hint = f"; give the values of slices as where={{{name!r}: ...}}"
+        hint = hint or f"; it takes {', '.join(known)}" * bool(known)
         raise InputError(f"{_name(call)} has no argument {name}={hint}")
 
 
