@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast
@@ -17,7 +18,7 @@ from typing import Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
 from streameval.delivery.shards import MOST
-from streameval.errors import FormatError, InputError, public
+from streameval.errors import FormatError, InputError, StreamevalError, public
 from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
 from streameval.kernel.backend import commit
@@ -159,8 +160,9 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
         check_writable(self._path)
         self._evaluator, self._position = evaluator, 0
-        self._guard = commit.Guard()
-        self._savers: list[tuple[int, float]] = []  # in which threads, and until when they try
+        self._turn = threading.RLock()  # entered faster than a Condition
+        self._saving: list[int] = []  # by which threads
+        self._stepped = threading.Condition(self._turn)
         self._lock = PathLock(self._path)
         self._release = weakref.finalize(self, self._lock.release)
         try:
@@ -220,20 +222,29 @@ class Checkpointer(Generic[HeldT]):
 
     def step(self, count: int = 1) -> None:
         """Record that ``count`` more items are counted, and save if due. `remaining` calls it for you."""
-        check_number("count", count, 0, MOST)
-        with self._guard:
+        if not self._lock.open:
             self._check_open()
+        check_number("count", count, 0, MOST)
+        with self._turn:
+            self._check_entered()
             if count > MOST - self._position:
                 raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
-            noted = self._version(), threading.get_ident()
-            # In one line without a call, so that an interruption leaves all of it or nothing.
-            self._position, self._open, (self._noted, self._thread) = self._position + count, False, noted
-            steps = self._position - self._saved
+            steps = self._position + count - self._saved
             due = self._every is not None and steps >= self._every
             if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
-                self._write()
-        if self._savers:
-            self._yield()
+                self._saves(partial(self._record, count, save=True))  # a handler closes it before both or after
+            else:
+                self._record(count)
+
+    def _record(self, count: int, *, save: bool = False) -> None:
+        self._check_open()  # by now
+        noted = self._version(), threading.get_ident()
+        # In one line without a call, so that an interruption leaves all of it or nothing.
+        self._position, self._open, (self._noted, self._thread) = self._position + count, False, noted
+        if self._saving:
+            self._release_path()
+        if save:
+            self._write()
 
     def save(self) -> None:
         """Save now. Once it returns, no crash can lose what is counted.
@@ -243,40 +254,39 @@ class Checkpointer(Generic[HeldT]):
         `InputError` if an item is in progress, so that nobody knows whether it is counted, if somebody else has written
         the file, or if this is closed or of another process; `OSError` if it cannot be written. It is what it was.
         """
-        thread = threading.get_ident()
-        saver = thread, time.monotonic() + (_PATIENCE if thread != self._thread else 0)
-        try:
-            self._savers.append(saver)  # in the block, as an interruption may follow any call
-            while True:
-                with self._guard:
-                    self._check_open()
-                    if self._noted == self._version():
-                        with contextlib.suppress(_MovedError):
-                            return self._write()
-                if time.monotonic() > saver[1]:
-                    raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
-                commit.sleep(commit.LONGEST)
-        finally:
-            self._savers.remove(saver)
+        self._check_open()
 
-    def _yield(self) -> None:
-        """Let other threads save that wait for the end of an item, but not the same ones again."""
-        waiting = {saver for saver in self._savers if saver[0] != threading.get_ident()}
-        while waiting.intersection(self._savers):
-            commit.sleep(commit.LONGEST)
+        def write() -> None:
+            patience = 0 if self._thread == threading.get_ident() else _PATIENCE
+            while self._stepped.wait_for(lambda: self._noted == self._version(), patience):
+                with contextlib.suppress(_MovedError):
+                    return self._write()
+            raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
+
+        with self._turn:
+            self._saves(write)
 
     def close(self) -> None:
         """Release the path, once what another thread saves is written. Does nothing the second time."""
-        with self._guard:
-            self._release()
+        if not self._lock.forked:  # which has released it; the turn may be a thread's of the parent
+            with self._turn:
+                self._check_entered()
+                self._release()
+
+    def _check_entered(self) -> None:
+        """Raise in a handler of the thread that saves."""
+        if self._saving and threading.get_ident() in self._saving:
+            raise StreamevalError(commit.REENTERED)
 
     def _version(self) -> object:
         """What differs as soon as the evaluator counts more than the position says."""
         return self._evaluator._guard.version
 
     def _write(self, *, last: bool = False) -> None:
-        """Write position and state, of one moment unless this is the last time; the guard is held, and this is open."""
-        if self._identity() not in self._ours:
+        """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
+        self._check_open()
+        ours = self._ours
+        if self._identity() not in ours and self._ours is ours:  # else a handler has saved meanwhile
             lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
             raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
 
@@ -287,9 +297,12 @@ class Checkpointer(Generic[HeldT]):
             if not last and self._noted != self._version():
                 raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
-        with contextlib.closing(pieces()) as written:
-            # An interruption may follow as soon as the file is replaced.
-            write_file(self._path, written, lambda status: self._ours.add(_identity_of(status)))
+        def write() -> None:
+            with contextlib.closing(pieces()) as written:
+                # An interruption may follow as soon as the file is replaced.
+                write_file(self._path, written, lambda status: self._ours.add(_identity_of(status)))
+
+        self._saves(write)
         self._ours = {None, self._identity()}
         self._saved, self._saved_at = self._position, time.monotonic()
 
@@ -300,6 +313,21 @@ class Checkpointer(Generic[HeldT]):
         if not self._lock.open:
             raise InputError(f"this Checkpointer is closed and no longer holds {self._path}; make a new Checkpointer")
 
+    def _release_path(self) -> None:
+        self._stepped.notify_all()
+        own = {threading.get_ident()}  # which saves next, in a step
+        self._stepped.wait_for(lambda: own.issuperset(self._saving))
+
+    def _saves(self, write: Callable[[], None]) -> None:
+        """Call what saves: a handler of this thread may save then, but neither step nor close; this has the turn."""
+        thread = threading.get_ident()
+        try:
+            self._saving.append(thread)  # in the block, as an interruption may follow any call
+            write()
+        finally:
+            self._saving.remove(thread)
+            self._stepped.notify_all()
+
     def __enter__(self) -> Self:
         return self
 
@@ -307,14 +335,14 @@ class Checkpointer(Generic[HeldT]):
         try:
             if kind is not None:
                 return
-            with self._guard:
-                self._check_open()
-                if self._open:
-                    left = f"the loop was left while item {self._position} was in progress"
-                    raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
+            self._check_open()
+            if self._open:
+                left = f"the loop was left while item {self._position} was in progress"
+                raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
+            with self._turn:
                 self._write(last=True)
                 self._noted = self._version()
-            self._yield()
+                self._release_path()
         finally:
             self.close()
 

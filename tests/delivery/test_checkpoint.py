@@ -653,7 +653,7 @@ def test_another_thread_saves_what_the_last_step_said(tmp_path: Path, monkeypatc
         feed(saved.evaluator, item)
         if place == 3:
             ended = in_thread(saved.save)
-            until(lambda: saved._savers)
+            until(lambda: saved._saving)
             assert not path.exists()
         if place == 4:
             until(ended.__len__)
@@ -684,7 +684,7 @@ def test_another_thread_is_refused_after_a_while_and_learns_its_own_errors(
             monkeypatch.setattr(checkpoint, "_PATIENCE", 20)
             monkeypatch.setattr(os, "fsync", lambda _file: (_ for _ in ()).throw(OSError(errno.EIO, "broken disk")))
             ended = in_thread(saved.save)
-            until(lambda: saved._savers)
+            until(lambda: saved._saving)
     until(ended.__len__)
     assert isinstance(ended[0], OSError)
     assert "broken disk" in str(ended[0])
@@ -697,7 +697,7 @@ def test_a_thread_that_waits_to_save_when_the_block_ends_has_saved(tmp_path: Pat
     with held(tmp_path / "state") as saved:
         feed(saved.evaluator, STREAM[0])  # and no step
         ended = in_thread(saved.save)
-        until(lambda: saved._savers)
+        until(lambda: saved._saving)
     until(ended.__len__)
     assert ended == [None]
     assert se.load(tmp_path / "state") == se.Checkpoint(counted(1), 0)

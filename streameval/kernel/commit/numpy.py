@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from time import sleep as sleep  # for what waits outside a guard, too
+from time import sleep
 from types import FrameType
 from typing import Any, Self, TypeAlias
 from weakref import ref
