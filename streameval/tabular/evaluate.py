@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar, Unpack, overload
 
@@ -76,7 +77,7 @@ class Counting:
 
     def _count(self, rows: Any, sep: str | None) -> None:
         if isinstance(rows, list) and (wrong := next((row for row in rows if isinstance(row, RowError)), None)):
-            raise wrong
+            raise copy(wrong)  # as an error that its own frames hold is garbage, and the file stays open until then
         if arguments := self.job.arguments(rows, sep):
             self.state.update_many(**arguments)
             if self.window is not None:

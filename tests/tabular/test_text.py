@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import json
 import os
 import warnings
 from collections import Counter, deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -417,6 +419,18 @@ def test_a_header_is_repeated_as_the_file_has_it(header: str, tmp_path: Path):
     path = written(tmp_path, "a.csv", f"{header}\ncat,cat\n" * 2)
     with pytest.raises(se.InputError, match=r"a.csv:3: this line repeats the header; remove it"):
         evaluated(path)
+
+
+def test_a_refused_file_is_closed_once_the_error_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, streams, opening = written(tmp_path, "a.csv", "tags,guess\ncat,cat\n" * 2), list[Any](), Path.open
+    monkeypatch.setattr(Path, "open", lambda *args: streams.append(opening(*args)) or streams[-1])
+    gc.disable()  # which would close it later, and with a warning
+    try:
+        with suppress(se.InputError):
+            evaluated(path)
+        assert [stream.closed for stream in streams] == [True, True]
+    finally:
+        gc.enable()
 
 
 def test_columns_that_hold_their_names_in_different_rows_are_read_at_once(tmp_path, monkeypatch):
