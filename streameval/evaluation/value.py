@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from streameval.errors import MergeError, above, silent, warning_first
 from streameval.evaluation import pages
@@ -24,8 +24,8 @@ class Saveable(Guarded):
     """An object that is its content: equal contents, equal bytes."""
 
     __slots__ = ("__weakref__",)
-    to_html: Final = pages.to_html
-    save_html: Final = pages.save_html
+    to_html = pages.to_html
+    save_html = pages.save_html
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

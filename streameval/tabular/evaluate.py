@@ -96,15 +96,15 @@ class Counting:
 
 @overload
 def evaluate_table(
+    source: object, *, actual: Names, predicted: Names | None = None, metrics: StateT, batch_size: int | None = None,
+    truth: object = None, join: str | None = None, by: None = None, **options: Unpack[RowOptions],
+) -> StateT: ...  # fmt: skip
+@overload
+def evaluate_table(
     source: object, *, actual: Names, predicted: Names | None = None, metrics: Iterable[MetricLike] | None = None,
     batch_size: int | None = None, truth: object = None, join: str | None = None, by: None = None,
     **options: Unpack[RowOptions],
 ) -> Evaluator: ...  # fmt: skip
-@overload
-def evaluate_table(
-    source: object, *, actual: Names, predicted: Names | None = None, metrics: StateT, batch_size: int | None = None,
-    truth: object = None, join: str | None = None, by: None = None, **options: Unpack[RowOptions],
-) -> StateT: ...  # fmt: skip
 @overload
 def evaluate_table(
     source: object, *, actual: Names, predicted: Names | None = None, metrics: Metrics = None,

@@ -40,6 +40,8 @@ def test_a_checker_knows_what_a_table_makes() -> None:
     counted: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=["f1_micro"])
     metric: se.F1 = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=se.F1())
     total: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", by="lang").total()
+    sliced = se.Sliced(se.Evaluator(), by="lang")
+    assert se.evaluate_table(rows, actual="tags", predicted="guess", metrics=sliced).total() == total
     assert (counted.examples, metric.get(), total.to_dict()["averages"]["micro"]["f1"]) == (1, 1.0, 1.0)
 
 

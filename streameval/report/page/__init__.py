@@ -24,6 +24,7 @@ from streameval.schema.text import VERSION, check_number, cut, either, printable
 
 _LINE = 400
 _TITLE = 100  # characters, as two lines hold
+_MARK = 'document.documentElement.className = "live"'  # what the style sheet is to know before the page is laid out
 
 
 def html_page(
@@ -73,7 +74,8 @@ def html_page(
     script, style = _resource("page.js"), _resource("page.css")
     fields = {
         "title": escaped(printable(title)),
-        "hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "hashes": " ".join(map(_hash, (_MARK, script))),
+        "mark": _MARK,
         "style": style,
         "script": script,
         "facts": heading(runs, meta),
@@ -94,6 +96,10 @@ def _input(name: str, report: Report) -> str:
     head = f"<h3>{escaped(cut(name, LONGEST))}</h3>" if name else ""
     lines = (cut(line, _LINE) for line in repr(report.input_summary).split("\n"))
     return f"{head}<pre>{escaped(chr(10).join(lines))}</pre>"
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 @lru_cache

@@ -3,7 +3,12 @@
 (() => {
   const { about, tables: data } = JSON.parse(document.getElementById("data").textContent);
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-  const make = (tag, fields) => Object.assign(document.createElement(tag), fields);
+  const make = (tag, fields) => {
+    const element = document.createElement(tag);
+    element.dataset.made = "";
+    return Object.assign(element, fields);
+  };
+  for (const element of document.querySelectorAll("[data-made]:not(th > *)")) element.remove();  // of a saved page
   const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
   const grouped = value => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
   const isText = kind => kind === "label" || kind === "text";
