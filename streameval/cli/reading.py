@@ -96,7 +96,7 @@ class _Interruptible(io.RawIOBase):
 
 
 def arrives(seconds: float) -> bool:
-    """Whether standard input brings something within so long; or cannot be asked. A handler that raises ends the wait."""
+    """Whether standard input brings something in time, or cannot be asked. A handler that raises ends the wait."""
     try:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
     except (OSError, ValueError):  # not a file of the system; on Windows not a socket
