@@ -39,7 +39,6 @@
         this.heads = [...element.tHead.rows[0].cells];
         this.lines = [];
         for (const line of element.querySelectorAll("tbody tr")) this.lines[line.dataset.row] = line;
-        element.tBodies[1].hidden = true;
         this.rest = make("p", { className: "rest" });
         element.parentNode.after(this.rest);
         this.by = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
