@@ -14,6 +14,7 @@ from streameval.evaluation.metric import Metric
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Threshold, Ties, Unknown
+from streameval.schema.keywords import explained
 from streameval.schema.labels import ByLabel, Label
 from streameval.schema.text import check_choice, quoted
 
@@ -29,6 +30,7 @@ Method: TypeAlias = Literal["auto", "predict", "predict_proba", "decision_functi
 Value: TypeAlias = float | dict[str, float]
 
 
+@explained
 def scorer(
     metric: MetricLike | Iterable[MetricLike],
     *,

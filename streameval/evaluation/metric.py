@@ -133,11 +133,10 @@ def metric(
 
 
 def _refuse_mistaken(entry: MetricInfo, arguments: Iterable[str]) -> None:
-    """Raise `MetricError` for what its class has no argument for, if it is known what was meant."""
-    for name in arguments:
-        known = [*signature_of(entry).parameters, *_CHOICES]
-        if name not in known and (hint := advice_on(name, known, of_metric=True)):
-            raise MetricError(f"{entry.name} has no parameter {name!r}{hint}")
+    """Raise `MetricError` for what its class has no argument for."""
+    known = [*dict.fromkeys((*signature_of(entry).parameters, *_CHOICES))]
+    if name := next((name for name in arguments if name not in known), ""):
+        raise MetricError(f"{entry.name} has no parameter {name!r}{advice_on(name, known, of_metric=True)}")
 
 
 def metric_of(spec: MetricSpec, **choices: Any) -> Metric:

@@ -22,6 +22,7 @@ from streameval.inputs.sparse import sparse_source
 from streameval.inputs.values import array_of, checked_scores, conversion, plain_array
 from streameval.kernel.types import BitRows, IntArray, Lists
 from streameval.schema.batch import offsets_of, part_of
+from streameval.schema.keywords import explain_methods
 from streameval.schema.record import FEW
 from streameval.schema.text import number_of, quoted
 
@@ -146,6 +147,7 @@ def _plain(column: Any) -> np.ndarray[Any, Any]:
 
 
 @public
+@explain_methods
 @dataclass(frozen=True, eq=False)
 class PackedRows:
     """Rows of indicators as bits, as `numpy.packbits` makes them: an eighth of the memory of bytes.
@@ -268,6 +270,7 @@ def lists_in(series: Any) -> list[Any]:
 
 
 @public
+@explain_methods
 @dataclass(frozen=True, eq=False)
 class TopK:
     """The top-ranked labels of each example, as retrieval systems return them.

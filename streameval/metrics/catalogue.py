@@ -287,9 +287,8 @@ def _completed(
     values = tuple((p.name, p.allowed(choices.pop(p.name, p.default), entry.name)) for p in entry.parameters)
     if choices:
         wrong = next(iter(choices))
-        known = [p.name for p in entry.parameters]
-        offer = f"it has {', '.join(known)}" if known else "it has none"
-        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {offer}{advice_on(wrong, known, of_metric=True)}")
+        known = [*(p.name for p in entry.parameters), "zero_division", "empty"]
+        raise MetricError(f"{entry.name} has no parameter {wrong!r}{advice_on(wrong, known, of_metric=True)}")
     undefined = entry.zero_division if zero_division is None else _undefined(zero_division)
     return entry.name, chosen, undefined, empty, values, _key(entry, chosen, undefined, empty, values)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from streameval.errors import MetricError, public
+from streameval.schema.keywords import explain_methods
 from streameval.schema.text import check_choice, number_or_none, quoted
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples", None)
 
 
 @public
+@explain_methods
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
     """The full specification of a metric. Equal specs give equal values for equal states.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypedDict, TypeVar
@@ -13,6 +13,7 @@ from streameval.errors import InputError
 from streameval.schema.text import number_of, quoted, suggestion
 
 CallT = TypeVar("CallT", bound=Callable[..., Any])
+KindT = TypeVar("KindT", bound=type)
 
 
 class NoKeywords(TypedDict):
@@ -75,8 +76,8 @@ ATTRIBUTES = {
 """By method of torchmetrics, Keras or River."""
 
 
-def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False) -> str:
-    """What to write in place of a keyword that there is not, of a metric or a call; nothing where that is not known."""
+def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False, placed: int = 0) -> str:
+    """What to write in place of a keyword that there is not, or what is taken besides the arguments that are placed."""
     advice, meant = ADVICE.get(name, ""), _MEANT.get(name, "")
     meant = meant if meant in known else _OTHERWISE.get(meant, meant)
     if meant in known:
@@ -86,8 +87,11 @@ def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False) -> st
     if advice is _WEIGHTS and "key" in known:
         return "; an example is weighted when its truth is observed"
     if not advice or (of_metric and advice.startswith(_IN_NAME)):
-        near = [word for word in known if word.startswith(name) or name.startswith(word)]
-        return suggestion(name, near or known, cutoff=0.0 if near else 0.76)
+        left = known[placed:] or known
+        near = [word for word in left if word.startswith(name) or name.startswith(word)]
+        takes = f"; it takes {', '.join(left)}" * bool(left)
+        rest = f"; give the values of slices as where={{{name!r}: ...}}" if "where" in known else takes
+        return suggestion(name, near or left, cutoff=0.0 if near else 0.76) or rest
     return f"; {advice}"
 
 
@@ -95,17 +99,15 @@ def _written(name: str) -> str:
     return f"; write {name}={_EXAMPLES.get(name, '...')}"
 
 
-def refuse_mistaken(call: Callable[..., object], mistaken: Mapping[str, object], extra: Sequence[object] = ()) -> None:
+def refuse_mistaken(
+    call: Callable[..., object], mistaken: Iterable[str], extra: Sequence[object] = (), placed: int = 0
+) -> None:
     """Raise `InputError` for keywords that a call does not have, and for arguments without names beyond two."""
     if extra:
         _explain(call, (None, None, *extra), {})
-    for name in mistaken:
-        known = [part.name for part in _parts(call) if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
-        hint = advice_on(name, known)
-        if not hint and "where" in known:
-            hint = f"; give the values of slices as where={{{name!r}: ...}}"
-        hint = hint or f"; it takes {', '.join(known)}" * bool(known)
-        raise InputError(f"{_name(call)} has no argument {name}={hint}")
+    known = [part.name for part in _parts(call) if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
+    if name := next((name for name in mistaken if name not in known), ""):
+        raise InputError(f"{_name(call)} has no argument {name}={advice_on(name, known, placed=placed)}")
 
 
 def _parts(call: Callable[..., object]) -> list[inspect.Parameter]:
@@ -133,12 +135,13 @@ def explained(method: CallT) -> CallT:
     return explaining  # type: ignore[return-value]
 
 
-def explain_methods(kind: type) -> None:
+def explain_methods(kind: KindT) -> KindT:
     """Let the constructor and the public methods of a class be `explained`, but those that take any keyword."""
     for name, method in [*vars(kind).items()]:
         is_public = inspect.isfunction(method) and (name == "__init__" or not name.startswith("_"))
         if is_public and not inspect.unwrap(method).__code__.co_flags & inspect.CO_VARKEYWORDS:
             setattr(kind, name, explained(method))
+    return kind
 
 
 def _explain(method: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> None:
@@ -148,7 +151,7 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
     parts = [part for part in every if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
     holder, values = (args[:1], args[1:]) if "self" in inspect.signature(method).parameters else ((), args)
     if inspect.Parameter.VAR_KEYWORD not in kinds:
-        refuse_mistaken(method, {name: options[name] for name in options if name not in {one.name for one in parts}})
+        refuse_mistaken(method, options, placed=len(values))
     required = [part for part in parts if part.default is part.empty]
     placed = [part.name for part in parts if part.kind is not part.KEYWORD_ONLY]
     absent = [part.name for part in required if part.name not in {*placed[: len(values)], *options}]

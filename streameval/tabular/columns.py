@@ -14,6 +14,7 @@ import numpy as np
 from streameval.errors import InputError, public
 from streameval.inputs.lists import mapping_of
 from streameval.schema.config import NULLS, Null
+from streameval.schema.keywords import explain_methods
 from streameval.schema.text import check_choice, common_prefix, number_of, quoted, suggestion
 
 Names: TypeAlias = str | Sequence[str]
@@ -36,6 +37,7 @@ def _are_names(names: object) -> TypeGuard[tuple[str, ...]]:
 
 
 @public
+@explain_methods
 @dataclass(frozen=True, slots=True)
 class Columns:
     """The roles of the columns of a table: true labels, predictions, scores, weights and masks.

@@ -730,7 +730,7 @@ def test_a_parameter_that_the_entry_does_not_have_is_refused(name: str):
     with pytest.raises(se.MetricError, match=f"{name} has no parameter 'delta'"):
         kind(delta=1.0)
     if not PARAMETERS[name]:
-        with pytest.raises(se.MetricError, match=f"{name} has no parameter 'beta'; it has none"):
+        with pytest.raises(se.MetricError, match=f"{name} has no parameter 'beta'; it takes .*zero_division"):
             kind(beta=2.0)
 
 

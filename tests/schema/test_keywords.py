@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import streameval as se
+from streameval.adapters import river
+from streameval.adapters.sklearn import scorer
 from tests.support.each import with_each
 
 Y = np.array([[1, 0], [0, 1]])
@@ -81,6 +83,16 @@ def pending() -> se.Pending:
         (lambda: se.Evaluator().update_many(Y, Y, [1, 2]), "not 3; name the others: weights=, mask=, null="),
         (lambda: se.Rolling(se.F1()).update({"a"}, {"a"}, 2), "not 3; name the others: weight=, mask=, t="),
         (lambda: se.describe(Y, Y, target_names=["a", "b"]), "describe has no argument target_names=; write labels="),
+        (lambda: se.Evaluator().to_html(zzz=1), "to_html has no argument zzz=; it takes title, meta, trace, slices,"),
+        (lambda: se.Evaluator().plot(zzz=1), "plot_labels has no argument zzz=; it takes y_pred, metric, limit, ax"),
+        (lambda: se.evaluate_table([], actual="a", zzz=1), "no argument zzz=; it takes actual, predicted, metrics"),
+        (lambda: se.TopK([[1]], score=[[1]]), "TopK has no argument score=; did you mean 'scores'?"),
+        (lambda: se.PackedRows(b"", 3, bits_order="big"), "no argument bits_order=; did you mean 'bitorder'?"),
+        (lambda: se.Columns("a", "b", null_value="empty"), "Columns has no argument null_value=; did you mean 'null'?"),
+        (lambda: se.MetricSpec("fbeta", beta=2), "MetricSpec has no argument beta=; it is part of the name of a metr"),
+        (lambda: scorer("f1_macro", needs_proba=True), "scorer has no argument needs_proba=; it takes threshold, resp"),
+        (lambda: river.MicroF1(zero_div=1), "MicroF1 has no argument zero_div=; did you mean 'zero_division'?"),
+        (lambda: river.RiverMetric("f1", threshold=1), "RiverMetric has no argument threshold=; Evaluator takes thres"),
     ],
 )  # fmt: skip
 def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], message: str):
@@ -95,10 +107,11 @@ def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], mes
         (lambda: se.metric("f1", threshhold=0.5), "f1 has no parameter 'threshhold'; did you mean 'threshold'?"),
         (lambda: se.F1(threshhold=0.5), "f1 has no parameter 'threshhold'; did you mean 'threshold'?"),
         (lambda: se.metric("fbeta", betta=2), "fbeta has no parameter 'betta'; did you mean 'beta'?"),
-        (lambda: se.PrecisionAt(xyz=3), "precision_at has no parameter 'xyz'; it has k, divisor, unranked, degenerate"),
+        (lambda: se.PrecisionAt(xyz=3), "precision_at has no parameter 'xyz'; it takes average, k, divisor, unranked"),
         (lambda: se.F1(avg="micro"), "f1 has no parameter 'avg'; write average=..."),
-        (lambda: se.F1(pos_label=1), "f1 has no parameter 'pos_label'; it has none"),
-        (lambda: se.F1(xyz=1), "f1 has no parameter 'xyz'; it has none"),
+        (lambda: se.F1(pos_label=1), "'pos_label'; it takes average, zero_division, empty, labels, unknown, threshold"),
+        (lambda: se.metric("f1", xyz=1), "f1 has no parameter 'xyz'; it takes average, zero_division, empty, labels"),
+        (lambda: se.Evaluator(["fbeta(xyz=1)"]), "fbeta has no parameter 'xyz'; it takes beta, zero_division, empty"),
         (lambda: se.metric("accuracy", average="micro", label=["a"]), "did you mean 'labels'?"),
     ],
 )

@@ -341,7 +341,7 @@ def test_what_is_no_number_in_a_cell_of_scores_is_refused(cell: str | None, mess
 
 def test_unknown_arguments_are_refused_in_the_name_of_the_function_that_was_called():
     rows = [{"y": ["a"], "p": ["a"]}]
-    with pytest.raises(se.InputError, match=r"^evaluate_table has no argument foo=$"):
+    with pytest.raises(se.InputError, match=r"^evaluate_table has no argument foo=; it takes actual, predicted, "):
         se.evaluate_table(rows, actual="y", predicted="p", foo=1)  # type: ignore[call-arg]
     for name, ours in {"pred": "predicted", "separator": "sep", "thresh": "threshold"}.items():
         with pytest.raises(se.InputError, match=rf"no argument {name}=; (write {ours}=...|did you mean '{ours}'\?)$"):

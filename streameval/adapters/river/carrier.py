@@ -12,6 +12,7 @@ from streameval.evaluation.metric import Metric, metric_of
 from streameval.evaluation.pages import report_of
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.schema.keywords import explained
 from streameval.schema.labels import PerLabel
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
@@ -37,6 +38,7 @@ class RiverMetric(MultiLabelMetric):
     RiverMetric: f1_micro 44...%
     """
 
+    @explained
     def __init__(self, metric: str | MetricSpec | Metric | Evaluator | Window[Evaluator] | Window[Metric]) -> None:
         read_as: object = parse_spec(metric) if isinstance(metric, str) else metric
         if not isinstance(read_as, MetricSpec | Metric | Evaluator | Window):

@@ -10,6 +10,7 @@ from streameval.evaluation.kinds import reads_scores
 from streameval.evaluation.metric import signature_of, summary_of
 from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.metrics.spec import Average
+from streameval.schema.keywords import explained
 
 
 def _name_of(entry: MetricInfo, average: Average) -> str:
@@ -33,7 +34,7 @@ def _class_of(entry: MetricInfo, average: Average) -> type[CountedMetric]:
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     start.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]  # River reads it
     doc = summary_of(entry, without="average").replace(entry.formula, f"{entry.formula}    (average: {average})", 1)
-    body = {"__module__": __name__, "__doc__": doc, "__init__": start, "_entry": entry, "_average": average}
+    body = {"__module__": __name__, "__doc__": doc, "__init__": explained(start), "_entry": entry, "_average": average}
     return type(name, (CountedMetric,), body)
 
 

@@ -246,8 +246,8 @@ def test_nothing_that_is_passed_in_is_changed_or_retained():
         (lambda: adapter.MicroF1(zero_division=0.5), se.MetricError),
         (lambda: adapter.MicroF1(empty="none"), se.MetricError),
         (lambda: adapter.MicroFBeta(beta=0), se.MetricError),
-        (lambda: adapter.MicroF1(beta=1), TypeError),
-        (lambda: adapter.MicroF1("a"), TypeError),
+        (lambda: adapter.MicroF1(beta=1), se.InputError),
+        (lambda: adapter.MicroF1("a"), se.InputError),
         (lambda: adapter.MicroF1(threshold=math.nan), se.InputError),
     ],
 )
