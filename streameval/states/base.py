@@ -281,7 +281,9 @@ class State(ABC, Generic[K]):
         left, gone = counted.at(scale).sums, units.at(scale).sums
         if any(value < 0 or (value and left.get(key, 0) <= gone.get(key, 0)) for key, value in checked.items()):
             raise refusal()
-        (scale, slack), (_, lowers) = self._slack, self._by_column(removed)
+        (scale, slack), (of_columns, lowers) = self._slack, self._by_column(removed)
+        if len(of_columns) == len(self.labels):
+            lowers -= min(of_columns.values(), default=0)
         if scale != before.scale or slack < lowers:
             by_column, whole = self._by_column({**before.sums, **after})
             slack, lowers = whole - max(by_column.values(), default=0), 0

@@ -132,20 +132,25 @@ class Curves(State[Place]):
         cells, outcomes = rows * width + slots // 5, slots % 5
         scored, true = rows_of(scores.lengths) * width + scores.columns, cells[outcomes % 2 == 1]
         sums: ExactSums[Place] = ExactSums(scale, {_ALL: sum(values)} if values else {})
-        unscored = np.setdiff1d(true, scored, assume_unique=True)
-        for what, sides in ((_POSITIVE, unscored), (_MASKED, cells[outcomes == 4])):
+        _, positive, known = np.intersect1d(scored, true, assume_unique=True, return_indices=True)
+        for what, sides in ((_POSITIVE, np.delete(true, known)), (_MASKED, cells[outcomes == 4])):
             rows, columns = np.divmod(sides, width)
             for row, place in zip(rows.tolist(), (columns * _STRIDE + what).tolist(), strict=True):
                 sums.add(place, values[row])
         rows, columns = np.divmod(scored, width)
         bins, residuals = binning.bins_of(scores.scores.astype(np.float64))
-        firsts = columns * _STRIDE + _FIRST + 6 * bins + 3 * np.isin(scored, true)
-        total, get = sums.sums, sums.sums.get
-        for row, first, residual in zip(rows.tolist(), firsts.tolist(), residuals.tolist(), strict=True):
-            value, part = values[row], values[row] * residual
-            total[first] = get(first, 0) + value
-            total[first + 1] = get(first + 1, 0) + part
-            total[first + 2] = get(first + 2, 0) + part * residual
+        firsts = columns * _STRIDE + _FIRST + 6 * bins
+        firsts[positive] += 3
+        order = np.argsort(firsts)
+        firsts, new = firsts[order], np.ones(len(order), np.bool_)
+        new[1:] = firsts[1:] != firsts[:-1]
+        starts = np.flatnonzero(new)
+        moments, residuals = [np.array(values, object)[rows[order]]], residuals[order].astype(object)
+        for _ in range(2):
+            moments.append(moments[-1] * residuals)
+        places = firsts[starts, None] + np.arange(3)
+        totals = np.add.reduceat(np.stack(moments, axis=1), starts)
+        sums.sums.update(zip(places.ravel().tolist(), totals.ravel().tolist(), strict=True))
         return sums
 
     def _moved(self, sums: dict[Place, int], columns: IntArray) -> dict[Place, int]:
@@ -192,11 +197,11 @@ class Curves(State[Place]):
         weight, *sums = self._weights_at(0).each(chain([_ALL], sides), scale)
         return weight, list(zip(sums[::2], sums[1::2], strict=True))
 
-    def bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int) -> Any:
-        """The weight sums of bins as in `CurveBlock`."""
+    def bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int, count: int = 3) -> Any:
+        """The weight sums of bins as in `CurveBlock`, or the first ``count`` of each class."""
         firsts = np.repeat(columns * _STRIDE, np.diff(offsets)) + (_FIRST + 6 * bins)
-        places = (place for first in firsts.tolist() for place in range(first, first + 6))
-        return self._weights_at(0).read(places, scale).reshape(-1, 2, 3).tolist()
+        places = np.add.outer(firsts, np.add.outer((0, 3), np.arange(count)))
+        return self._weights_at(0).read(places.ravel().tolist(), scale).reshape(places.shape)
 
     def _blocks(self, columns: IntArray, scale: int | None = None) -> Iterator[CurveBlock]:
         first, low = 0, 0
@@ -245,7 +250,7 @@ def moments_of(counts: IntArray, words: WordArray) -> Integers:
 
 # -- what metrics read ------------------------------------------------------------------------------------------------
 
-# Below this many examples, products of two counts stay within int64, also doubled.
+# Below this weight of all examples, products of two counts stay within int64, also doubled.
 _SMALL = 2**30
 
 
@@ -338,9 +343,7 @@ class CurveTables(View[Curves]):
     @cached_property
     def moments(self) -> Integers | None:
         """The weight sums of each bin of each label and each class, shape (bins, 2, 3); None if unweighted."""
-        if self.scale is None:
-            return None
-        return np.array(self._state.bin_weights(self.columns, *self.read[:2], self.scale), object).reshape(-1, 2, 3)
+        return None if self.scale is None else self._state.bin_weights(self.columns, *self.read[:2], self.scale)
 
     @cached_property
     def _weights(self) -> tuple[int, list[tuple[int, int]]]:
@@ -353,7 +356,7 @@ class CurveTables(View[Curves]):
     @cached_property
     def steps(self) -> Steps:
         offsets, bins, _, common, _ = self.read
-        weights = self._plain.astype(object) if self.examples >= _SMALL else self._plain
+        weights = self._plain.astype(np.int64 if self.weight < _SMALL else object, copy=False)
         return _steps(offsets, bins, weights, common, self._unscored(offsets, weights))
 
     def _unscored(self, offsets: IntArray, weights: Integers) -> tuple[Integers, Integers]:
@@ -372,18 +375,18 @@ class CurveTables(View[Curves]):
         """The steps of all labels together."""
         offsets, bins, counts, common, _ = self.pool
         unscored = [total(part) for part in self._unscored(self.read[0], self._plain)]
-        weights: Integers = counts
-        if self.moments is not None:
-            weights = np.zeros(counts.shape, object)
-            np.add.at(weights, np.searchsorted(bins, self.read[1]), self._plain)
-        elif self.examples * max(1, self.size) >= _SMALL:
-            weights = counts.astype(object)
-        kind = weights.dtype
+        kind = np.int64 if self.weight * max(1, self.size) < _SMALL else object
+        weights: Integers = counts.astype(kind, copy=False)
+        if self.scale is not None:
+            weights = np.zeros(counts.shape, kind)
+            np.add.at(weights, np.searchsorted(bins, self.read[1]), self._plain.astype(kind))
         return _steps(offsets, bins, weights, common, [np.array([part], kind) for part in unscored])
 
-    @property
+    @cached_property
     def _plain(self) -> Integers:
-        return self.read[2] if self.moments is None else self.moments[:, :, 0]
+        if self.scale is None:
+            return self.read[2]
+        return self._state.bin_weights(self.columns, *self.read[:2], self.scale, 1)[:, :, 0]
 
 
 def _steps(

@@ -203,7 +203,8 @@ class StateSet:
         mentioned = other.decisions.table.mentioned(len(names)).tolist()
         registered = ours.register(list(compress(names, mentioned)), guarded=True)
         if len(registered) == len(names):
-            return np.fromiter(registered, np.int64, len(names))
+            same = theirs.fixed == ours.fixed and registered == range(len(names))
+            return None if same else np.fromiter(registered, np.int64, len(names))
         return np.array([column or 0 for column in ours.columns_of(names)], np.int64)
 
     def belong(self, guard: commit.Guard) -> None:

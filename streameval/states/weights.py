@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from itertools import repeat
+from operator import rshift
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -50,8 +52,8 @@ class ExactSums(Generic[K]):
 
     def each(self, keys: Iterable[K], scale: int) -> Iterator[int]:
         """The sums of keys in units of ``2**-scale``, in which they are integers."""
-        get, shift = self.sums.get, self.scale - scale
-        return (get(key, 0) >> shift for key in keys)
+        sums, shift = map(self.sums.get, keys, repeat(0)), self.scale - scale
+        return map(rshift, sums, repeat(shift)) if shift else sums
 
     def read(self, keys: Iterable[K], scale: int) -> np.ndarray[Any, np.dtype[Any]]:
         """The same as an array of Python integers."""

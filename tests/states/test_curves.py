@@ -424,22 +424,22 @@ def test_the_lowest_precision_of_a_large_bin_is_never_overestimated(pos: int):
     assert result.low <= worst / (pos + 1) <= result.low + 0.01
 
 
-def test_counts_beyond_2_to_the_30_stay_exact():
-    state = state_of(rows_of(np.array([[1], [0], [0], [1]]), np.array([[0.9], [0.5], [0.1], [0.3]])), width=1)
-    small = CurveTables(state)
-    expected = (
-        reading("roc_auc")(small),
-        reading("average_precision")(small),
-        reading("roc_auc")(small, average="micro"),
-    )
-    for _ in range(40):
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2, 3, 5])])
+def test_counts_and_weights_beyond_2_to_the_30_stay_exact(weights: Any):
+    batch = rows_of(np.array([[1], [0], [0], [1]]), np.array([[0.9], [0.5], [0.1], [0.3]]), weights=weights)
+    state = state_of(batch, width=1)
+
+    def values() -> list[Any]:
+        tables = CurveTables(state)
+        return [
+            reading("roc_auc")(tables), reading("average_precision")(tables), reading("roc_auc")(tables, max_fpr=0.6),
+            reading("roc_auc")(tables, average="micro"), reading("average_precision")(tables, average="micro"),
+        ]  # fmt: skip
+
+    expected = values()
+    for doublings in range(40):
         state.merge(state)
-    large = CurveTables(state)
-    assert (
-        reading("roc_auc")(large),
-        reading("average_precision")(large),
-        reading("roc_auc")(large, average="micro"),
-    ) == expected
+        assert doublings < 24 or values() == expected
 
 
 # -- curves -----------------------------------------------------------------------------------------------------------

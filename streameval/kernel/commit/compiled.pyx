@@ -1,7 +1,7 @@
 """The cells of `numpy.py`, compiled, and the one function that commits; `numpy.py` says what they mean."""
 
-from cpython.dict cimport PyDict_Next, PyDict_SetItem
-from cpython.object cimport PyObject
+from cpython.dict cimport PyDict_SetItem
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_IsValid
 
 from streameval.kernel.part cimport SE_PART_NAME, commit, part_of
@@ -191,16 +191,22 @@ cdef class Cell:
 
     def prepare_add(self, list added):
         cdef Added data = Added.__new__(Added)
-        cdef dict value = self.value, new = {}
+        cdef dict value = self.value, amounts = {}
         cdef list old = []
-        data.value, data.new, data.old = value, new, old
-        for place, (amounts, factor) in enumerate(added):
-            for key, amount in amounts.items():
-                before = new.get(key) if place else None
-                if before is None:
-                    before = value.setdefault(key, 0)
-                    old.append(before)
-                new[key] = before + (factor if amount == 1 else factor * amount)
+        factor = 1
+        if len(added) == 1:
+            amounts, factor = added[0]
+        else:
+            for amounts_of_one, times in added:
+                for key, amount in amounts_of_one.items():
+                    amounts[key] = amounts.get(key, 0) + (times if amount == 1 else times * amount)
+        data.value, data.keys, data.new, data.old = value, list(amounts), [], old
+        for key in data.keys:
+            before, amount = value.setdefault(key, 0), amounts[key]
+            old.append(before)
+            if factor != 1:
+                amount = factor if amount == 1 else factor * amount
+            data.new.append(before + amount if before else amount)
         return part_of(commit_add, data)
 
 
@@ -215,8 +221,8 @@ cdef class Retired:
 
 
 cdef class Added:
-    cdef dict value, new
-    cdef list old  # values, so that replacing them releases nothing
+    cdef dict value
+    cdef list keys, new, old  # old values, so that replacing them releases nothing
 
 
 cdef void commit_store(void* data) noexcept:
@@ -231,7 +237,6 @@ cdef void commit_retire(void* data) noexcept:
 
 cdef void commit_add(void* data) noexcept:
     cdef Added part = <Added>data
-    cdef PyObject *key, *new
-    cdef Py_ssize_t at = 0
-    while PyDict_Next(part.new, &at, &key, &new):
-        PyDict_SetItem(part.value, <object>key, <object>new)
+    cdef Py_ssize_t at
+    for at in range(PyList_GET_SIZE(part.keys)):
+        PyDict_SetItem(part.value, <object>PyList_GET_ITEM(part.keys, at), <object>PyList_GET_ITEM(part.new, at))
