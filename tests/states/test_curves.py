@@ -284,6 +284,19 @@ def test_hidden_cells_count_nowhere_and_labels_without_a_score_rank_last():
     assert curves.roc_curve(tables, 1).thresholds.tolist() == [np.inf, 0.4, -np.inf]
 
 
+def test_what_leaves_a_label_heavier_than_all_examples_is_refused():
+    scores = {"a": 0.1, "b": 0.2}
+    whole, part = (se.RocAuc(labels=["a", "b"]) for _ in range(2))
+    for score, weight in ((scores, 1), (scores, 4), ({"a": 0.1}, 1), ({}, 0)):
+        whole.update(set(), score, weight=weight)
+    for score, weight in ((scores, 1), ({"b": 0.2}, 4)):
+        part.update(set(), score, weight=weight)
+    before = whole.to_bytes()
+    with pytest.raises(RevertError):
+        whole.unmerge(part)
+    assert whole.to_bytes() == before
+
+
 # -- areas ------------------------------------------------------------------------------------------------------------
 
 

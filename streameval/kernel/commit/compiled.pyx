@@ -191,15 +191,15 @@ cdef class Cell:
 
     def prepare_add(self, list added):
         cdef Added data = Added.__new__(Added)
-        cdef dict value = self.value, amounts = {}
+        cdef dict value = self.value, total = {}
         cdef list old = []
-        factor = 1
         if len(added) == 1:
             amounts, factor = added[0]
         else:
+            amounts, factor = total, 1
             for amounts_of_one, times in added:
                 for key, amount in amounts_of_one.items():
-                    amounts[key] = amounts.get(key, 0) + (times if amount == 1 else times * amount)
+                    total[key] = total.get(key, 0) + (times if amount == 1 else times * amount)
         data.value, data.keys, data.new, data.old = value, list(amounts), [], old
         for key in data.keys:
             before, amount = value.setdefault(key, 0), amounts[key]
