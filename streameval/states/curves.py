@@ -197,7 +197,7 @@ class Curves(State[Place]):
         weight, *sums = self._weights_at(0).each(chain([_ALL], sides), scale)
         return weight, list(zip(sums[::2], sums[1::2], strict=True))
 
-    def bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int, count: int = 3) -> Any:
+    def bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int, count: int = 3) -> Integers:
         """The weight sums of bins as in `CurveBlock`, or the first ``count`` of each class."""
         firsts = np.repeat(columns * _STRIDE, np.diff(offsets)) + (_FIRST + 6 * bins)
         places = np.add.outer(firsts, np.add.outer((0, 3), np.arange(count)))
