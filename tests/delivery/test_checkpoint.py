@@ -31,7 +31,7 @@ from streameval.delivery import checkpoint, lock
 from streameval.delivery.checkpoint import encode_checkpoint
 from streameval.delivery.lock import PathLock
 from streameval.wire import files
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.exploring import Explorer, forked
 from tests.support.interruptions import Interrupted, chosen, interrupted
 
@@ -74,8 +74,7 @@ class CrashError(Exception):
 # -- loops that go on -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("every", [1, 3, 10, 1000])
+@pytest.mark.parametrize(("kind", "every"), crossed(KINDS, [1, 3, 10, 1000]))
 def test_a_loop_that_crashes_anywhere_counts_every_item_once(kind: str, every: int, tmp_path: Path):
     path = tmp_path / "state"
     once = KINDS[kind]()

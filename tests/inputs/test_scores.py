@@ -18,6 +18,7 @@ import scipy.sparse as sp
 import streameval as se
 from streameval.inputs.readers import TopK
 from tests.support.each import with_each
+from tests.support.effort import crossed
 from tests.support.kinds import KEEP
 from tests.support.states import same
 
@@ -171,9 +172,13 @@ def test_integers_are_scores_of_that_size():
     assert counted(data.sets(), data.mappings(), threshold=2) == expected
 
 
-@with_each("threshold", [0.5, 0.0, -0.25, 0.1, -2.0, 5e300, dict(zip(LABELS, [0.5, -1, 0, 3.0, 0.125], strict=True))])
-@pytest.mark.parametrize("form", [name for name in SCORES if name != "best"])
-def test_scores_are_decided_as_a_plain_evaluator_decides_them(form: str, threshold: Any):
+BY_LABEL = dict(zip(LABELS, [0.5, -1, 0, 3.0, 0.125], strict=True))
+THRESHOLDS = crossed([name for name in SCORES if name != "best"], [0.5, 0.0, -0.25, 0.1, -2.0, 5e300, BY_LABEL])
+
+
+@with_each("tried", THRESHOLDS)
+def test_scores_are_decided_as_a_plain_evaluator_decides_them(tried: tuple[str, Any]):
+    form, threshold = tried
     for holes in (False, True):
         data = Data(4, holes=holes)
         true, hidden = data.sets(), data.sets(data.hidden)

@@ -179,7 +179,7 @@ CASES = [
     for at, mixture in enumerate(MIXTURES)
     for number, operation in enumerate(OPERATIONS)
     # With less than all effort a kind is interrupted in each operation with weights or without, or in every other one.
-    if operation != ALONGSIDE and (HITS >= 300 or (at + number) % (4 if BRIEF else 2) == 1)
+    if operation != ALONGSIDE and (HITS >= 300 or (at + number) % (6 if BRIEF else 2) == 1)
 ]
 CASES += [("decisions", ALONGSIDE), ("pairs", ALONGSIDE)]
 SHARE = max(1, HITS // len(CASES))

@@ -22,7 +22,7 @@ from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from tests.support.each import with_each
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.entries import decided_entries
 from tests.support.streams import (
     KINDS,
@@ -639,8 +639,7 @@ def test_whether_nameless_columns_are_accepted_does_not_depend_on_the_order():
     assert outcome(words, matrix) == outcome(matrix, words)
 
 
-@pytest.mark.parametrize("fresh_labels", [0.5, 1, 2, 5])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("fresh_labels", "weighted"), crossed([0.5, 1, 2, 5], [False, True]))
 def test_label_churn_under_a_sliding_window_stays_bounded(fresh_labels: float, weighted: bool):
     ev, window = se.Evaluator(), deque()
     largest = 0
@@ -757,8 +756,7 @@ def test_a_wrong_revert_never_leaves_negative_true_negatives():
     assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
 
 
-@pytest.mark.parametrize("weights", [(1.0,), (1.0, 5.0, 10.0), (0.5, 0.1, 3.0)])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(("seed", "weights"), crossed(range(12), [(1.0,), (1.0, 5.0, 10.0), (0.5, 0.1, 3.0)]))
 def test_whether_a_revert_is_refused_depends_on_the_counts_and_not_on_the_history(seed: int, weights: tuple):
     rng = random.Random(seed)
     labels, ubiquitous = list("abcdefgh")[: rng.choice([2, 3, 5, 8])], rng.random() < 0.5

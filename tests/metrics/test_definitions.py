@@ -11,6 +11,7 @@ import pytest
 import streameval as se
 from streameval.evaluation.kinds import reads_scores
 from tests.support.definitions import INVERSE, NAMES, bounds_of, cases_of, evaluator_of, expected, is_near, values_of
+from tests.support.effort import BRIEF
 
 ULPS = {"log_loss": 64}
 """How far values may be off that are sums of rounded logarithms; all others are within one unit."""
@@ -53,7 +54,7 @@ def test_every_average_and_parameter_gives_what_the_definition_says(entry: se.Me
 
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
 def test_a_class_and_a_name_give_the_same_value(entry: se.MetricInfo):
-    for stream, specs in cases_of(entry, 1)[-6:]:  # without ties="last"
+    for stream, specs in cases_of(entry, 1)[-2 if BRIEF else -6 :]:  # without ties="last"
         plain = type(stream)(stream.examples)
         for spec in specs:
             arguments = dict.fromkeys(entry.arguments, INVERSE)

@@ -13,7 +13,7 @@ import streameval as se
 from streameval import plots
 from streameval.errors import InputError, StreamevalError
 from streameval.evaluation.kinds import KINDS
-from tests.support.each import with_each
+from tests.support.effort import crossed
 
 RNG = np.random.default_rng(8)
 SCORES = RNG.random((60, 3))
@@ -66,8 +66,7 @@ SOURCES: dict[str, Callable[[], tuple]] = {
 
 
 @pytest.mark.filterwarnings("error")
-@with_each("source", SOURCES)
-@pytest.mark.parametrize("name", PLOTS)
+@pytest.mark.parametrize(("name", "source"), crossed(PLOTS, SOURCES))
 def test_every_source_is_drawn_or_refused_in_our_words(name: str, source: str):
     try:
         ax = getattr(plots, name)(*SOURCES[source]())

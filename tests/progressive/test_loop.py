@@ -17,6 +17,7 @@ from river import compose, datasets, evaluate, linear_model, metrics, multioutpu
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
+from tests.support.effort import crossed
 from tests.support.examples import printed
 from tests.support.naming import case_name
 
@@ -119,8 +120,10 @@ def both(model: Callable[[], object], stream: Callable[[], object], **how: objec
 # -- the same as River ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("delay", [None, 0, 1, 25, 10**6, lambda _, y: 3 if y["Class1"] else 40], ids=case_name)
+DELAYS = (None, 0, 1, 25, 10**6, lambda _, y: 3 if y["Class1"] else 40)
+
+
+@pytest.mark.parametrize(("name", "delay"), crossed(MODELS, DELAYS), ids=case_name)
 def test_counts_what_river_counts_in_the_same_order(name, delay):
     size = SIZES.get(name, 100)
     labels = FEW if name == "ProbabilisticClassifierChain" else ORDER
@@ -249,9 +252,11 @@ def test_a_trace_has_a_row_of_the_last_example_too(size, rows, delay):
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ClassifierChain", "PerOutputClassifier", "ClassifierChain without order"])
-@pytest.mark.parametrize("predict", ["auto", "scores"])
-@pytest.mark.parametrize("threshold", [0.3, dict.fromkeys(ORDER, 0.4) | {"Class3": 0.05}], ids=["one", "per label"])
+SCORING = ("ClassifierChain", "PerOutputClassifier", "ClassifierChain without order")
+THRESHOLDS = (0.3, dict.fromkeys(ORDER, 0.4) | {"Class3": 0.05})
+
+
+@pytest.mark.parametrize(("name", "predict", "threshold"), crossed(SCORING, ["auto", "scores"], THRESHOLDS))
 def test_scores_with_a_threshold_equal_a_loop_written_out(name, predict, threshold):
     model, expected = MODELS[name](), se.Evaluator(threshold=threshold)
     for x, y in yeast(80):

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import streameval as se
 from streameval.evaluation import core
 from tests.support.each import with_each
+from tests.support.effort import crossed
 
 LABELS = [f"label-{number:04}" for number in range(core.FEW + 100)]
 
@@ -62,10 +63,9 @@ WHOLE = {"frame", "booleans", "sparse", "rows"}
 """Forms that mention every label, as a mapping of all labels does; only the first of them names the labels."""
 
 
-@with_each("weighted", [False, True])
 @pytest.mark.parametrize(
-    ("setup", "form"),
-    [(setup, form) for setup in SETUPS for form in FORMS if setup != "grown" or form not in WHOLE - {"frame"}],
+    ("setup", "form", "weighted"),
+    [one for one in crossed(SETUPS, FORMS, [False, True]) if one[0] != "grown" or one[1] not in WHOLE - {"frame"}],
 )
 def test_update_many_equals_updating_one_by_one_with_many_labels(setup: str, form: str, weighted: bool):
     true, pred = rows_of(1), rows_of(2)

@@ -23,7 +23,7 @@ import streameval as se
 from streameval.slices import OTHER, axis
 from streameval.slices.values import rank_of, typed
 from tests.support.each import with_each
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
 from tests.support.kinds import KEEP
 
@@ -680,9 +680,9 @@ def test_bytes_of_another_class_are_refused_by_name():
         se.Rolling.from_bytes(example().to_bytes())
 
 
-@pytest.mark.parametrize("count", [3, 511, 512, 513, 1_200])
-@pytest.mark.parametrize("declared", [True, False], ids=["declared", "grown"])
-@pytest.mark.parametrize("keep", [(), ("rankings",)], ids=str)
+@pytest.mark.parametrize(
+    ("count", "declared", "keep"), crossed([3, 511, 512, 513, 1_200], [True, False], [(), ("rankings",)]), ids=str
+)
 def test_batches_are_sliced_like_single_examples_however_many_labels_there_are(
     count: int, declared: bool, keep: tuple[str, ...]
 ):

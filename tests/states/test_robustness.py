@@ -17,6 +17,7 @@ import scipy.sparse as sp
 import streameval as se
 from streameval.kernel import backend
 from streameval.kernel.commit.numpy import Root
+from tests.support.effort import cases
 from tests.support.naming import case_name
 from tests.support.twins import cells_in, count_slots
 
@@ -63,7 +64,7 @@ def test_codes_outside_an_arrow_dictionary_are_refused():
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(cases(50)))
 def test_a_sparse_matrix_counts_as_its_arrays_say_or_is_refused(kind: type, seed: int):
     rng = np.random.default_rng(seed)
     extremes = [0, 1, -1, 2, 7, 8, 9, 30, np.iinfo(kind).max, np.iinfo(kind).min]

@@ -19,7 +19,7 @@ from streameval.kernel.backend import BACKEND
 from streameval.kernel.types import DONE
 from streameval.states.state_set import StateSet
 from streameval.windows.fading import power, powers
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.streams import Stream, readings, streams
 from tests.support.work import peak
 
@@ -77,9 +77,10 @@ def test_blocks_of_time_merge_exactly_in_any_order_and_grouping(
     assert doubled.examples == 2 * whole.examples
 
 
-@pytest.mark.parametrize("mode", ["size", "period", "half_life", "half_life of time", "half_life of dates"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("form", ["sets", "scores", "rows"])
+MODES = ("size", "period", "half_life", "half_life of time", "half_life of dates")
+
+
+@pytest.mark.parametrize(("mode", "weighted", "form"), crossed(MODES, [False, True], ["sets", "scores", "rows"]))
 def test_batches_equal_single_examples(mode: str, weighted: bool, form: str):
     setup = {"labels": ["a", "b", "c"], "threshold": 0.5 if form == "scores" else None}
     timed = {"period", "half_life of time", "half_life of dates"} & {mode}
@@ -276,8 +277,10 @@ def oracle(
     return total, 2 * tp / either, wrong / total / labels, recall / total
 
 
-@pytest.mark.parametrize("half_life", [1, 7, 100, 0.37, 12.5, timedelta(seconds=3), timedelta(microseconds=1700001)])
-@pytest.mark.parametrize("weighted", [False, True])
+HALF_LIVES = (1, 7, 100, 0.37, 12.5, timedelta(seconds=3), timedelta(microseconds=1700001))
+
+
+@pytest.mark.parametrize(("half_life", "weighted"), crossed(HALF_LIVES, [False, True]), ids=str)
 def test_fading_is_within_its_bound_of_plain_loops(half_life: object, weighted: bool):
     drawn = random.Random(3)
     window = se.Fading(se.Evaluator(["f1_micro", "hamming_loss", "recall_samples"]), half_life)

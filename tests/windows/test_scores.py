@@ -22,7 +22,7 @@ from scipy import sparse
 
 import streameval as se
 from tests.states.test_state_set import LABELS, LEVELS, METRICS, PROPENSITIES, readings
-from tests.support.effort import cases, spread
+from tests.support.effort import cases, crossed, spread
 from tests.support.interruptions import Interrupted, attempted, interrupted
 from tests.support.kinds import KEEP, SCORED
 from tests.wire.test_decisions import sealed
@@ -219,11 +219,11 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("weighted", "ties"), [(False, "shared"), (True, "last")])
-def test_every_form_of_scores_is_remembered(form: str, weighted: bool, ties: str):
+@pytest.mark.parametrize(("form", "weighted"), crossed(FORMS, (False, True)))
+def test_every_form_of_scores_is_remembered(form: str, weighted: bool):
     rng = np.random.default_rng(5)
-    setup: dict[str, Any] = {"threshold": 0.5, "nan": "missing", "keep": KEEP, "ties": ties, **FORMS[form]}
+    setup: dict[str, Any] = {"threshold": 0.5, "nan": "missing", "keep": KEEP, **FORMS[form]}
+    setup["ties"] = "last" if weighted else "shared"
     names = ["ndcg", "ranking_loss", "f1_macro"]
     true = (rng.random((60, 4)) < 0.4).astype(np.uint8)
     scores: Any = np.round(rng.random((60, 4)), 1)
@@ -478,9 +478,7 @@ OPERATIONS: dict[str, Callable[[Any, str], object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("weight", [1.0, 0.3])
+@pytest.mark.parametrize(("kind", "operation", "weight"), crossed(KINDS, OPERATIONS, [1.0, 0.3]))
 def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: str, operation: str, weight: float):
     def run(window: Any) -> None:
         attempted(lambda: OPERATIONS[operation](window, kind))

@@ -34,7 +34,7 @@ from streameval.schema.config import Config
 from streameval.schema.labels import LabelIndex
 from tests.kernel.decisions.test_twins import everything, needs_compiled
 from tests.support.each import with_each
-from tests.support.effort import cases, spread
+from tests.support.effort import cases, crossed, spread
 from tests.support.interruptions import Interrupted, attempted, interrupted
 from tests.support.streams import Example, Stream, feed_many, readings, streams
 from tests.support.twins import cells_in, count_slots
@@ -101,9 +101,10 @@ def test_rolling_over_any_setup_holds_the_last_examples(stream: Stream, size: in
     assert back == one
 
 
-@pytest.mark.parametrize("form", ["bool rows", "float scores", "lists", "frames", "rows with lists"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("declared", [True, False])
+FORMS = ("bool rows", "float scores", "lists", "frames", "rows with lists")
+
+
+@pytest.mark.parametrize(("form", "weighted", "declared"), crossed(FORMS, [False, True], [True, False]))
 def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: bool, declared: bool):
     rng = np.random.default_rng(3)
     names = ["a", "b", "c", "d"] if form in ("lists", "frames", "rows with lists") else [0, 1, 2, 3]
@@ -135,9 +136,9 @@ def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: 
         assert many.to_bytes() == one.to_bytes(), size
 
 
-@pytest.mark.parametrize("unknown", ["error", "ignore", "add"])
-@pytest.mark.parametrize("form", ["mappings", "sets", "arrays"])
-@pytest.mark.parametrize("size", [1, 2, 3, 20])
+@pytest.mark.parametrize(
+    ("unknown", "form", "size"), crossed(["error", "ignore", "add"], ["mappings", "sets", "arrays"], [1, 2, 3, 20])
+)
 def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared(unknown: str, form: str, size: int):
     """Batches are then read over labels of their own, which do not begin with the declared ones."""
     rng, declared = random.Random(size), [f"l{number}" for number in range(600)]
@@ -651,9 +652,7 @@ OPERATIONS: dict[str, Callable[[object, str], object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("weight", [1.0, 0.3])
+@pytest.mark.parametrize(("kind", "operation", "weight"), crossed(KINDS, OPERATIONS, [1.0, 0.3]))
 def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: str, operation: str, weight: float):
     def run(window: object) -> None:
         attempted(lambda: OPERATIONS[operation](window, kind))

@@ -19,7 +19,7 @@ from hypothesis import given, settings, strategies as st
 
 import streameval as se
 from tests.support.each import with_each
-from tests.support.effort import cases
+from tests.support.effort import BRIEF, cases
 from tests.support.entries import decided_entries
 from tests.support.naming import case_name
 
@@ -225,7 +225,8 @@ def test_a_body_with_any_byte_replaced_is_refused_or_is_exactly_what_it_says(ima
     for position in range(7, len(body)):
         old = body[position]
         if position not in names:
-            for value in {0, 1, 2, 3, 127, 128, 255, (old + 1) % 256, (old - 1) % 256, old ^ 16} - {old}:
+            values = sorted({0, 1, 2, 3, 127, 128, 255, (old + 1) % 256, (old - 1) % 256, old ^ 16} - {old})
+            for value in values[position % 2 :: 2] if BRIEF else values:
                 edited = bytearray(body)
                 edited[position] = value
                 accepted += refused_or_exact(sealed(edited))

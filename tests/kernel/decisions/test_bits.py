@@ -13,6 +13,7 @@ import streameval as se
 from streameval.kernel.types import BitRows
 from tests.kernel.decisions.test_twins import everything
 from tests.support.each import with_each
+from tests.support.effort import crossed
 from tests.support.twins import BACKENDS, each_vector, needs_compiled
 
 LOAD = 240
@@ -45,8 +46,11 @@ def by_bytes(true: np.ndarray, pred: np.ndarray) -> tuple[object, ...]:
     return everything(counts, true.shape[1])
 
 
-@with_each("rows", [1, 7, LOAD - 1, LOAD, LOAD + 1, 4 * LOAD + 1, 8 * LOAD + 1, 5_000])
-@pytest.mark.parametrize("width", [1, 7, 8, 9, 55, 56, 57, 63, 64, 65, 100, 128, 136, 150, 1_000])
+WIDTHS = (1, 7, 8, 9, 55, 56, 57, 63, 64, 65, 100, 128, 136, 150, 1_000)
+ROWS = (1, 7, LOAD - 1, LOAD, LOAD + 1, 4 * LOAD + 1, 8 * LOAD + 1, 5_000)
+
+
+@pytest.mark.parametrize(("width", "rows"), crossed(WIDTHS, ROWS))
 def test_bits_are_counted_as_the_bytes_they_stand_for(width: int, rows: int):
     rng = np.random.default_rng([width, rows])
     true, pred = ((rng.random((rows, width)) < share).astype(np.uint8) for share in (0.3, 0.6))

@@ -54,18 +54,19 @@ def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[
     return keys.total(), cells.tolist(), sorted(keys.items())
 
 
-@with_each("kinds", [(np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64)])
 @pytest.mark.parametrize("width", [1, 8, 50, 63, 64, 65])
 @with_each("rows", [ROOM - 1, ROOM, ROOM + 1, MANY])
-def test_rows_are_counted_one_by_one(rows: int, width: int, kinds: tuple[type, type]):
-    rng = np.random.default_rng([rows, width])
+def test_rows_are_counted_one_by_one(rows: int, width: int):
     for longest in (0, 1, 4, 5, 70) if rows < 1_000 else (3, 9):
-        sides = [lists_of(rng, rows, width, longest, kind) for kind in kinds]
-        wanted = by_hand(range(rows), width, *sides)
-        for _ in each_vector():
-            counts = _compiled.Counts(Root(), width)
-            counts.count_lists(rows, 0, *sides, None, None, NOTHING)
-            assert everything(counts, width) == wanted
+        wanted = None
+        for kinds in ((np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64)):
+            rng = np.random.default_rng([rows, width, longest])  # the same lists of each kind
+            sides = [lists_of(rng, rows, width, longest, kind) for kind in kinds]
+            wanted = wanted or by_hand(range(rows), width, *sides)
+            for _ in each_vector():
+                counts = _compiled.Counts(Root(), width)
+                counts.count_lists(rows, 0, *sides, None, None, NOTHING)
+                assert everything(counts, width) == wanted
 
 
 def test_columns_in_every_row_are_not_lost():
