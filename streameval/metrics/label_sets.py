@@ -29,7 +29,7 @@ _of_sets = partial(
 
 def label_sets(pairs: PairTables) -> dict[tuple[Label, ...], float]:
     """How many examples have each set of true labels, or their weight: the most frequent first."""
-    sizes = [as_float(weight * pairs.unit) for weight in pairs.set_weights] if pairs.weighted else pairs.set_times
+    sizes = [as_float(weight * pairs.unit) for weight in pairs.set_weights] if pairs.weighted else pairs.set_weights
     names = (tuple(pairs.labels[label] for label in true) for true in pairs.sets)
     return dict(sorted(zip(names, sizes, strict=True), key=lambda item: -item[1]))
 
@@ -159,20 +159,20 @@ def concurrence(pairs: PairTables) -> Concurrence:
 _of_sets(
     "distinct_labelsets", "Number of distinct sets of true labels.", "|{sets of true labels}|",
     _ZHANG + " (label diversity); MULAN; mldr, num.labelsets", high=math.inf, aliases=("num_labelsets",),
-)(lambda pairs: Fraction(len(pairs.sets)))  # fmt: skip
+)(lambda pairs: Fraction(len(pairs.repeats)))  # fmt: skip
 _of_sets(
     "proportion_distinct_labelsets", "Number of distinct sets of true labels divided by the number of examples.",
     "distinct label sets / examples", _ZHANG + " (normalized label diversity)", notes=_UNWEIGHTED,
-)(lambda pairs: _over(len(pairs.sets), pairs.examples))  # fmt: skip
+)(lambda pairs: _over(len(pairs.repeats), pairs.examples))  # fmt: skip
 _of_sets(
     "unique_labelsets", "Number of sets of true labels that occur in one example only.",
     "|{sets of exactly one example}|", "mldr, num.single.labelsets", high=math.inf, aliases=("num_single_labelsets",),
     notes=_UNWEIGHTED,
-)(lambda pairs: Fraction(pairs.set_times.count(1)))  # fmt: skip
+)(lambda pairs: Fraction(pairs.repeats.count(1)))  # fmt: skip
 _of_sets(
     "proportion_unique_labelsets", "Fraction of examples whose set of true labels occurs in no other example.",
     "unique label sets / examples", _READ + " (PUniq)", aliases=("puniq",), notes=_UNWEIGHTED,
-)(lambda pairs: _over(pairs.set_times.count(1), pairs.examples))  # fmt: skip
+)(lambda pairs: _over(pairs.repeats.count(1), pairs.examples))  # fmt: skip
 _of_sets(
     "labelset_peak", "Fraction of examples that have the most frequent set of true labels.",
     "examples with the most frequent set / examples", _READ + " (PMax)", aliases=("pmax",),
@@ -181,7 +181,7 @@ _of_sets(
     "labelset_diversity", "Number of distinct label sets divided by the number of possible ones.",
     "distinct label sets / 2^q",
     "Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121",
-)(lambda pairs: Fraction(len(pairs.sets), 1 << len(pairs.labels)))  # fmt: skip
+)(lambda pairs: Fraction(len(pairs.repeats), 1 << len(pairs.labels)))  # fmt: skip
 
 
 def _over(num: int, den: int) -> Fraction | None:

@@ -114,20 +114,30 @@ class Pairs(State[Key]):
         touched = np.zeros(len(self.labels) + 1, np.bool_)  # the last is for no label, at -1
         units = added(decisions, False)
         touched[[slot // 5 for sums, _ in units for slot in sums.sums if isinstance(slot, int)]] = True
-        keys, _ = self.table.items()
-        keys = keys[touched[keys[:, 1:3]].any(axis=1)]
-        keys = keys[np.lexsort(keys.T[::-1])]
-        near = np.unique(np.append(pairing.NONE, keys[:, 1:3]))  # that of no label first
-        own = [_ALL, *map(tuple, keys.tolist())]
-        slots = (5 * near[1:, None] + np.arange(5)).reshape(-1).tolist()
-        keys[:, 1:3] = np.searchsorted(near, keys[:, 1:3]) - 1
+        keys, times = self.table.items()
+        near = np.flatnonzero(touched[keys[:, 1]] | touched[keys[:, 2]])
+        if not len(near):
+            return
+        keys, times, whole = keys[near], times[near], self.examples
+        cells = decisions.table.outcomes(np.arange(len(self.labels))).T.copy()
         for weighted in (False, True)[: 1 + (self.weights.present or decisions.weights.present)]:
-            pairs = _left(self, own, added(self, weighted), weighted)
-            cells = _left(decisions, slots, added(decisions, weighted), weighted)
-            scale = max(pairs.scale, cells.scale)
-            whole, *times = pairs.at(scale).sums.values()
-            of_labels = np.array([*cells.at(scale).sums.values()], object).reshape(-1, 5)
-            if not pairs_fit(keys, np.array(times, object), of_labels, whole):
+            changes = added(self, weighted), added(decisions, weighted)
+            held = [state.weights.value or ExactSums() for state in (self, decisions) if weighted]
+            scale = common_scale(*(sums.scale for sums in [*held, *(sums for sums, _ in chain(*changes))]))
+            if weighted:
+                whole, *weights = _sums_at(self, [_ALL, *map(tuple, keys.tolist())], scale)
+                times, cells, columns = np.array(weights, object), cells.astype(object), np.unique(keys[:, 1:3].clip(0))
+                slots = (5 * columns[:, None] + np.arange(5)).reshape(-1).tolist()
+                cells[columns] = _sums_at(decisions, slots, scale).reshape(-1, 5)
+            of_pairs, of_cells = (changed(ExactSums(scale), part) for part in changes)
+            for slot, value in of_cells.items():
+                if isinstance(slot, int):
+                    cells[divmod(slot, 5)] += value
+            whole += of_pairs.pop(_ALL, 0)
+            fewer = {key: value for key, value in of_pairs.items() if key[0]}  # but label sets
+            pairs = np.concatenate([keys, np.array([*fewer], np.int64).reshape(-1, 5)])
+            left, order = np.append(times, np.array([*fewer.values()], times.dtype)), np.lexsort(pairs[:, 2::-1].T)
+            if not pairs_fit(pairs[order], left[order], cells, whole):
                 raise refusal()
 
     def _prepare_example(self, example: Example, sign: int, _known: bool) -> Part | int:
@@ -317,13 +327,10 @@ def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> 
     return bool((totals <= least).all())
 
 
-def _left(state: State[K], keys: list[K], added: list[Added[K]], weighted: bool) -> ExactSums[K]:
-    """Some weight sums after a change; unless ``weighted``, those of examples that all weigh 1."""
-    sums = (state.weights.value if weighted else None) or state._units_at(keys)
-    some = ExactSums(sums.scale, {key: sums.sums.get(key, 0) for key in keys})
-    some = some.at(common_scale(some.scale, *(part.scale for part, _ in added)))
-    after = changed(some, added)
-    return ExactSums(some.scale, {key: after.get(key, value) for key, value in some.sums.items()})
+def _sums_at(state: State[K], keys: Collection[K], scale: int) -> Any:
+    """The weight sums of some keys in units of ``2**-scale``, in which they are integers, as an array."""
+    sums = state.weights.value or state._units_at(keys)
+    return np.array([*sums.each(keys, sums.scale)], object) << scale - sums.scale
 
 
 def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:
@@ -392,10 +399,10 @@ class PairTables(View[Pairs]):
         """The sets of true labels that occur."""
         return self._sets[0]
 
-    @property
-    def set_times(self) -> list[int]:
-        """How many examples have each."""
-        return self._sets[1]
+    @cached_property
+    def repeats(self) -> list[int]:
+        """How many examples have each, in any order, which takes a fraction of the time."""
+        return [*self._state._extra.nonzero().values()]
 
     @property
     def set_weights(self) -> list[int]:

@@ -188,7 +188,7 @@ def held(content: PairTables) -> dict[str, Counter]:
     for position, true in enumerate(content.sets):
         value = content.set_weights[position]
         tables["sets"][frozenset(names[column] for column in true)] += value * unit
-        tables["times"][frozenset(names[column] for column in true)] += content.set_times[position]
+        tables["times"][frozenset(names[column] for column in true)] += content._sets[1][position]
     for label, row in zip(
         content.labels, content._state.cell_state.by_label(content.columns, None).T.tolist(), strict=True
     ):

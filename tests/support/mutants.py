@@ -42,7 +42,7 @@ NAMED = {
     "tp": "fp", "fp": "fn", "fn": "tn", "tn": "tp", "m": "l", "l": "m", "g": "t", "t": "g", "pos": "neg", "neg": "pos",
     "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "last": "missed", "missed": "last",
     "wrong": "last", "erring": "missed", "all": "any", "any": "all", "ones": "zeros", "floor": "ceil", "ceil": "floor",
-    "least": "most", "most": "least", "sets": "labels", "set_times": "sets", "perm": "comb", "sum": "max",
+    "least": "most", "most": "least", "sets": "labels", "repeats": "labels", "perm": "comb", "sum": "max",
 }  # fmt: skip
 """Attributes, and what is read in their place."""
 
