@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from operator import countOf, lt
@@ -159,9 +160,16 @@ class LabelIndex:
         """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""
         order = self._order
         if order is None or len(order) != len(self.labels):
-            grown = self.labels[self.fixed :]
+            grown, before = self.labels[self.fixed :], order
             order = np.arange(self.fixed + len(grown))
-            if not ascending(grown):
+            if before is not None and 0 < len(order) - len(before) < len(before) // 16:  # few take their places sooner
+
+                def key(column: int) -> tuple[bool, int, str]:
+                    return in_order(self.labels[column])
+
+                new = sorted(range(len(before), len(order)), key=key)
+                order = np.insert(before, [bisect(before, key(column), self.fixed, key=key) for column in new], new)
+            elif not ascending(grown):
                 keys: Any = grown if len(set(map(type, grown))) == 1 else list(map(in_order, grown))
                 order[self.fixed :] = sorted(range(len(grown)), key=keys.__getitem__)
                 order[self.fixed :] += self.fixed
