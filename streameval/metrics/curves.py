@@ -90,7 +90,7 @@ def _staircase(x: FloatArray, y: FloatArray, mixed: Flags, least: FloatArray, mo
 
 def path_of(tables: CurveTables, label: Label | None) -> Path:
     """The steps of one label, or of all together for None; steps without weight left out."""
-    return tables.pooled.of(0) if label is None else tables.steps.of(place_of(tables, label))
+    return tables.pooled.of(0) if label is None else tables.only(place_of(tables, label)).steps.of(0)
 
 
 def place_of(tables: CurveTables, label: Any) -> int:
