@@ -43,6 +43,13 @@ _SIDES = ("low", "high")
 _Row: TypeAlias = tuple[int, object, dict[tuple[Any, ...], float]]
 
 
+class _Rows(list[_Row]):
+    """Rows, which do not change, so that copies share them."""
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Rows:
+        return _Rows(self)
+
+
 @public
 class Trace(Holder):
     """Updates one or more evaluators, and records their values every ``every`` examples.
@@ -82,7 +89,7 @@ class Trace(Holder):
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._guard = commit.Guard()
         # A list of all rows is too long to copy for each: as many of it count as are committed.
-        self._written: list[_Row] = []
+        self._written = _Rows()
         self._cell = commit.Root().cell((0, None, 0))  # how many examples there are, the time, and how many rows
 
     @classmethod
@@ -381,7 +388,7 @@ class Trace(Holder):
         written = [at for at, _, _ in rows]
         due = sum(not at % self._every for at in written if at)
         require(ascending(written), not rows or written[-1] <= examples, due == examples // self._every)
-        self._written, self._cell = rows, commit.Root().cell((examples, moment, len(rows)))
+        self._written, self._cell = _Rows(rows), commit.Root().cell((examples, moment, len(rows)))
 
 
 def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:
