@@ -175,7 +175,7 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
             return array.astype(np.bool_)
         if kinds == {float}:
             return array.astype(np.float64)
-        if kinds == {int} and all(-(2**53) <= value <= 2**53 for value in flat):
+        if kinds == {int} and min(flat) >= -(2**53) and max(flat) <= 2**53:
             return array.astype(np.int64)
         return array  # read value by value, since a common type could change what they say
     if array.dtype.name == "bfloat16":

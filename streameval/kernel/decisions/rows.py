@@ -54,7 +54,7 @@ def list_cells(
     columns = np.concatenate([none, *(lists.flat() for lists, _ in sides)])
     bits = np.concatenate([none, *(np.full(len(lists.places), bit) for lists, bit in sides)])
     width = int(columns.max(initial=0)) + 1
-    cells = np.sort(8 * (rows * width + columns) + bits)
+    cells = np.sort(8 * (rows * width + columns) + bits, kind="stable")  # which is quick where parts are in order
     starts = np.flatnonzero(np.diff(cells >> 3, prepend=-1))
     outcomes = np.minimum(np.bitwise_or.reduceat(cells & 7, starts) if len(starts) else starts, 4)
     row, column = np.divmod(cells[starts] >> 3, width)
