@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack, overload
 
 from streameval.adapters.engine import check_job, raise_ours, require, tree
 from streameval.errors import InputError, StreamevalError, naming
+from streameval.evaluation.evaluator import Evaluator
 from streameval.schema.config import Threshold
 from streameval.schema.text import quoted
-from streameval.tabular.job import Job, JobOptions, Metrics, State
+from streameval.tabular.job import Job, JobOptions, Listed, Metrics, RowOptions, State
 
 with require("dask"):
     import dask
@@ -31,16 +32,20 @@ __all__ = ["evaluate", "evaluate_arrays", "state"]
 Scheduler: TypeAlias = str | Callable[..., Any] | None
 
 
+@overload
 def evaluate(
-    collection: object,
-    actual: str,
-    predicted: str | None = None,
-    *,
-    metrics: Metrics = None,
-    scheduler: Scheduler = None,
-    progress: bool = False,
-    **options: Unpack[JobOptions],
-) -> State:
+    collection: object, actual: str, predicted: str | None = None, *, metrics: Listed = None,
+    scheduler: Scheduler = None, progress: bool = False, by: None = None, **options: Unpack[RowOptions],
+) -> Evaluator: ...  # fmt: skip
+@overload
+def evaluate(
+    collection: object, actual: str, predicted: str | None = None, *, metrics: Metrics = None,
+    scheduler: Scheduler = None, progress: bool = False, **options: Unpack[JobOptions],
+) -> Any: ...  # fmt: skip
+def evaluate(
+    collection: object, actual: str, predicted: str | None = None, *, metrics: Metrics = None,
+    scheduler: Scheduler = None, progress: bool = False, **options: Unpack[JobOptions],
+) -> State:  # fmt: skip
     """Count the rows of a collection where they are: a state for each partition, merged in a tree.
 
     The bytes of the result are those that one process would have written, however the rows are partitioned. Errors are
@@ -99,18 +104,22 @@ def state(collection: object, job: Job) -> Delayed:
     return _merged(job, [count(place, part) for place, part in enumerate(parts)])
 
 
+@overload
 def evaluate_arrays(
-    y_true: object,
-    y_pred: object,
-    *,
-    weights: object = None,
-    mask: object = None,
-    where: Mapping[str, object] | None = None,
-    metrics: Metrics = None,
-    threshold: Threshold = None,
-    scheduler: Scheduler = None,
-    progress: bool = False,
-) -> State:
+    y_true: object, y_pred: object, *, weights: object = None, mask: object = None, where: None = None,
+    metrics: Listed = None, threshold: Threshold = None, scheduler: Scheduler = None, progress: bool = False,
+) -> Evaluator: ...  # fmt: skip
+@overload
+def evaluate_arrays(
+    y_true: object, y_pred: object, *, weights: object = None, mask: object = None,
+    where: Mapping[str, object] | None = None, metrics: Metrics = None, threshold: Threshold = None,
+    scheduler: Scheduler = None, progress: bool = False,
+) -> Any: ...  # fmt: skip
+def evaluate_arrays(
+    y_true: object, y_pred: object, *, weights: object = None, mask: object = None,
+    where: Mapping[str, object] | None = None, metrics: Metrics = None, threshold: Threshold = None,
+    scheduler: Scheduler = None, progress: bool = False,
+) -> State:  # fmt: skip
     """Count the rows of arrays, chunk by chunk; the chunks have no influence on the bytes of the result.
 
     Errors are those of `evaluate_table`, and `InputError` where the arrays do not go together.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from streameval import errors
 from streameval.adapters.engine import check_job, raise_ours, require, tree
 from streameval.errors import InputError, MergeError, StreamevalError
+from streameval.evaluation.evaluator import Evaluator
 from streameval.progressive.states import restored
 from streameval.schema.text import quoted
-from streameval.tabular.job import Job, JobOptions, Metrics, State
+from streameval.tabular.job import Job, JobOptions, Listed, Metrics, RowOptions, State
 
 with require("ray"):
     import numpy as np
@@ -29,14 +30,20 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "merge"]
 
 
+@overload
 def evaluate(
-    dataset: Dataset,
-    actual: str,
-    predicted: str | None = None,
-    *,
-    metrics: Metrics = None,
+    dataset: Dataset, actual: str, predicted: str | None = None, *, metrics: Listed = None, by: None = None,
+    **options: Unpack[RowOptions],
+) -> Evaluator: ...  # fmt: skip
+@overload
+def evaluate(
+    dataset: Dataset, actual: str, predicted: str | None = None, *, metrics: Metrics = None,
     **options: Unpack[JobOptions],
-) -> State:
+) -> Any: ...  # fmt: skip
+def evaluate(
+    dataset: Dataset, actual: str, predicted: str | None = None, *, metrics: Metrics = None,
+    **options: Unpack[JobOptions],
+) -> State:  # fmt: skip
     """Count the rows of a dataset where they are: a state for each block, merged as they come.
 
     Ray's own progress bars show how far it is, and a block whose worker dies is counted again by another. The bytes of

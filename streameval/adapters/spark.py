@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, overload
 
 from streameval import errors
 from streameval.adapters.engine import check_job, raise_ours, require
@@ -19,7 +19,7 @@ from streameval.evaluation.evaluator import Evaluator
 from streameval.progressive.states import restored
 from streameval.schema.text import check_number, quoted
 from streameval.slices import Sliced
-from streameval.tabular.job import Job, JobOptions, Metrics, RowOptions, State
+from streameval.tabular.job import Job, JobOptions, Listed, Metrics, RowOptions, State
 from streameval.wire.files import naming_file, write_file
 
 with require("spark"):
@@ -36,6 +36,16 @@ _ROWS = 100_000  # after which a worker sends its states on: there are no more k
 _FILE = re.compile(r"batches-(\d+)-(\d+)\.state")
 
 
+@overload
+def evaluate(
+    df: DataFrame, actual: str, predicted: str | None = None, *, metrics: Listed = None, by: None = None,
+    **options: Unpack[RowOptions],
+) -> Evaluator: ...  # fmt: skip
+@overload
+def evaluate(
+    df: DataFrame, actual: str, predicted: str | None = None, *, metrics: Metrics = None,
+    **options: Unpack[JobOptions],
+) -> Any: ...  # fmt: skip
 def evaluate(
     df: DataFrame, actual: str, predicted: str | None = None, *, metrics: Metrics = None, **options: Unpack[JobOptions]
 ) -> State:
@@ -118,14 +128,9 @@ def _chosen(df: DataFrame, job: Job) -> tuple[DataFrame, list[str]]:
 
 
 def evaluate_by_key(
-    df: DataFrame,
-    actual: str,
-    predicted: str | None = None,
-    *,
-    keys: str | Iterable[str],
-    metrics: Metrics = None,
+    df: DataFrame, actual: str, predicted: str | None = None, *, keys: str | Iterable[str], metrics: Metrics = None,
     **options: Unpack[RowOptions],
-) -> DataFrame:
+) -> DataFrame:  # fmt: skip
     """Count the rows of each key: states per partition and key, the only rows that are shuffled, merged per key.
 
     Errors are those of `evaluate_table`; what only rows can tell, the action raises within an error of Spark.

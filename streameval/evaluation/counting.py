@@ -19,7 +19,7 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.catalogue import MetricInfo, evaluate
 from streameval.metrics.spec import MetricSpec
-from streameval.schema.config import NULLS, Config, Null, Ties
+from streameval.schema.config import NULLS, Config, Null, Ties, Weight
 from streameval.schema.keywords import NoKeywords, forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import ByLabel
 from streameval.schema.text import check_number, number_of
@@ -53,14 +53,9 @@ class Accumulator(Details, Mergeable):
 
     @forgiving
     def update(
-        self,
-        y_true: object,
-        y_pred: object,
-        *extra: Unpack[tuple[()]],
-        weight: float = UNIT,
-        mask: object = None,
+        self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weight: Weight = UNIT, mask: object = None,
         **mistaken: Unpack[NoKeywords],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Count one example.
 
         Parameters
@@ -94,14 +89,9 @@ class Accumulator(Details, Mergeable):
 
     @forgiving
     def revert(
-        self,
-        y_true: object,
-        y_pred: object,
-        *extra: Unpack[tuple[()]],
-        weight: float = 1.0,
-        mask: object = None,
+        self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weight: Weight = 1.0, mask: object = None,
         **mistaken: Unpack[NoKeywords],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Revert one example, passed as it was passed to `update`.
 
         Raises
@@ -129,7 +119,7 @@ class Accumulator(Details, Mergeable):
             self._replace(fresh)
 
     def _change(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
+        self, y_true: object, y_pred: object, *, weight: Weight = 1.0, mask: object = None, sign: int = 1
     ) -> Change:
         forget_gone(self, self._core.table.examples)
         reading = read(self, y_true, y_pred, weight, mask)
@@ -146,16 +136,9 @@ class Accumulator(Details, Mergeable):
 
     @forgiving
     def update_many(
-        self,
-        y_true: object,
-        y_pred: object,
-        *extra: Unpack[tuple[()]],
-        weights: ArrayLike | None = None,
-        mask: object = None,
-        null: Null = "error",
-        threads: int = 1,
-        **mistaken: Unpack[NoKeywords],
-    ) -> None:
+        self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weights: ArrayLike | None = None,
+        mask: object = None, null: Null = "error", threads: int = 1, **mistaken: Unpack[NoKeywords],
+    ) -> None:  # fmt: skip
         """Count many examples: all of them, or none if anything is wrong.
 
         Parameters

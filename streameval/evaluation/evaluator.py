@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, overload
 
 from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator, start
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from streameval.report.label_table import PandasFrame, PolarsFrame
 
 MetricLike: TypeAlias = str | MetricSpec | Metric
+
+
+class _Several(Protocol):
+    """Metrics that are no string, which only strings can be in."""
+
+    def __iter__(self) -> Iterator[MetricLike]: ...
+    def __contains__(self, item: object, /) -> bool: ...
+
+
+MetricsLike: TypeAlias = _Several | Iterator[MetricLike]
 
 DEFAULT_METRICS = (
     "subset_accuracy", "hamming_loss", "jaccard_samples", "precision_micro", "recall_micro", "f1_micro", "f1_macro",
@@ -77,19 +87,11 @@ class Evaluator(Accumulator):
     __slots__ = ()
 
     def __init__(
-        self,
-        metrics: Iterable[MetricLike] = DEFAULT_METRICS,
-        *,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: Threshold = None,
-        keep: Iterable[str] = (),
-        nan: Nan = "error",
-        ties: Ties = "shared",
-        inverse_propensities: ByLabel | None = None,
-        label_limit: int | None = None,
+        self, metrics: MetricsLike = DEFAULT_METRICS, *, labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error", threshold: Threshold = None, keep: Iterable[str] = (), nan: Nan = "error",
+        ties: Ties = "shared", inverse_propensities: ByLabel | None = None, label_limit: int | None = None,
         rows: Rows | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         start(
             self, specs_of(metrics), keep, ties, inverse_propensities, labels=labels, unknown=unknown,
             threshold=threshold, nan=nan, label_limit=label_limit, rows=rows,
@@ -171,7 +173,7 @@ class Evaluator(Accumulator):
         """
         return report_of(self).to_dict()
 
-    def to_pandas(self, metrics: Iterable[MetricLike] = ("precision", "recall", "f1")) -> PandasFrame:
+    def to_pandas(self, metrics: MetricsLike = ("precision", "recall", "f1")) -> PandasFrame:
         """One row per label: its counts, and the values of metrics such as ``"f1"`` or ``"roc_auc"``.
 
         Raises
@@ -195,7 +197,7 @@ class Evaluator(Accumulator):
 
         return to_pandas(self._columns(specs_of(metrics)))
 
-    def to_polars(self, metrics: Iterable[MetricLike] = ("precision", "recall", "f1")) -> PolarsFrame:
+    def to_polars(self, metrics: MetricsLike = ("precision", "recall", "f1")) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
         from streameval.report.label_table import to_polars
 

@@ -23,15 +23,10 @@ _Named: TypeAlias = list[tuple[str, Any]]
 
 @explained
 def to_html(
-    evaluators: object,
-    *,
-    title: str | None = None,
-    meta: Mapping[str, object] | None = None,
-    trace: HasLines | None = None,
-    slices: object = None,
-    windows: Mapping[str, object] | None = None,
+    evaluators: object, *, title: str | None = None, meta: Mapping[str, object] | None = None,
+    trace: HasLines | None = None, slices: object = None, windows: Mapping[str, object] | None = None,
     max_labels: int = 10_000,
-) -> str:
+) -> str:  # fmt: skip
     """The report as one HTML file without external resources, for screens, dark mode and print.
 
     It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of labels,
@@ -107,16 +102,10 @@ def to_html(
 
 @explained
 def save_html(
-    evaluators: object,
-    path: str | os.PathLike[str],
-    *,
-    title: str | None = None,
-    meta: Mapping[str, object] | None = None,
-    trace: HasLines | None = None,
-    slices: object = None,
-    windows: Mapping[str, object] | None = None,
-    max_labels: int = 10_000,
-) -> None:
+    evaluators: object, path: str | os.PathLike[str], *, title: str | None = None,
+    meta: Mapping[str, object] | None = None, trace: HasLines | None = None, slices: object = None,
+    windows: Mapping[str, object] | None = None, max_labels: int = 10_000,
+) -> None:  # fmt: skip
     """Write the page of `to_html` to a file that ends in ``.html``, atomically."""
     check_page("path", path)
     page = to_html(

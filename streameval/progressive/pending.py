@@ -20,6 +20,7 @@ from streameval.progressive.predictions import Predictions, Row, compact_copy, f
 from streameval.progressive.states import Holder
 from streameval.progressive.target import Target, check_order, instant
 from streameval.progressive.trace import Trace
+from streameval.schema.config import Weight
 from streameval.schema.text import check_choice, check_number, quoted
 from streameval.windows.base import Window
 from streameval.wire.envelope import PENDING
@@ -146,7 +147,7 @@ class Pending(Holder, Generic[EvaluatorT]):
                 self._commit(now, added=((key, (row, t)),), full=full)
 
     def observe(
-        self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
+        self, key: Hashable, y_true: object, *, weight: Weight = 1.0, mask: object = None, t: object = None
     ) -> None:
         """Count the prediction that waits under ``key`` with its truth.
 

@@ -26,7 +26,7 @@ from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, t
 from streameval.report.model import MetricValue, Report, Table
 from streameval.report.parts import Key, Line, column_of
 from streameval.schema.batch import Batch
-from streameval.schema.config import Null
+from streameval.schema.config import Null, Weight
 from streameval.schema.labels import ascending
 from streameval.schema.text import check_number, number_of, quoted
 from streameval.states.base import Part
@@ -109,7 +109,7 @@ class Trace(Holder):
         return targets
 
     def update(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
+        self, y_true: object, y_pred: object, *, weight: Weight = 1.0, mask: object = None, t: object = None
     ) -> None:
         """Count one example in every evaluator, as its ``update`` does, or in none if any of them refuses it.
 
@@ -204,7 +204,7 @@ class Trace(Holder):
         return True
 
     def _change(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
+        self, y_true: object, y_pred: object, *, weight: Weight = 1.0, mask: object = None, t: object = None
     ) -> Change:
         """Read one example to be counted, for every evaluator."""
         if t is not None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
+import numpy as np
+
 from streameval.errors import InputError, LabelError
 from streameval.schema.labels import ByLabel, Label, in_order, key_of, keys_of, normalise
 from streameval.schema.text import check_choice, check_number, number_of, number_or_none, python_value, quoted
@@ -19,6 +21,7 @@ Rows: TypeAlias = Literal["labels", "indicator"]
 Null: TypeAlias = Literal["error", "empty"]
 NULLS = get_args(Null)
 CheckedThreshold: TypeAlias = float | tuple[tuple[Label, float], ...]
+Weight: TypeAlias = float | np.floating[Any] | np.integer[Any]
 Threshold: TypeAlias = float | ByLabel | Iterable[float] | None
 
 _DIFFER = {

@@ -19,7 +19,7 @@ from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Report, Table, table_of_reports
-from streameval.schema.config import Null
+from streameval.schema.config import Null, Weight
 from streameval.schema.labels import PerLabel
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
@@ -111,7 +111,7 @@ class Sliced(Mergeable, Generic[A]):
         return self._cell.value  # type: ignore[no-any-return]  # of a cell
 
     def update(
-        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
+        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: Weight = 1.0, mask: object = None
     ) -> None:
         """Count one example, as `Evaluator.update` does.
 
@@ -123,7 +123,7 @@ class Sliced(Mergeable, Generic[A]):
         self._count(keys, y_true, y_pred, weight, mask, 1)
 
     def revert(
-        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
+        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: Weight = 1.0, mask: object = None
     ) -> None:
         """Revert one example, passed as it was passed to `update`.
 
@@ -146,7 +146,7 @@ class Sliced(Mergeable, Generic[A]):
             return False
         return True
 
-    def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
+    def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: Weight, mask: object, sign: int) -> None:
         forget_gone(self)
         of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
         readings = [read(part, y_true, y_pred, weight, mask) for part in of_keys]
@@ -179,15 +179,9 @@ class Sliced(Mergeable, Generic[A]):
         return part
 
     def update_many(
-        self,
-        y_true: object,
-        y_pred: object,
-        *,
-        where: Mapping[str, object],
-        weights: ArrayLike | None = None,
-        mask: object = None,
-        null: Null = "error",
-    ) -> None:
+        self, y_true: object, y_pred: object, *, where: Mapping[str, object], weights: ArrayLike | None = None,
+        mask: object = None, null: Null = "error",
+    ) -> None:  # fmt: skip
         """Count many examples, as `Evaluator.update_many` does: all of them, or none if anything is wrong.
 
         ``where`` holds, for each name that slices are by, the values of all examples: an array, a list, a column of

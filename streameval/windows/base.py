@@ -19,7 +19,7 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import Table
-from streameval.schema.config import Null
+from streameval.schema.config import Null, Weight
 from streameval.schema.keywords import NoKeywords, forgiving, refuse_mistaken
 from streameval.schema.labels import PerLabel
 from streameval.states.base import Part
@@ -57,15 +57,9 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @forgiving
     def update(
-        self,
-        y_true: object,
-        y_pred: object,
-        *extra: Unpack[tuple[()]],
-        weight: float = UNIT,
-        mask: object = None,
-        t: Time | None = None,
-        **mistaken: Unpack[NoKeywords],
-    ) -> None:
+        self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weight: Weight = UNIT, mask: object = None,
+        t: Time | None = None, **mistaken: Unpack[NoKeywords],
+    ) -> None:  # fmt: skip
         """Count one example, as `Evaluator.update` does, and evict what is then too old.
 
         In windows of time, ``t`` says when it was: a datetime, date or numpy.datetime64 where the length is a
@@ -78,7 +72,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, t=t))
 
     def _change(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
+        self, y_true: object, y_pred: object, *, weight: Weight = 1.0, mask: object = None, t: Time | None = None
     ) -> Change:
         """Read what `update` counts."""
         time = self._time(t)
@@ -99,15 +93,9 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """What reads an example of this time."""
 
     def update_many(
-        self,
-        y_true: object,
-        y_pred: object,
-        *,
-        weights: ArrayLike | None = None,
-        mask: object = None,
-        null: Null = "error",
-        times: ArrayLike | Iterable[Time] | None = None,
-    ) -> None:
+        self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None,
+        null: Null = "error", times: ArrayLike | Iterable[Time] | None = None,
+    ) -> None:  # fmt: skip
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
 
         In windows of time, ``times`` has one per example, as for `update`.

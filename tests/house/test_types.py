@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import streameval as se
+
+if TYPE_CHECKING:
+    from streameval.adapters import dask, ray, spark
 
 Y_TRUE: list[set[str]] = [{"cat"}, {"cat", "dog"}]
 Y_PRED: list[set[str]] = [{"cat"}, {"dog"}]
@@ -18,6 +22,9 @@ def test_a_checker_accepts_values_as_numbers_and_thresholds_by_label() -> None:
     options: dict[str, float] = {"weight": 2.0}
     for pair in zip(Y_TRUE, Y_PRED, strict=True):
         ev.update(*pair, **options)
+    for weight in (np.float32(2), np.int64(3)):
+        ev.update({"cat"}, {"cat"}, weight=weight)
+        ev.revert({"cat"}, {"cat"}, weight=weight)
     every: dict[str, float] = ev.get(None)
     best: float = max(0.0, ev["f1_micro"], ev.get("f1_micro"), *every.values())
     assert best == round(se.score(Y_TRUE, Y_PRED, "f1_micro"), 1) == 0.8
@@ -40,9 +47,21 @@ def test_a_checker_knows_what_a_table_makes() -> None:
     counted: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=["f1_micro"])
     metric: se.F1 = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=se.F1())
     total: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", by="lang").total()
+    several = [se.Evaluator(["f1_micro", se.F1()]), se.Evaluator(("f1_micro", se.MetricSpec("f1")))]
+    several += [se.Evaluator(name for name in ("f1_micro", "f1")), se.Evaluator({"f1_micro": 1, "f1": 2}.keys())]
+    assert len({each.metrics for each in several}) == 1
     sliced = se.Sliced(se.Evaluator(), by="lang")
     assert se.evaluate_table(rows, actual="tags", predicted="guess", metrics=sliced).total() == total
     assert (counted.examples, metric.get(), total.to_dict()["averages"]["micro"]["f1"]) == (1, 1.0, 1.0)
+
+
+def of_engines(rows: Any) -> tuple[str, ...]:
+    """Read by mypy and never called, as no environment has all engines."""
+    by_dask: se.Evaluator = dask.evaluate(rows, "tags", "guess", metrics=["f1_micro"], progress=True)
+    metric: se.F1 = spark.evaluate(rows, "tags", "guess", metrics=se.F1())
+    sliced: se.Sliced[se.Evaluator] = ray.evaluate(rows, "tags", "guess", by="lang")
+    evaluators = (by_dask, ray.evaluate(rows, "tags", "guess"), spark.evaluate(rows, "tags"), sliced.total())
+    return (str(metric.get()), dask.evaluate_arrays(rows, rows).report(), *(each.report() for each in evaluators))
 
 
 def test_a_checker_marks_mistaken_calls() -> None:
@@ -60,4 +79,8 @@ def test_a_checker_marks_mistaken_calls() -> None:
         se.evaluate_table(table, metrics=["f1_micro"])  # type: ignore[call-overload]
     with suppress(se.MetricError):
         se.F1("mikro")  # type: ignore[arg-type]
+    with suppress(se.MetricError):
+        se.Evaluator("f1_micro")  # type: ignore[arg-type]
+    with suppress(se.MetricError):
+        se.evaluate_table(table, actual="tags", predicted="tags", metrics="f1_micro")  # type: ignore[call-overload]
     assert ev.examples == rolling.examples == 0

@@ -23,9 +23,9 @@ def cases(usual: int) -> int:
 
 
 def crossed(*groups: Iterable[object]) -> list[tuple[Any, ...]]:
-    """Combinations of one member of each group; briefly half of them, in which any two members of different groups are.
+    """Combinations of one member of each group; briefly half of them, as on a chessboard.
 
-    Those of two groups are every other one, as on a chessboard.
+    Of three groups or more, any two members of different groups are still together in some.
     """
     every = product(*map(enumerate, groups))
     return [tuple(each for _, each in one) for one in every if not BRIEF or sum(place for place, _ in one) % 2 == 0]
