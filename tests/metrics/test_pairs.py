@@ -205,5 +205,5 @@ def test_metrics_of_rivers_kind_share_what_they_can():
     assert both[2].snapshot().get("pmax") == 0.5
     clone = both.clone()
     assert clone[1].values == "shares"
-    with pytest.raises(TypeError):
+    with pytest.raises(se.InputError):
         Scumble(empty="one")
