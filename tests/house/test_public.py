@@ -14,6 +14,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import streameval as se
 from tests.support.each import with_each
@@ -131,9 +132,14 @@ def test_the_version_is_the_one_in_pyproject_and_heads_the_change_log():
     assert f"## {se.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_only_numpy_is_needed_at_run_time():
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_only_numpy_is_needed_at_run_time_and_one_whose_integers_have_64_bits(system):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert [requirement.split(">")[0] for requirement in project["dependencies"]] == ["numpy"]
+    needed = map(Requirement, project["dependencies"])
+    needed = [one for one in needed if one.marker is None or one.marker.evaluate({"sys_platform": system})]
+    assert {one.name for one in needed} == {"numpy"}
+    assert all("1.26" in one.specifier for one in needed) == (system != "win32")
+    assert all("2.0" in one.specifier for one in needed)
 
 
 def test_what_is_generated_from_the_catalogue_is_up_to_date():
