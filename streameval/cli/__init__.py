@@ -48,7 +48,8 @@ def main(args: Sequence[str] | None = None) -> int:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
         stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
+            file = {} if stream.isatty() else {"encoding": "utf-8", "newline": "\n"}  # as --output writes one
+            stream.reconfigure(**file, errors="backslashreplace")  # a label must not fail where it cannot be written
     parts = [word.partition("=") for word in (sys.argv[1:] if args is None else args)]
     words = [_SPELLINGS.get(name, name) + equals + value for name, equals, value in parts]
     words = [*words[1:], "--help"] if words[:1] == ["help"] else words

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 import streameval as se
-from streameval.cli.outputs import check_outputs
+from streameval.cli import main
+from streameval.cli.outputs import SUFFIXES, check_outputs
 from streameval.cli.reading import UserError
 from tests.cli.test_run import COLUMNS, OK, refused
 
@@ -153,6 +156,19 @@ def test_what_cannot_be_written_is_reported_before_a_row_is_read(run, folder, na
     for option in ("--save", "--report", "--output"):
         name += ".json" * (option == "--output")
         refused(run("evaluate", "bad.jsonl", *COLUMNS, option, name), f"{option} {name} cannot be written: ")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_pipe_takes_the_bytes_of_a_file_also_where_text_is_in_another_encoding(folder, monkeypatch, suffix):
+    row = {"labels": ["caf\xe9", "\u65e5\n\u672c", "\U0001f600"], "guess": ["caf\xe9"]}
+    Path("d.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    args = ["evaluate", "d.jsonl", "-a", "labels", "-p", "guess"]
+    assert main([*args, "-o", f"results{suffix}"]) == 0
+    pipe = io.TextIOWrapper(io.BytesIO(), "cp1252", newline="\r\n")  # as on Windows
+    monkeypatch.setattr(sys, "stdout", pipe)
+    assert main([*args, "-f", SUFFIXES[suffix]]) == 0
+    pipe.flush()
+    assert pipe.buffer.getvalue() == Path(f"results{suffix}").read_bytes()
 
 
 def test_a_disk_that_becomes_full_takes_nothing_of_what_is_displayed(run, folder, monkeypatch):
