@@ -60,10 +60,10 @@ def write_file(
                 _take_over(file.fileno(), target, old)
             with os.fdopen(file.fileno(), "wb", closefd=False) as buffer:
                 buffer.writelines((pieces,) if isinstance(pieces, bytes) else pieces)
-            os.fsync(file.fileno())
-            written = os.fstat(file.fileno())
+            _flush(file.fileno())
             if CLOSE_FIRST:  # elsewhere it is held until it is renamed, or others might take it for a leftover
                 file.close()
+            written = os.lstat(temporary)  # Windows sets the time of the last write once a file is closed
             note(written)
             try:
                 temporary.replace(target)
@@ -86,6 +86,14 @@ def write_file(
         if error.errno not in _CANNOT_SYNC:
             reason = f"replaced, but may not survive a power cut, as its folder cannot be synced: {error.strerror}"
             raise OSError(error.errno, reason, os.fspath(path)) from error
+
+
+def _flush(file: int) -> None:
+    """Write to the disk itself; on macOS fsync only fills its cache."""
+    try:
+        fcntl.fcntl(file, fcntl.F_FULLFSYNC)
+    except (AttributeError, OSError):  # elsewhere; as of a network
+        os.fsync(file)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 import struct
@@ -266,22 +267,58 @@ def test_a_rename_that_is_done_although_it_is_said_to_fail_is_done(tmp_path: Pat
     assert content(tmp_path) == {"state": b"new"}
 
 
+class TimedOnceClosed(io.FileIO):
+    """As on Windows."""
+
+    def close(self) -> None:
+        if not self.closed:
+            os.utime(self.fileno(), (1, 1))
+        super().close()
+
+
 @pytest.mark.parametrize("lacking", ["fchmod", "fchown", "listxattr", "flock", "open files that can be renamed"])
 def test_what_a_platform_lacks_is_left_out(lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    path = tmp_path / "state"
+    path, noted = tmp_path / "state", list[int]()
     write_file(path, b"old")
     path.chmod(0o640)
     if lacking == "flock":
         monkeypatch.setattr(files, "hold", lambda _file: None)
     elif lacking.startswith("open"):
         monkeypatch.setattr(files, "CLOSE_FIRST", True)
+        monkeypatch.setattr(io, "FileIO", TimedOnceClosed)
     else:
         monkeypatch.delattr(os, lacking)
-    write_file(path, b"new")
+    write_file(path, b"new", lambda status: noted.append(status.st_mtime_ns))
     assert content(tmp_path) == {"state": b"new"}
+    assert noted == [path.stat().st_mtime_ns]
     assert mode(path) == (0o600 if lacking == "fchmod" else 0o640)
     with pytest.raises(ZeroDivisionError):
         write_file(path, (1 // 0 for _ in "a"))
+    assert content(tmp_path) == {"state": b"new"}
+
+
+@posix
+@pytest.mark.parametrize("answer", [None, errno.ENOTSUP])
+def test_the_cache_of_a_disk_is_flushed_where_that_must_be_asked_for(
+    answer: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """On macOS."""
+    asked, fsync = list[str](), os.fsync
+
+    def control(_file: int, command: str) -> None:
+        asked.append(command)
+        if answer is not None:
+            failing(answer)()
+
+    def plain(file: int) -> None:
+        asked.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
+        fsync(file)
+
+    monkeypatch.setattr(files.fcntl, "F_FULLFSYNC", "disk", raising=False)
+    monkeypatch.setattr(files.fcntl, "fcntl", control)
+    monkeypatch.setattr(os, "fsync", plain)
+    write_file(tmp_path / "state", b"new")
+    assert asked == ["disk", *(["file"] if answer else []), "folder"]
     assert content(tmp_path) == {"state": b"new"}
 
 
