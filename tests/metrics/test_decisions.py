@@ -18,7 +18,7 @@ import streameval as se
 from streameval.metrics import averaging
 from streameval.metrics.catalogue import build_spec
 from tests.support.definitions import values_of
-from tests.support.effort import cases
+from tests.support.effort import BRIEF, cases
 from tests.support.entries import decided_entries
 from tests.support.oracle import Example, Oracle, Value
 
@@ -187,7 +187,8 @@ def random_stream(seed: int, examples: int, labels: int, per_example: int) -> li
 def test_values_over_more_than_a_thousand_labels_are_within_one_ulp(name: str, wide: tuple[se.Evaluator, Oracle]):
     ev, oracle = wide
     for average in ENTRIES[name].averages:
-        for chosen in ({"zero_division": 0.0}, {"zero_division": math.nan}):
+        for undefined in (0.0, math.nan)[:: 1 if NAMES.index(name) % 2 else -1][: 1 if BRIEF else 2]:
+            chosen = {"zero_division": undefined}
             parameters = {parameter.name: parameter.default for parameter in ENTRIES[name].parameters}
             exact = oracle.value(name, average, **chosen, **parameters)
             assert_equal(read(ev, name, average, chosen), exact, (name, average, chosen))

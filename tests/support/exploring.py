@@ -411,18 +411,18 @@ class Explorer:
         self.seen.update(other.seen)
 
     def try_each_place(
-        self, draw: random.Random, fraction: float = 1.0, *, guarding: bool = False, reading: bool = False
+        self, draw: random.Random, fraction: float = 1.0, *, guarding: float = 0.0, reading: bool = False
     ) -> None:
         """Try what was not tried before once, or a fraction of it, beside some calls that take turns.
 
-        With ``guarding`` all of it is tried in folders that take guards; with ``reading`` in calls that read: another
-        thread may change the object between any two things that they read.
+        In folders that take guards the fraction is greater by ``guarding``; with ``reading`` all is tried in calls that
+        read: another thread may change the object between any two things that they read.
         """
         for act in self.calls:
             fresh = self._fresh(act)
             points = map(draw.choice, fresh)
             reads = reading and not self._changes(act)
-            chosen = [one for one in points if draw.random() < fraction or reads or (guarding and one.is_guarding)]
+            chosen = [one for one in points if reads or draw.random() < fraction + guarding * one.is_guarding]
             self.left += len(fresh) - len(chosen)
             if chosen:
                 partners = self.partners(act)
