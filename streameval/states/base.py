@@ -162,7 +162,7 @@ class State(ABC, Generic[K]):
 
     def _unit_sums(self) -> ExactSums[K]:
         """What the weight sums are if every example weighs 1."""
-        return joined_sums(self._unit_blocks())
+        return joined_sums(self._unit_blocks()) if self.examples else ExactSums()
 
     def _units_at(self, _keys: Collection[K]) -> ExactSums[K]:
         """The same, at least of some keys."""

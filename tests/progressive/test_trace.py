@@ -549,7 +549,7 @@ def test_a_row_is_added_without_a_copy_of_those_before_it(call: str):
             trace.update_many([{"a"}], [{"a"}])
         else:
             trace.record()
-        assert tracemalloc.get_traced_memory()[1] < 3_000 * 4  # a list of all rows takes 8 bytes for each
+        assert tracemalloc.get_traced_memory()[1] < 3_000 * 8  # which a list of all rows takes
     finally:
         tracemalloc.stop()
     assert len(trace) == len(trace.columns()["examples"]) == 3_002 + (call != "record")
