@@ -289,7 +289,8 @@ class State(ABC, Generic[K]):
             slack, lowers = whole - max(by_column.values(), default=0), 0
             if slack < 0:
                 raise refusal()
-        self._slack = before.scale, slack - lowers
+        if self.weights.present:  # or what is taken back of counts alone may lower it
+            self._slack = before.scale, slack - lowers
 
     def count(self, batch: Batch) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
@@ -321,6 +322,7 @@ class State(ABC, Generic[K]):
         sums = self.weights.value
         if sums is not None:
             left = None if self.canonical_scale() is None else ExactSums(sums.scale, sums.nonzero())
+            self._slack = 0, 0
             self.root.commit(self.weights.prepare(left))
 
     # -- reading ------------------------------------------------------------------------------------------------------

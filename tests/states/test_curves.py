@@ -297,6 +297,33 @@ def test_what_leaves_a_label_heavier_than_all_examples_is_refused():
     assert whole.to_bytes() == before
 
 
+@pytest.mark.parametrize("setup", [{"keep": ["curves"]}, {"keep": ["rankings"], "threshold": 0.0}], ids=str)
+def test_the_same_where_weights_were_gone_in_the_meantime(setup: dict[str, Any]):
+    first, second, both = {"a": 0.1}, {"b": 0.2}, {"a": 0.1, "b": 0.2}
+    ev = se.Evaluator([], labels=["a", "b"], **setup)
+    for scores in (first, second):
+        ev.update_many([set()] * 200, [scores] * 200)
+    for _ in range(2):
+        ev.update({"a"}, {"a": 0.2, "b": 0.1})
+    if "threshold" in setup:
+        with pytest.raises(RevertError):  # by the rankings, after the decisions have taken it
+            ev.revert({"a"}, both, weight=0.5)
+    else:
+        for change, scores, weight in ((ev.update, first, 2.5), (ev.revert, second, 1), (ev.revert, first, 2.5)):
+            change(set(), scores, weight=weight)
+    for _ in range(2):
+        ev.revert({"a"}, {"a": 0.2, "b": 0.1})
+    while ev.examples > 200:
+        ev.revert(set(), second)
+    assert not any(state.weights.present for state in ev._core.states.states.values())
+    ev.update(set(), both, weight=4.5)
+    ev.update(set(), {}, weight=0)
+    before = ev.to_bytes()
+    with pytest.raises(RevertError):
+        ev.revert(set(), second, weight=4.5)
+    assert ev.to_bytes() == before
+
+
 # -- areas ------------------------------------------------------------------------------------------------------------
 
 
