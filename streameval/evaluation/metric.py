@@ -135,7 +135,7 @@ def metric(
 def _refuse_mistaken(entry: MetricInfo, arguments: Iterable[str]) -> None:
     """Raise `MetricError` for what its class has no argument for."""
     known = [*dict.fromkeys((*signature_of(entry).parameters, *_CHOICES))]
-    if name := next((name for name in arguments if name not in known), ""):
+    if (name := next((name for name in arguments if name not in known), None)) is not None:
         raise MetricError(f"{entry.name} has no parameter {name!r}{advice_on(name, known, of_metric=True)}")
 
 

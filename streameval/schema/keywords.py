@@ -106,7 +106,7 @@ def refuse_mistaken(
     if extra:
         _explain(call, (None, None, *extra), {})
     known = [part.name for part in _parts(call) if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
-    if name := next((name for name in mistaken if name not in known), ""):
+    if (name := next((name for name in mistaken if name not in known), None)) is not None:
         raise InputError(f"{_name(call)} has no argument {name}={advice_on(name, known, placed=placed)}")
 
 
@@ -150,10 +150,10 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
     kinds = {part.kind for part in every}
     parts = [part for part in every if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
     holder, values = (args[:1], args[1:]) if "self" in inspect.signature(method).parameters else ((), args)
-    if inspect.Parameter.VAR_KEYWORD not in kinds:
-        refuse_mistaken(method, options, placed=len(values))
     required = [part for part in parts if part.default is part.empty]
     placed = [part.name for part in parts if part.kind is not part.KEYWORD_ONLY]
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        refuse_mistaken(method, options, placed=len(placed[: len(values)]))
     absent = [part.name for part in required if part.name not in {*placed[: len(values)], *options}]
     examples = dict(_EXAMPLES)
     if holder and (by := getattr(holder[0], "by", None)):

@@ -158,8 +158,9 @@ def test_what_cannot_be_written_is_reported_before_a_row_is_read(run, folder, na
         refused(run("evaluate", "bad.jsonl", *COLUMNS, option, name), f"{option} {name} cannot be written: ")
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_pipe_takes_the_bytes_of_a_file_also_where_text_is_in_another_encoding(folder, monkeypatch, suffix):
+@pytest.mark.parametrize(("suffix", "asked"), [*((suffix, "") for suffix in SUFFIXES), (".json", "cp1252")])
+def test_a_pipe_takes_the_bytes_of_a_file_also_where_text_is_in_another_encoding(folder, monkeypatch, suffix, asked):
+    monkeypatch.setenv("PYTHONIOENCODING", asked)
     row = {"labels": ["caf\xe9", "\u65e5\n\u672c", "\U0001f600"], "guess": ["caf\xe9"]}
     Path("d.jsonl").write_text(json.dumps(row), encoding="utf-8")
     args = ["evaluate", "d.jsonl", "-a", "labels", "-p", "guess"]
@@ -168,7 +169,8 @@ def test_a_pipe_takes_the_bytes_of_a_file_also_where_text_is_in_another_encoding
     monkeypatch.setattr(sys, "stdout", pipe)
     assert main([*args, "-f", SUFFIXES[suffix]]) == 0
     pipe.flush()
-    assert pipe.buffer.getvalue() == Path(f"results{suffix}").read_bytes()
+    written = Path(f"results{suffix}").read_bytes().decode("utf-8")
+    assert pipe.buffer.getvalue() == written.encode(asked or "utf-8", "backslashreplace")
 
 
 def test_a_disk_that_becomes_full_takes_nothing_of_what_is_displayed(run, folder, monkeypatch):
