@@ -178,7 +178,7 @@ CASES = [
     (mixture, operation)
     for at, mixture in enumerate(MIXTURES)
     for number, operation in enumerate(OPERATIONS)
-    # With less than all effort a kind is interrupted in each operation with weights or without, or in every other one.
+    # With less effort a kind is interrupted in each operation with weights or without, or briefly in every third.
     if operation != ALONGSIDE and (HITS >= 300 or (at + number) % (6 if BRIEF else 2) == 1)
 ]
 CASES += [("decisions", ALONGSIDE), ("pairs", ALONGSIDE)]

@@ -99,7 +99,7 @@ def test_slices_come_and_go_as_if_all_were_ranked_anew_each_time():
     for size in (1, 3, 6):
         sliced, counted = (se.Sliced(se.Evaluator(["f1_micro"]), by="n", max_slices=size) for _ in range(2))
         examples = Counter[int]()
-        for _ in range(cases(4000)):
+        for _ in range(cases(5000)):
             value = rng.randrange(2 * size + 1)
             if rng.random() < 0.6 and (examples[value] or size >= len(+examples)):
                 with suppress(se.RevertError):
