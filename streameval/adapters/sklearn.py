@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.adapters.engine import require
 from streameval.errors import InputError, MetricError
-from streameval.evaluation.evaluator import Evaluator, MetricLike, MetricsLike
+from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
@@ -74,7 +74,7 @@ def scorer(
     (5,)
     """
     single = isinstance(metric, str | MetricSpec | Metric)
-    asked = cast("MetricsLike", [metric] if single else metric)
+    asked = cast("Iterable[MetricLike]", [metric] if single else metric)
     counts = Evaluator(
         asked, labels=labels, unknown=unknown, threshold=threshold, ties=ties, inverse_propensities=inverse_propensities
     )

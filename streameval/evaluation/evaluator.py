@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator, start
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
 MetricLike: TypeAlias = str | MetricSpec | Metric
 
-
-class _Several(Protocol):
-    """Metrics that are no string, which only strings can be in."""
-
-    def __iter__(self) -> Iterator[MetricLike]: ...
-    def __contains__(self, item: object, /) -> bool: ...
-
-
-MetricsLike: TypeAlias = _Several | Iterator[MetricLike]
 
 DEFAULT_METRICS = (
     "subset_accuracy", "hamming_loss", "jaccard_samples", "precision_micro", "recall_micro", "f1_micro", "f1_macro",
@@ -87,7 +78,7 @@ class Evaluator(Accumulator):
     __slots__ = ()
 
     def __init__(
-        self, metrics: MetricsLike = DEFAULT_METRICS, *, labels: Iterable[Label] | None = None,
+        self, metrics: Iterable[MetricLike] = DEFAULT_METRICS, *, labels: Iterable[Label] | None = None,
         unknown: Unknown = "error", threshold: Threshold = None, keep: Iterable[str] = (), nan: Nan = "error",
         ties: Ties = "shared", inverse_propensities: ByLabel | None = None, label_limit: int | None = None,
         rows: Rows | None = None,
@@ -173,7 +164,7 @@ class Evaluator(Accumulator):
         """
         return report_of(self).to_dict()
 
-    def to_pandas(self, metrics: MetricsLike = ("precision", "recall", "f1")) -> PandasFrame:
+    def to_pandas(self, metrics: Iterable[MetricLike] = ("precision", "recall", "f1")) -> PandasFrame:
         """One row per label: its counts, and the values of metrics such as ``"f1"`` or ``"roc_auc"``.
 
         Raises
@@ -197,7 +188,7 @@ class Evaluator(Accumulator):
 
         return to_pandas(self._columns(specs_of(metrics)))
 
-    def to_polars(self, metrics: MetricsLike = ("precision", "recall", "f1")) -> PolarsFrame:
+    def to_polars(self, metrics: Iterable[MetricLike] = ("precision", "recall", "f1")) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
         from streameval.report.label_table import to_polars
 

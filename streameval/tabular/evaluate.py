@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, Unpack, overload
 
 from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
-from streameval.evaluation.evaluator import Evaluator, MetricsLike
+from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.schema.keywords import explained
 from streameval.schema.text import check_number, quoted
 from streameval.slices import Sliced
@@ -101,7 +101,7 @@ def evaluate_table(
 ) -> StateT: ...  # fmt: skip
 @overload
 def evaluate_table(
-    source: object, *, actual: Names, predicted: Names | None = None, metrics: MetricsLike | None = None,
+    source: object, *, actual: Names, predicted: Names | None = None, metrics: Iterable[MetricLike] | None = None,
     batch_size: int | None = None, truth: object = None, join: str | None = None, by: None = None,
     **options: Unpack[RowOptions],
 ) -> Evaluator: ...  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypedDict, Unpack
 
 from streameval.errors import InputError, MergeError
-from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricsLike
+from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.config import Null, Rows, Threshold, Unknown
 from streameval.schema.keywords import advice_on
@@ -22,7 +22,7 @@ from streameval.wire.envelope import METRIC, SLICED, holder_of
 __all__ = ["Job"]
 
 State: TypeAlias = Evaluator | Metric | Sliced[Any]
-Listed: TypeAlias = MetricsLike | Evaluator | None  # what is counted by an `Evaluator`
+Listed: TypeAlias = Iterable[MetricLike] | Evaluator | None  # what is counted by an `Evaluator`
 Metrics: TypeAlias = Listed | Metric | Sliced[Any]
 
 _COUNTED = ("threshold", "rows", "labels", "unknown", "label_limit")  # options of what counts

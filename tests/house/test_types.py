@@ -79,8 +79,4 @@ def test_a_checker_marks_mistaken_calls() -> None:
         se.evaluate_table(table, metrics=["f1_micro"])  # type: ignore[call-overload]
     with suppress(se.MetricError):
         se.F1("mikro")  # type: ignore[arg-type]
-    with suppress(se.MetricError):
-        se.Evaluator("f1_micro")  # type: ignore[arg-type]
-    with suppress(se.MetricError):
-        se.evaluate_table(table, actual="tags", predicted="tags", metrics="f1_micro")  # type: ignore[call-overload]
     assert ev.examples == rolling.examples == 0
