@@ -289,7 +289,7 @@ class State(ABC, Generic[K]):
             slack, lowers = whole - max(by_column.values(), default=0), 0
             if slack < 0:
                 raise refusal()
-        if self.weights.present:  # or what is taken back of counts alone may lower it
+        if self.weights.present:  # without them, reverts may lower it and are not seen
             self._slack = before.scale, slack - lowers
 
     def count(self, batch: Batch) -> None:

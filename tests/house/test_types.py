@@ -47,9 +47,9 @@ def test_a_checker_knows_what_a_table_makes() -> None:
     counted: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=["f1_micro"])
     metric: se.F1 = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=se.F1())
     total: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", by="lang").total()
-    several = [se.Evaluator(["f1_micro", se.F1()]), se.Evaluator(("f1_micro", se.MetricSpec("f1")))]
-    several += [se.Evaluator(name for name in ("f1_micro", "f1")), se.Evaluator({"f1_micro": 1, "f1": 2}.keys())]
-    assert len({each.metrics for each in several}) == 1
+    made = [se.Evaluator(["f1_micro", se.F1()]), se.Evaluator(("f1_micro", se.MetricSpec("f1")))]
+    made += [se.Evaluator(name for name in ("f1_micro", "f1")), se.Evaluator({"f1_micro": 1, "f1": 2}.keys())]
+    assert len({each.metrics for each in made}) == 1
     sliced = se.Sliced(se.Evaluator(), by="lang")
     assert se.evaluate_table(rows, actual="tags", predicted="guess", metrics=sliced).total() == total
     assert (counted.examples, metric.get(), total.to_dict()["averages"]["micro"]["f1"]) == (1, 1.0, 1.0)
