@@ -102,8 +102,8 @@ class _Bins:
                 yield side, *row
 
 
-def _each(tables: CurveTables, *, pooled: bool, place: int | None = None) -> Iterator[_Bins]:
-    """The bins of each label or of the one at ``place``, or those of all together; scores must be probabilities."""
+def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
+    """The bins of each label, or once those of all together; scores must be probabilities."""
     offsets, bins, counts, common, words = tables.pool if pooled else tables.read
     if len(bins) and (int(bins.min()) < _ZERO or int(bins.max()) > _ONE):
         worst = binned.edges_of(np.array([int(bins.min()), int(bins.max())])).tolist()
@@ -118,7 +118,7 @@ def _each(tables: CurveTables, *, pooled: bool, place: int | None = None) -> Ite
     elif pooled:
         parts, moments = moments, np.zeros((*counts.shape, 3), object)
         np.add.at(moments, np.searchsorted(bins, tables.read[1]), parts)
-    for start, stop in pairwise(offsets.tolist() if place is None else offsets[place : place + 2].tolist()):
+    for start, stop in pairwise(offsets.tolist()):
         part = slice(start, stop)
         if moments is None:
             limbs = np.ascontiguousarray(np.asarray(words[part], "<u8").view("<u4").T, np.int64)
@@ -266,8 +266,8 @@ def calibration_curve(
 
     Source: Guo, Pleiss, Sun & Weinberger 2017, On calibration of modern neural networks, ICML.
     """
-    place = 0 if label is None else place_of(tables, label)
-    (bins,) = _each(tables, pooled=label is None, place=place)
+    source = tables if label is None else tables.only(place_of(tables, label))
+    (bins,) = _each(source, pooled=label is None)
     order, sums, moved = _buckets(bins, buckets, strategy)
     weights, hits, scores = sums
     if strategy == "uniform":

@@ -658,6 +658,8 @@ def test_scores_that_are_no_probabilities_are_refused_by_name():
     for measure in (reading("brier_score"), reading("log_loss"), reading("expected_calibration_error")):
         with pytest.raises(MetricError, match=r"needs probabilities, but scores from about -3\.2\d* to 8 were"):
             measure(tables)
+    with pytest.raises(MetricError, match=r"scores from about 0\.5\d* to 8 were"):
+        calibration.calibration_curve(tables, tables.labels[1])
     with pytest.raises(MetricError, match="buckets"):
         calibration.calibration_curve(counted(width=1), buckets=0)
 
