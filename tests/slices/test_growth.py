@@ -16,10 +16,10 @@ from streameval.inputs.samples import Sample
 from streameval.kernel import backend
 from streameval.schema.record import Record
 from streameval.slices.values import OTHER, rank_of
-from tests.support.effort import cases
+from tests.support.effort import BRIEF, cases
 from tests.support.work import peak, steps
 
-FEW, MANY = 100, 800
+FEW, MANY = 100, 800 if BRIEF else 1_600
 NEW = count(10**6)
 
 
