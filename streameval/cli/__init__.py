@@ -48,10 +48,10 @@ def main(args: Sequence[str] | None = None) -> int:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
         stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
-            file = {} if stream.isatty() else {"newline": "\n"}  # as --output writes one
-            if file and not os.environ.get("PYTHONIOENCODING"):
-                file["encoding"] = "utf-8"
-            stream.reconfigure(**file, errors="backslashreplace")  # a label must not fail where it cannot be written
+            if not stream.isatty():  # as --output writes a file
+                encoding = None if os.environ.get("PYTHONIOENCODING") else "utf-8"
+                stream.reconfigure(encoding=encoding, newline="\n")
+            stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
     parts = [word.partition("=") for word in (sys.argv[1:] if args is None else args)]
     words = [_SPELLINGS.get(name, name) + equals + value for name, equals, value in parts]
     words = [*words[1:], "--help"] if words[:1] == ["help"] else words

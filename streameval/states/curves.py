@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -317,6 +317,12 @@ class Path(Arrays):
 
 class CurveTables(View[Curves]):
     """The scores of a state."""
+
+    def only(self, place: int) -> Self:
+        """What metrics read of the label at a position."""
+        result = type(self).__new__(type(self))
+        result._state, result.scale, result.columns = self._state, self.scale, self.columns[place : place + 1]
+        return result
 
     @cached_property
     def read(self) -> Read:

@@ -330,7 +330,7 @@ def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> 
 def _sums_at(state: State[K], keys: Collection[K], scale: int) -> Any:
     """The weight sums of some keys in units of ``2**-scale``, in which they are integers, as an array."""
     sums = state.weights.value or state._units_at(keys)
-    return np.array([*sums.each(keys, sums.scale)], object) << scale - sums.scale
+    return sums.read(keys, sums.scale) << scale - sums.scale
 
 
 def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:

@@ -95,12 +95,6 @@ class View(Generic[S]):
         self.scale = state.canonical_scale()
         self.columns = state.columns() if columns is None else columns
 
-    def only(self, place: int) -> Self:
-        """What metrics read of the label at a position."""
-        result = type(self).__new__(type(self))
-        result._state, result.scale, result.columns = self._state, self.scale, self.columns[place : place + 1]
-        return result
-
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then the rest, sorted."""
