@@ -9,7 +9,6 @@ import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
-from streameval.kernel.types import WordArray
 from streameval.states.decisions import in_blocks
 from streameval.states.weights import trailing_zeros
 
@@ -88,30 +87,14 @@ def _form(union: int, least: int = 0, words: int = 1) -> tuple[int, int]:
 def _packed(numbers: Numbers, width: int, zeros: int = 0) -> bytes:
     if numbers.ndim == 1:
         return packing.pack_columns(numbers.astype(np.int64, copy=False)[:, np.newaxis], width)[1:]
-    raw = np.ascontiguousarray(_rotated(numbers, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
+    raw = np.ascontiguousarray(packing.rotated(numbers, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
     return raw[:, :width].tobytes()
 
 
 def _unpacked(raw: bytes, length: int, words: int, width: int, zeros: int) -> Any:
     if words == 1:
-        table, end = packing.unpack_columns(bytes((width,)) + raw, 0, 1 + len(raw), length, 1, width)
-        if end < 0:
-            raise FormatError(REASONS[end])
-        return table[:, 0]
-    out = np.zeros((length, 16), np.uint8)
-    out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
-    return _rotated(out.view("<u8").astype(np.uint64), zeros)
-
-
-def _rotated(words: WordArray, bits: int) -> WordArray:
-    if bits >= 64:
-        words, bits = words[:, ::-1], bits - 64
-    return words << np.uint64(bits) | words[:, ::-1] >> np.uint64(64 - bits) if bits else words
-
-
-def integers_of(words: WordArray) -> list[int]:
-    """The integers of which these are the words."""
-    return [low | high << 64 for low, high in words.tolist()]
+        return packing.unpack_columns(bytes((width,)) + raw, 0, 1 + len(raw), length, 1, width)[0][:, 0]
+    return packing.unpack_words(raw, length, width, zeros)
 
 
 class Packed:
@@ -119,10 +102,14 @@ class Packed:
 
     def __init__(self, data: bytes, at: int, length: int, least: int, words: int, width: int, zeros: int) -> None:
         self._data, self._at, self._length, self._form = data, at, length, (words, width, zeros)
-        union = 0
-        for rows in in_blocks(self):
-            union |= _union(rows)
-        if _form(union, least, words) != (width, zeros):
+        step = max(width, 1)
+        raw = np.frombuffer(data, np.uint8, length * width, at)
+        # In what form integers are written follows from the lowest and the highest byte of all together.
+        low, high = (int(np.bitwise_or.reduce(raw[place::step])) for place in (0, step - 1))
+        union = (low | high << 8 * (step - 1)) << zeros
+        if words == 1 and union >> 63:
+            raise FormatError(REASONS[packing.BEYOND])
+        if union >> 128 or _form(union, least, words) != (width, zeros):
             raise FormatError(NEVER_WRITTEN)
 
     def __len__(self) -> int:

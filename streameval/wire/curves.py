@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
 from streameval.errors import FormatError
+from streameval.kernel import backend
 from streameval.kernel.curves import bins as binned
-from streameval.kernel.types import IntArray, WordArray
+from streameval.kernel.types import IntArray
 from streameval.schema.batch import offsets_of
 from streameval.schema.labels import Label
 from streameval.states.curves import BLOCK, CurveBlock, CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
-from streameval.wire.blocks import Blocks, Packed, integers_of
+from streameval.wire.blocks import Blocks
 from streameval.wire.fields import LONGEST, Option, Sink, Source, WeightForm, require
 
 OPTIONS: tuple[Option, ...] = ()
@@ -98,28 +99,25 @@ class _Bins:
         self._firsts = source.packed(len(self._starts), least=1)
         self._steps = source.packed(size - len(self._starts))
         self._counts = source.packed(size), source.packed(size)
-        some, many = np.zeros(2, np.int64), np.zeros(2, np.int64)
-        for at in range(0, size, BLOCK):
-            counts = self._counts_from(at)
-            some, many = some + np.count_nonzero(counts, axis=0), many + np.count_nonzero(counts > 1, axis=0)
-        self._sums = [
-            tuple(source.packed(n, words=2) for n in pair) for pair in zip(some.tolist(), many.tolist(), strict=True)
-        ]
+        blocks = (self._counts_from(at).T for at in range(0, size, BLOCK))
+        written = [[np.count_nonzero(count >= least) for count in counts for least in (1, 2)] for counts in blocks]
+        self._places = np.cumsum([np.zeros(4, np.int64), *written], axis=0)
+        self._sums = [source.packed(length, words=2) for length in self._places[-1].tolist()]
 
     def _counts_from(self, at: int) -> IntArray:
-        return np.stack([column[at : at + BLOCK] for column in self._counts], axis=1)
+        return np.array([column[at : at + BLOCK] for column in self._counts]).T
 
     def blocks(self, source: Source, scale: int | None) -> Iterator[CurveBlock]:
         """All bins. The source stands before their weights, which must be read in order, if there are any."""
-        last, places = 0, [[0, 0], [0, 0]]
-        for at in range(0, int(self._offsets[-1]), BLOCK):
+        last = 0
+        for at, places in zip(range(0, int(self._offsets[-1]), BLOCK), pairwise(self._places.tolist()), strict=True):
             counts = self._counts_from(at)
-            require(counts.any(axis=1), counts <= binned.SCORE_MAX)
+            require(counts[:, 0] | counts[:, 1], counts <= binned.SCORE_MAX)
             bins = self._bins_from(at, at + len(counts), last)
             last = int(bins[-1])
-            sums = np.zeros((len(counts), 2, 4), np.uint64)
-            for side, written in enumerate(self._sums):
-                places[side] = _take_sums(written, places[side], counts[:, side], sums[:, side])
+            written = [part[start:end] for part, start, end in zip(self._sums, *places, strict=True)]
+            sums, fits = backend.curves.words_of(counts, written)
+            require(fits)
             first = int(np.searchsorted(self._offsets, at, "right")) - 1
             after = int(np.searchsorted(self._offsets, at + len(counts), "left"))
             offsets = np.clip(self._offsets[first : after + 1] - at, 0, len(counts))
@@ -129,42 +127,18 @@ class _Bins:
 
     def _bins_from(self, at: int, end: int, last: int) -> IntArray:
         before, after = np.searchsorted(self._starts, (at, end)).tolist()
-        first = np.zeros(end - at, np.bool_)
-        first[self._starts[before:after] - at] = True
+        first, further = self._starts[before:after] - at, self._steps[at - before : end - after]
+        rest = np.ones(end - at, np.bool_)
+        rest[first] = False
         steps = np.empty(end - at, np.int64)
-        steps[first] = self._firsts[before:after]
-        steps[~first] = self._steps[at - before : end - after]
-        require(steps < binned.BINS, steps[~first] > 0)
-        steps[0] += 0 if first[0] else last
+        steps[rest], steps[first] = further, self._firsts[before:after]
+        require(steps < binned.BINS, further > 0)
+        steps[0] += last if rest[0] else 0
         running = np.cumsum(steps)  # of at most a block of numbers, each below 2**25
         base = np.concatenate([np.zeros(1, np.int64), running[first] - steps[first]])
-        bins: IntArray = running - base[np.cumsum(first)]
+        bins: IntArray = running - np.repeat(base, np.diff(first, prepend=0, append=end - at))
         require(bins < binned.BINS)
         return bins
-
-
-def _take_sums(written: tuple[Packed, ...], places: list[int], counts: IntArray, sums: WordArray) -> list[int]:
-    """Fill the sums of a class from what was written from these places on, and return where the next are."""
-    some, many = counts > 0, counts > 1
-    ends = [place + int(np.count_nonzero(chosen)) for place, chosen in zip(places, (some, many), strict=True)]
-    totals, squares = (part[start:end] for part, start, end in zip(written, places, ends, strict=True))
-    sums[some, :2] = totals
-    sums[many, 2:] = squares
-    single = counts == 1
-    value = sums[single, 0]
-    require(value <= _LOWER, sums[single, 1] == 0)
-    sums[single, 2:] = _squared(value)
-    numbers = zip(counts[many].tolist(), integers_of(totals[many[some]]), integers_of(squares), strict=True)
-    require(all(binned.possible(*part) for part in numbers))
-    return ends
-
-
-def _squared(values: WordArray) -> WordArray:
-    """The squares of integers below 2**42, as two words each."""
-    upper, lower = values >> np.uint64(21), values & np.uint64((1 << 21) - 1)
-    rest = (upper * lower << np.uint64(22)) + lower * lower
-    high = (upper * upper + (rest >> np.uint64(42))) >> np.uint64(22)
-    return np.stack([values * values, high], axis=1)
 
 
 def _take_moments(source: Source, plain: list[int]) -> list[int]:
@@ -182,7 +156,7 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
     mentions, scale = np.zeros(len(content.labels), np.uint64), content.scale
     totals, sums, exceeds = [0] * len(content.labels), WeightForm(scale or 0), False
     for first, offsets, _, counts, words, weigh in blocks:
-        scored = np.diff(offsets_of(counts.sum(axis=1))[offsets])  # far below 2**63
+        scored = np.diff(offsets_of(counts[:, 0] + counts[:, 1])[offsets])  # far below 2**63
         mentioned = mentions[first : first + len(scored)]
         mentioned += scored.astype(np.uint64)
         require(mentioned <= content.examples)

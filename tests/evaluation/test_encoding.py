@@ -27,7 +27,7 @@ from streameval.states.curves import CurveContent
 from streameval.states.options import PARTS, PairOptions
 from streameval.states.pairs import Pairs
 from streameval.states.state_set import StateSet
-from streameval.wire.blocks import Blocks, integers_of
+from streameval.wire.blocks import Blocks
 from streameval.wire.decisions import put_content
 from streameval.wire.fields import Sink, Source
 from streameval.wire.pairs import put_pairs, take_pairs
@@ -179,7 +179,7 @@ def test_wide_columns_are_read_back(values: list[int], zeros: int):
     blocks.add(words)
     sink.append(blocks.pieces())
     source = Source(b"".join(sink.pieces()), 0)
-    assert integers_of(source.packed(len(values), words=2)[:]) == values
+    assert [low | high << 64 for low, high in source.packed(len(values), words=2)[:].tolist()] == values
     assert not source.left()
 
 

@@ -41,10 +41,10 @@ cdef extern from "curves/rows.h" nogil:
         int64_t left
         int sign
     int64_t se_common(const se_moments*)
+    int se_possible(const se_moments*)
+    void se_put(se_moments*, uint64_t)
     int se_next_bin(const se_label*, uint32_t*, int64_t*, const se_moments**)
-    uint32_t se_position_of(se_table*, uint32_t)
-    se_moments* se_moments_at(const se_table*, uint32_t)
-    void se_note(se_table*, uint32_t)
+    void se_push(se_table*, uint64_t, const se_moments*)
     uint32_t se_lower(const se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
     ptrdiff_t se_settle_all(const se_merge*)
@@ -97,6 +97,42 @@ def after_fork(bint child=False):
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=before_fork, after_in_parent=after_fork, after_in_child=partial(after_fork, True))
+
+
+def words_of(counts, written):
+    cdef const int64_t[:, :] times = counts
+    cdef const uint64_t[:, ::1] total, square
+    cdef Py_ssize_t at, side, first, second
+    cdef int64_t n
+    cdef se_moments part
+    words = np.zeros((times.shape[0], 2, 4), np.uint64)
+    cdef uint64_t[:, :, ::1] word = words
+    for side in range(2):
+        total, square = written[2 * side], written[2 * side + 1]
+        lengths = [np.count_nonzero(counts[:, side] > several) for several in range(2)]
+        if [total.shape[0], square.shape[0], total.shape[1], square.shape[1]] != [*lengths, 2, 2]:
+            raise IndexError("not the sums of these bins")
+        first = second = 0
+        for at in range(times.shape[0]):
+            n = times[at, side]
+            if n <= 0:
+                continue
+            if n > SE_MOST or total[first, 1] >= SE_ONE:
+                return words, False
+            part.head = part.sum = part.square = part.square_high = 0
+            if n == 1:
+                se_put(&part, total[first, 0])
+            else:
+                part.head, part.sum = <uint64_t>n << 20, total[first, 0]
+                part.square, part.square_high = square[second, 0], square[second, 1]
+                second += 1
+            part.head |= total[first, 1]
+            first += 1
+            if not se_possible(&part):
+                return words, False
+            word[at, side, 0], word[at, side, 1] = part.sum, part.head & (SE_ONE - 1)
+            word[at, side, 2], word[at, side, 3] = part.square, part.square_high
+    return words, True
 
 
 cdef class Bins:
@@ -335,7 +371,6 @@ cdef class Bins:
         cdef const int64_t[:, ::1] times = np.ascontiguousarray(counts, np.int64)
         cdef const uint64_t[:, :, ::1] limb = np.ascontiguousarray(limbs, np.uint64)
         cdef Py_ssize_t column, at, side
-        cdef uint32_t position
         cdef se_label* label
         cdef se_moments part
         if first < 0 or first + offset.shape[0] - 1 > self.width:
@@ -347,11 +382,9 @@ cdef class Bins:
                     if not times[at, side]:
                         continue
                     check_memory(se_enlarge(&label.table[side], 1))
-                    position = se_position_of(&label.table[side], <uint32_t>bin_[at])
                     part.head, part.sum = <uint64_t>times[at, side] << 20 | limb[at, side, 1], limb[at, side, 0]
                     part.square, part.square_high = limb[at, side, 2], limb[at, side, 3]
-                    se_moments_at(&label.table[side], position)[0] = part
-                    se_note(&label.table[side], position)
+                    se_push(&label.table[side], bin_[at], &part)
                     label.binned += times[at, side]
 
     def copy(self, root):

@@ -12,6 +12,7 @@ declared: for declared ones this is derived), as a positive, and with a masked t
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,6 +25,23 @@ from streameval.kernel.types import Flags, IntArray, Integers, Scored, WordArray
 _Part = tuple[int, ...]
 _Place = tuple[int, int, int]  # column, bin, class
 _NOTHING: _Part = (0, 0, 0)
+
+
+def words_of(counts: IntArray, written: Sequence[WordArray]) -> tuple[WordArray, bool]:
+    """The sums of bins as `Bins.read` answers them, from those that are written, and whether some residuals have them.
+
+    Written are, of negatives and then of positives, the sums of residuals where a bin holds a score, and of the squares
+    where it holds several.
+    """
+    moments: Integers = np.zeros((len(counts), 2, 3), object)
+    moments[:, :, 0] = counts
+    for at, words in enumerate(written):
+        side, several = divmod(at, 2)
+        low, high = words.T.astype(object)
+        moments[counts[:, side] > several, side, 1 + several] = low + (high << 64)
+    moments[counts == 1, 2] = moments[counts == 1, 1] ** 2
+    fits = all(possible(*sums) for sums in moments.reshape(-1, 3).tolist())
+    return read_of(moments * fits)[2], fits  # what does not fit could pass 128 bits
 
 
 class Bins(SumTable[_Place]):

@@ -6,12 +6,13 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 import numpy as np
 
 from streameval.kernel.packing import numpy as twin
-from streameval.kernel.packing.numpy import BEYOND, CUT, OTHERWISE, WIDE
+from streameval.kernel.packing.numpy import BEYOND, CUT, OTHERWISE, WIDE, rotated
 
 cdef extern from "packing/packing.h" nogil:
     int sp_width(const char*, Py_ssize_t, Py_ssize_t)
     void sp_write(const char*, Py_ssize_t, Py_ssize_t, int, uint8_t*)
     uint64_t sp_read(const uint8_t*, Py_ssize_t, int, int64_t*)
+    void sp_read_words(const uint8_t*, Py_ssize_t, int, int, uint64_t*)
 
 
 def pack_columns(table, int least):
@@ -63,6 +64,16 @@ def unpack_columns(bytes data, Py_ssize_t at, Py_ssize_t end, Py_ssize_t length,
         if all_ >> 63:
             return table, BEYOND
     return table.T, at
+
+
+def unpack_words(bytes raw, Py_ssize_t length, int width, int zeros):
+    words = np.empty((length, 2), np.uint64)
+    cdef uint64_t[:, ::1] word = words
+    if not (0 <= width <= 16 and 0 <= zeros < 128 and width * length == PyBytes_GET_SIZE(raw)):
+        raise IndexError("bytes of another length")
+    if length:
+        sp_read_words(<const uint8_t*>PyBytes_AS_STRING(raw), length, width, zeros, &word[0, 0])
+    return words
 
 
 def can_be(int64_t examples, Py_ssize_t fixed, cells, keys, times):

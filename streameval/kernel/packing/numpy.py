@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import IntArray, WordArray
 
 CUT, OTHERWISE, BEYOND, WIDE = -1, -2, -3, -4
 """Why bytes are no columns: they end too early, the integers would be written otherwise, one passes 64 bits, or they
@@ -53,6 +53,23 @@ def unpack_columns(data: bytes, at: int, end: int, length: int, columns: int, le
         if width == 8 and column.min(initial=0) < 0:
             return table, BEYOND
     return table.T, at
+
+
+def unpack_words(raw: bytes, length: int, width: int, zeros: int) -> WordArray:
+    """Integers of at most 16 bytes, the lowest first, as two words each, low word first.
+
+    They are written without ``zeros`` low bits.
+    """
+    out = np.zeros((length, 16), np.uint8)
+    out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
+    return rotated(out.view("<u8").astype(np.uint64), zeros)
+
+
+def rotated(words: WordArray, bits: int) -> WordArray:
+    """Integers of two words whose bits are moved up by so many, below 128, and from the top to the end."""
+    if bits >= 64:
+        words, bits = words[:, ::-1], bits - 64
+    return words << np.uint64(bits) | words[:, ::-1] >> np.uint64(64 - bits) if bits else words
 
 
 def can_be(examples: int, fixed: int, cells: IntArray, keys: IntArray, times: IntArray) -> bool:

@@ -55,4 +55,21 @@ static uint64_t sp_read(const uint8_t *from, ptrdiff_t length, int width, int64_
     return all;
 }
 
+/* Read integers of at most 16 bytes each as two words, the low one first, above so many zeros. */
+static void sp_read_words(const uint8_t *from, ptrdiff_t length, int width, int zeros, uint64_t *to) {
+    const uint8_t *end = from + length * width;
+    const uint64_t low = width < 8 ? ~(~0ull << 8 * width) : ~0ull;
+    const uint64_t high = width < 9 ? 0 : ~0ull >> 8 * (16 - width);
+    const int bits = zeros & 63, swapped = zeros >> 6;
+    for (ptrdiff_t i = 0; i < length; i++, from += width, to += 2) {
+        uint64_t word[2] = {0, 0};
+        if (end - from >= 16) memcpy(word, from, 16);
+        else memcpy(word, from, (size_t)width);
+        const uint64_t a = sp_little(word[swapped]) & (swapped ? high : low);
+        const uint64_t b = sp_little(word[!swapped]) & (swapped ? low : high);
+        to[0] = bits ? a << bits | b >> (64 - bits) : a;
+        to[1] = bits ? b << bits | a >> (64 - bits) : b;
+    }
+}
+
 #endif

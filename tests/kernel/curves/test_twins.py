@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED
 from tests.support.curve_oracle import nasty_scores
 from tests.support.each import with_each
 from tests.support.effort import cases
-from tests.support.twins import Twin, needs_compiled, twins
+from tests.support.twins import BACKENDS, Twin, needs_compiled, twins
 
 
 def bins_of_width(width: int) -> list[Twin]:
@@ -187,6 +189,33 @@ def test_twins_agree_about_any_history(seed: int):
                 assert (part == every[at : at + size]).all()
             first, low, at = first + int(np.searchsorted(some, size)) - 1, int(numbers[-1]) + 1, at + size
     assert everything(fresh, width) == everything(pair[1].table, width)
+
+
+@needs_compiled
+@with_each("seed", range(cases(2000)))
+def test_twins_agree_which_sums_of_bins_some_residuals_have(seed: int):
+    rng, top = random.Random(seed), 2**meaning.DROPPED - 1
+    moments = np.zeros((rng.choice([0, 1, 1, 5]), 2, 3), object)
+    for place in np.ndindex(moments.shape[:2]):
+        n = rng.choice([0, 1, 2, 3, 1000, 2**23 + 1, meaning.SCORE_MAX, meaning.SCORE_MAX + 1])
+        total = max(0, n * rng.choice([0, 1, rng.randrange(top), top]) + rng.choice([0, 0, 1, -1]))
+        total = rng.choice([*[total] * 20, 2**64 + total, 2**84 + total, 2**127])
+        mean, rest = divmod(total, max(n, 1))
+        least, most = mean * total + rest * (mean + 1), total * top
+        square = rng.choice([least, least, most, (least + most) // 2]) + rng.choice([0, 0, 0, 1, -1, 2, -2])
+        moments[place] = (n, total, min(max(0, square), 2**128 - 1) if n > 1 else total**2) if n else (0, 0, 0)
+    counts = moments[..., 0].astype(np.int64)
+    sums = [moments[counts[:, side] > several, side, 1 + several] for side in range(2) for several in range(2)]
+    written = [np.array([(x % 2**64, x >> 64) for x in part], np.uint64).reshape(-1, 2) for part in sums]
+    fits = all(meaning.possible(*part) for part in moments.reshape(-1, 3))
+    words = [[x % 2**64, x >> 64, y % 2**64, y >> 64] for _, x, y in moments.reshape(-1, 3)]
+    for name in BACKENDS:
+        answer, says = import_module(f"streameval.kernel.curves.{name}").words_of(counts, written)
+        assert says == fits
+        assert not fits or answer.reshape(-1, 4).tolist() == words
+    if len(written[0]):
+        with pytest.raises((IndexError, ValueError)):
+            import_module("streameval.kernel.curves.compiled").words_of(counts, [written[0][1:], *written[1:]])
 
 
 @needs_compiled

@@ -69,6 +69,18 @@ def test_damaged_tables_are_refused_for_the_same_reason_or_are_what_they_say(
             assert _packed_numpy.pack_columns(tables[0][0], least) == input_bytes[: tables[0][1]]
 
 
+@settings(max_examples=cases(300))
+@given(st.integers(0, 16), st.integers(0, 5), st.integers(0, 127), st.data())
+def test_integers_of_two_words_are_unpacked_alike(width: int, length: int, zeros: int, data: st.DataObject):
+    raw = data.draw(st.binary(min_size=width * length, max_size=width * length))
+    numbers = [int.from_bytes(raw[width * at : width * (at + 1)], "little") << zeros for at in range(length)]
+    around = [number % 2**128 | number >> 128 for number in numbers]
+    for twin in TWINS:
+        assert [low | high << 64 for low, high in twin.unpack_words(raw, length, width, zeros).tolist()] == around
+        with pytest.raises((IndexError, ValueError)):
+            twin.unpack_words(raw + b"\0", length, width, zeros)
+
+
 @pytest.mark.parametrize("length", [2**61, 2**62])
 def test_lengths_beyond_the_bytes_are_reported_before_memory_is_asked_for_their_columns(length: int):
     for twin in TWINS:
