@@ -30,14 +30,14 @@ SE_INLINE int se_first_flag(uint64_t bytes) {
 #endif
 }
 
-/* Columns below `fixed` belong to declared labels. */
+/* Columns are below `limit`; those below `fixed` belong to declared labels. */
 typedef struct {
     const void *scores;                   /* floats if `single`, or doubles */
     const uint8_t *true_, *ranked, *mask; /* the last two may be NULL; rows follow each other without gaps */
     const int64_t *columns;               /* where each column counts */
     ptrdiff_t rows, width;
-    int64_t fixed;
-    int single;
+    int64_t fixed, limit;
+    int single, sorted;                   /* whether columns stand in the canonical order of their labels */
 } se_score_rows;
 
 /* Sides; what is predicted takes the place of what is ranked, and what is named is on no other side. */

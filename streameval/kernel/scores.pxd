@@ -15,8 +15,8 @@ cdef extern from "scores.h" nogil:
         const uint8_t* mask
         const int64_t* columns
         ptrdiff_t rows, width
-        int64_t fixed
-        int single
+        int64_t fixed, limit
+        int single, sorted
     ctypedef struct se_score_lists:
         const int64_t* at[4]
         const int64_t* columns[4]
@@ -49,7 +49,7 @@ cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, scored) except 
     columns, fixed, true, scores, ranked, mask = scored
     place = columns
     check_columns(place, limit)
-    rows.rows, rows.width, rows.fixed = len(true), place.shape[0], fixed
+    rows.rows, rows.width, rows.fixed, rows.limit = len(true), place.shape[0], fixed, limit
     rows.columns = &place[0] if rows.width else NULL
     rows.true_, rows.ranked, rows.mask = start_of(true, rows), start_of(ranked, rows), start_of(mask, rows)
     if scores.shape != true.shape:

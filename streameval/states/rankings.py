@@ -129,7 +129,7 @@ class Rankings(State[Key]):
         self._store(extra, weights)
 
     def follower(self) -> Any:
-        """As in `State`; such rows have their labels in order."""
+        """As in `State`; of labels that are not in order, the kernel leaves ties of true ones to the readers."""
         return None if self.extra is not None else self.table.follower(self.options.ties == "last")
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from itertools import product
@@ -175,6 +176,73 @@ def test_rows_of_scores_are_counted_in_all_states_by_one_call(kind: str, monkeyp
                 with pytest.raises(TypeError):  # there is nothing that would read it step by step
                     ev.update(truth, scores)
         assert ev.to_bytes() == before
+
+
+NAMES = ["a", "b", 3, "c", -1, *"defghijklm", 8, "n", 40]
+SCORES = (0.25, 0.5, 0.5, 0.75, 0.0, -0.0, 5e-324, 1e-310, -1.7e308, 2.0**60, 0.1)
+ODD_SCORES = (0, 1, -3, 2**53 + 1, 10**400, True, None, "0.5", math.nan, math.inf, np.float64(0.5), np.float32(0.1))
+ODD_TRUTHS = (2, None, math.nan, 1.0, "1", np.bool_(True), np.int64(1))
+MAPPED = {
+    "all": {"metrics": ["lrap", "roc_auc_macro", "f1_macro"], "threshold": 0.5, "labels": None},
+    "unthresholded": {"metrics": ["ndcg", "roc_auc_macro"], "labels": NAMES},
+    "rankings": {"metrics": ["lrap"], "labels": NAMES[:3], "unknown": "add"},
+    "last": {"metrics": ["lrap", "f1_macro"], "threshold": 0.25, "ties": "last", "labels": NAMES},
+    "last of any": {"metrics": ["ndcg", "roc_auc_macro"], "ties": "last", "labels": None},
+    "curves": {"metrics": ["roc_auc_macro"], "labels": None, "label_limit": 18},
+    "ignoring": {"metrics": ["roc_auc_macro", "f1_macro"], "threshold": 0.0, "labels": NAMES[:18], "unknown": "ignore"},
+    "missing": {"metrics": ["ndcg", "roc_auc_macro"], "nan": "missing", "labels": NAMES},
+}
+
+
+def mapped(rng: np.random.Generator) -> tuple[object, dict[Any, object]]:
+    """Truths in any form, and scores of some labels, in any order; now and then with something odd."""
+    names = [NAMES[at] for at in rng.permutation(len(NAMES))]
+    scores = {name: SCORES[rng.integers(len(SCORES))] for name in names[: rng.integers(len(NAMES) + 1)]}
+    truths = {name: bool(rng.integers(2)) for name in names[rng.integers(len(NAMES)) :]}
+    for side, odd in ((scores, ODD_SCORES), (truths, ODD_TRUTHS)):
+        if side and rng.random() < 0.05:
+            side[next(iter(side))] = odd[rng.integers(len(odd))]
+        if rng.random() < 0.03:
+            side[("new", True, 1.5, ("a",))[rng.integers(4)]] = 0.5 if odd is ODD_SCORES else True
+    in_step = {name: bool(rng.integers(2)) for name in scores}
+    positive = [name for name, value in truths.items() if value is True]
+    forms = (truths, in_step, {*positive}, frozenset(positive), positive, tuple(positive))
+    return forms[rng.integers(6)], scores
+
+
+@compiled_only
+@pytest.mark.parametrize("kind", MAPPED)
+def test_mappings_of_scores_count_to_the_byte_as_they_do_where_they_are_read_step_by_step(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    rng, usual, read = np.random.default_rng(len(kind)), core.Core.read, list[core.Core]()
+    monkeypatch.setattr(core.Core, "read", lambda self, *more: (read.append(self), usual(self, *more))[1])
+    fast, slow = (se.Evaluator(**MAPPED[kind]) for _ in "01")
+    counted = by_kernel = 0
+    for number in range(60 + cases(4_000)):
+        true, pred = mapped(rng)
+        call, more = "update" if number < 40 or rng.random() < 0.9 else "revert", {}
+        if rng.random() < 0.02:
+            more = {"mask": {"a"}} if rng.random() < 0.5 else {"weight": 1}
+        said = []
+        read.clear()
+        for ev in (fast, slow):
+            ev._core.fast_path = ev._core._placed = ev is fast and number >= 40  # after which all is noted
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    said.append([str(getattr(ev, call)(true, pred, **more))])
+                except (se.StreamevalError, TypeError) as error:
+                    said.append([repr(error)])
+            said[-1] += [str(warning.message) for warning in caught]
+        assert said[0] == said[1], (call, true, pred)
+        if said[0] == ["None"] and call == "update":
+            counted, by_kernel = counted + 1, by_kernel + (len(read) < 2)
+        assert fast.labels == slow.labels
+        assert fast.to_bytes() == slow.to_bytes(), (call, true, pred)
+    assert fast.input_summary == slow.input_summary
+    assert repr(fast) == repr(slow)
+    assert by_kernel > (counted - 40) // 4
 
 
 @compiled_only

@@ -400,7 +400,7 @@ cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
     bins.rows = (<const se_score_rows*>rows)[0]
     if bins.rows.rows > SE_MOST - bins.examples:  # whether a bin is full is not known so soon
         return OTHER
-    bins.reserve(bins.rows.width)
+    bins.reserve(bins.rows.limit)
     check_memory(se_append_rows(bins.labels, &bins.rows, False))
     part.commit, part.data, part.release = commit_rows, table, NULL
     return 0

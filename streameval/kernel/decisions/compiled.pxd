@@ -1,8 +1,10 @@
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from streameval.kernel.commit.compiled cimport Root
+from streameval.kernel.decisions.cells cimport se_rows
 from streameval.kernel.decisions.counting cimport Counting
 from streameval.kernel.part cimport se_follower
+from streameval.kernel.scores cimport se_score_rows
 
 
 cdef class Counts(Counting):
@@ -13,9 +15,6 @@ cdef class Counts(Counting):
     cdef tuple capsules
     cdef se_follower* follower[4]
     cdef int following
-    # For scores that are read: columns, for each row and column a score, a truth and a prediction.
-    cdef int64_t* block
-    cdef Py_ssize_t block_width, block_cells
     # So many examples are counted by `count_example`, at most.
     cdef public int64_t most
     # How many slots of the example counted last are in `touched`.
@@ -25,6 +24,8 @@ cdef class Counts(Counting):
     cdef bint weighted(self) noexcept
     cdef object take(self, Counts other, int64_t most)
     cdef object refused(self, int64_t examples, int64_t most)
-    cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
     cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions) except -1
+    cdef Py_ssize_t read_rows(
+        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
+    ) except -2
     cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1

@@ -4,6 +4,7 @@ Here is what counts examples of common forms in one call; `streameval.kernel.dec
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
+from cpython.dict cimport PyDict_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
@@ -40,9 +41,6 @@ cdef class Counts(Counting):
     def __cinit__(self, root, Py_ssize_t width):
         self.root = root if isinstance(root, Root) else Root()  # as for copies, of which nothing is committed
         self.most, self.weights = COUNT_MAX, ()
-
-    def __dealloc__(self):
-        free(self.block)
 
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1:
         if not fixed and (self.root.guard.notes is None or self.root.guard.notes.cell.value.width != width):
@@ -91,44 +89,29 @@ cdef class Counts(Counting):
         return code
 
     cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions) except -1:
-        """Count a few rows of scores here and in the tables that follow, in all of them or in none."""
-        cdef se_cells true, pred
+        """Count a mapping or a few rows of scores here and in the tables that follow, in all of them or in none."""
         cdef se_rows binary
         cdef se_score_rows rows
         cdef se_part part[4]
         cdef uint64_t totals[3]
-        cdef Py_ssize_t slots, cells
+        cdef Py_ssize_t slots
         cdef int at, prepared = 0
-        y_true = self.row_of_truths(columns, fixed, y_true, y_pred, threshold)
-        if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, dimensions, &true, &pred):
+        rows.fixed, rows.mask = fixed, NULL
+        if dimensions == 1 and PyDict_CheckExact(y_pred):
+            slots = self.read_mapping(columns, y_true, y_pred, threshold, &rows, totals)
+        else:
+            slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, &rows, &binary, totals)
+        if slots < 0 or rows.width > FEW_CELLS or rows.rows > self.most - self.counted.examples:
             return OTHER
-        rows.rows, rows.width = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
-        cells = rows.rows * rows.width
-        if rows.rows > FEW_ROWS or cells > FEW_CELLS or rows.rows > self.most - self.counted.examples:
-            return OTHER
-        self.make_block(rows.width, cells)
-        binary.true_ = <uint8_t*>(self.block + self.block_width + cells)
-        binary.pred = binary.true_ + cells
-        rows.columns, rows.scores, rows.true_ = self.block, self.block + self.block_width, binary.true_
-        if not self.read_cells(
-            &true, &pred, rows.rows, rows.width, <uint8_t*>binary.true_, <uint8_t*>binary.pred, <void*>rows.scores
-        ):
-            return OTHER
-        rows.ranked = rows.mask = NULL
-        rows.fixed, rows.single = fixed, pred.kind == SE_FLOAT
         try:
             for at in range(self.following):
                 if self.follower[at].prepare(self.follower[at].table, &rows, &part[at]):
                     return OTHER
                 prepared += 1
             if rows.rows > 1:
-                binary.masked, binary.masked_stride, binary.true_cells, binary.pred_cells = NULL, 0, NULL, NULL
-                binary.rows, binary.columns = rows.rows, rows.width
-                binary.true_stride = binary.pred_stride = rows.width
                 self.count_rows(&binary, NULL, fixed, self.counted.cell)
             else:
                 check_memory(se_sums_reserve(&self.counted.rows, 1))
-                slots = se_slots(binary.true_, binary.pred, rows.width, fixed, self.touched, totals)
                 se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
             for at in range(prepared):
                 se_commit(&part[at])
@@ -137,19 +120,32 @@ cdef class Counts(Counting):
             for at in range(prepared):
                 se_release(&part[at])
 
-    cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1:
-        """Room for so many columns and cells, with the columns in it."""
-        cdef Py_ssize_t column
-        if width <= self.block_width and cells <= self.block_cells:
-            return 0
-        free(self.block)
-        self.block_width = self.block_cells = 0
-        self.block = <int64_t*>malloc(width * sizeof(int64_t) + cells * (sizeof(double) + 2))
-        check_memory(self.block != NULL)
-        self.block_width, self.block_cells = width, cells
-        for column in range(width):
-            self.block[column] = column
-        return 0
+    cdef Py_ssize_t read_rows(
+        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
+    ) except -2:
+        """Read a few rows; how many slots the first has, -1 if they are not handled."""
+        cdef se_cells true, pred
+        cdef Py_ssize_t cells, fixed = rows.fixed
+        y_true = self.row_of_truths(columns, fixed, y_true, y_pred, threshold)
+        if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, dimensions, &true, &pred):
+            return -1
+        rows.rows, rows.width = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
+        cells = rows.rows * rows.width
+        if rows.rows > FEW_ROWS or cells > FEW_CELLS:
+            return -1
+        self.make_block(rows.width, cells)
+        binary.true_ = <uint8_t*>(self.block + self.block_width + cells)
+        binary.pred = binary.true_ + cells
+        rows.columns, rows.scores, rows.true_ = self.block, self.block + self.block_width, binary.true_
+        if not self.read_cells(
+            &true, &pred, rows.rows, rows.width, <uint8_t*>binary.true_, <uint8_t*>binary.pred, <void*>rows.scores
+        ):
+            return -1
+        rows.ranked, rows.limit, rows.single, rows.sorted = NULL, rows.width, pred.kind == SE_FLOAT, True
+        binary.masked, binary.masked_stride, binary.true_cells, binary.pred_cells = NULL, 0, NULL, NULL
+        binary.rows, binary.columns = rows.rows, rows.width
+        binary.true_stride = binary.pred_stride = rows.width
+        return se_slots(binary.true_, binary.pred, rows.width, fixed, self.touched, totals)
 
     cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1:
         cdef Py_ssize_t slots

@@ -2,6 +2,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from streameval.kernel.decisions.cells cimport se_cells
+from streameval.kernel.scores cimport se_score_rows
 
 
 cdef struct Known:
@@ -11,7 +12,7 @@ cdef struct Known:
 
 cdef class Placing:
     cdef Py_ssize_t width, size  # columns that there is room for, and that have labels
-    # What the example at hand says of each column: 4 * turn + bits, so that it needs no clearing.
+    # What the example at hand says of each column: 8 * turn + bits (4: it has a score), so that it needs no clearing.
     cdef int64_t* mark
     cdef int64_t turn
     # The columns of the example at hand, and then its slots; behind the marks.
@@ -26,6 +27,9 @@ cdef class Placing:
     # The labels of the last examples, by address, of which the bits of the last place are taken.
     cdef Known* known
     cdef size_t last
+    # For scores that are read: columns, and for each cell a score and two bytes.
+    cdef int64_t* block
+    cdef Py_ssize_t block_width, block_cells
 
     cpdef reserve(self, Py_ssize_t width)
     cdef void forget(self) noexcept
@@ -41,4 +45,8 @@ cdef class Placing:
     ) noexcept
     cdef object row_of_truths(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold)
     cdef tuple row_of_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold)
+    cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
+    cdef Py_ssize_t read_mapping(
+        self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows, uint64_t* totals
+    ) except -2
     cdef slots_of(self, Py_ssize_t count)

@@ -10,14 +10,15 @@ from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from streameval.kernel.decisions.cells cimport (
     SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_plain_narrow_cells, se_reaching, se_slots,
 )
 from streameval.kernel.lists cimport read_score
-from streameval.kernel.memory cimport cleared
+from streameval.kernel.memory cimport check_memory, cleared
+from streameval.kernel.scores cimport se_score_rows
 
 cimport numpy as cnp
 import numpy as np
@@ -56,6 +57,7 @@ cdef class Placing:
     def __dealloc__(self):
         self.forget()
         free(self.mark)
+        free(self.block)
 
     cdef void forget(self) noexcept:
         cdef size_t at
@@ -197,10 +199,60 @@ cdef class Placing:
             return None
         return bits, predicted, scores
 
-    def place_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+    cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1:
+        """Room for so many columns and cells, with the columns in it."""
+        cdef Py_ssize_t column
+        if width <= self.block_width and cells <= self.block_cells:
+            return 0
+        width, cells = max(width, self.block_width), max(cells, self.block_cells)
+        free(self.block)
+        self.block_width = self.block_cells = 0
+        self.block = <int64_t*>malloc(width * sizeof(int64_t) + cells * (sizeof(double) + 2))
+        check_memory(self.block != NULL)
+        self.block_width, self.block_cells = width, cells
+        for column in range(width):
+            self.block[column] = column
+        return 0
+
+    cdef Py_ssize_t read_mapping(
+        self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows, uint64_t* totals
+    ) except -2:
+        """Make a row of the labels that have a score, and of other true ones, in ``block``; how many slots the example has,
+        or -1 if the fast path does not handle it."""
         cdef PyObject* key
         cdef PyObject* value
-        cdef Py_ssize_t at = 0, position = 0, count = 0, slots, true = 0, column, ranked
+        cdef Py_ssize_t position = 0, at = 0, width = 0, count = 0, truths, room
+        cdef int64_t* column
+        cdef double* score
+        cdef uint8_t* true
+        self.begin(columns, threshold)
+        if not side(self, columns, rows.fixed, y_true, 1, &count):
+            return -1
+        truths, room = count, count + PyDict_Size(y_pred)
+        self.make_block(0, 2 * room)
+        column = self.block + self.block_width
+        score, true = <double*>(column + room), <uint8_t*>(column + 2 * room)
+        while PyDict_Next(y_pred, &position, &key, &value):
+            column[width] = column_of(self, columns, key)
+            if column[width] < 0 or not read_score(value, self.scored, &score[width]):
+                return -1
+            note(self, column[width], 4 + 2 * (self.scored and score[width] >= self.bound), &count)
+            width += 1
+        rows.ranked = NULL
+        for at in range(truths):
+            if self.mark[self.touched[at]] & 5 == 1:  # true, without a score
+                column[width], score[width] = self.touched[at], 0
+                rows.ranked = true + room
+                width += 1
+        for at in range(width):
+            true[at], true[room + at] = self.mark[column[at]] & 1, self.mark[column[at]] >> 2 & 1
+        rows.columns, rows.scores, rows.true_ = column, score, true
+        rows.rows, rows.width, rows.limit, rows.single, rows.sorted = 1, width, self.size, False, False
+        return outcomes_of(self, count, rows.fixed, totals)
+
+    def place_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+        cdef se_score_rows row
+        cdef Py_ssize_t position, count, slots, true = 0, ranked
         cdef uint64_t totals[3]
         cdef int64_t turn
         if not PyDict_CheckExact(y_pred):
@@ -212,32 +264,22 @@ cdef class Placing:
                 <uint8_t*>cnp.PyArray_DATA(rows[0]), <uint8_t*>cnp.PyArray_DATA(rows[1]), cnp.PyArray_DIM(y_pred, 0),
                 fixed, self.touched, totals)
             return self.slots_of(slots), (totals[0], totals[1], totals[2], 0), *rows
-        self.begin(columns, threshold)
-        self.turn += 1
-        if not side(self, columns, fixed, y_true, 1, &count):
+        row.fixed = fixed
+        slots = self.read_mapping(columns, y_true, y_pred, threshold, &row, totals)
+        if slots < 0:
             return None
-        turn = self.turn
-        ranked = PyDict_Size(y_pred)
+        turn, ranked = self.turn, PyDict_Size(y_pred)
+        count = 4 + ranked
         scores = np.empty(ranked, np.float64)
         # The four lists stand in one array, since to make one takes longer than to fill it.
-        block = np.empty(4 + 2 * (count + ranked), np.int64)
+        block = np.empty(count + 2 * slots, np.int64)
         cdef double[::1] to = scores
         cdef int64_t[::1] cell = block
         if self.turn != turn or self.mark == NULL:  # a finaliser has used what is placed here
             return None
-        while PyDict_Next(y_pred, &at, &key, &value):
-            if position == ranked:  # a finaliser has added labels since
-                return None
-            column = column_of(self, columns, key)
-            if column < 0 or not read_score(value, self.scored, &to[position]):
-                return None
-            cell[4 + position] = column
-            note(self, column, 2 * (self.scored and to[position] >= self.bound), &count)
-            position += 1
-        if position < ranked:
-            return None
-        slots = outcomes_of(self, count, fixed, totals)
-        count = 4 + ranked
+        if ranked:
+            memcpy(&cell[4], row.columns, ranked * sizeof(int64_t))
+            memcpy(&to[0], row.scores, ranked * sizeof(double))
         for position in range(slots):
             if self.touched[position] % 5 & 1:
                 cell[count + true] = self.touched[position] // 5
@@ -253,7 +295,7 @@ cdef class Placing:
 
 cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
     """Note what a side says of a column. Whether the other side has it cannot be foreseen, so nothing branches on it."""
-    cdef int64_t start = 4 * self.turn, said = self.mark[column]
+    cdef int64_t start = 8 * self.turn, said = self.mark[column]
     self.mark[column] = (said if said > start else start) | bit
     self.touched[count[0]] = column
     count[0] += said < start

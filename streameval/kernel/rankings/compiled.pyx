@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.kernel.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared, widened
-from streameval.kernel.part cimport FULL, REFUSED, se_follower, se_follower_new, se_part, se_part_new
+from streameval.kernel.part cimport FULL, OTHER, REFUSED, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
     entries_of, fill, inner_of, outer_of, se_sums, se_sums_copy, se_sums_find, se_sums_init, se_sums_promise, set_seed,
@@ -164,8 +164,10 @@ cdef class RankCounts:
             if rows == NULL:
                 check_one(self.read(scored, place, &change.read))
             else:
-                self.rank(rows, NULL, self.strict, &change.read)
+                self.rank(rows, NULL, self.strict and rows.sorted, &change.read)
             code = self.check(change)
+            if rows != NULL and self.strict and not rows.sorted and has_ties(&change.read.by_group):
+                code = OTHER
         finally:
             if code:
                 release(change)
@@ -274,8 +276,17 @@ cdef class RankCounts:
 
 cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
     cdef RankCounts counts = <RankCounts>table
-    counts.reserve((<const se_score_rows*>rows).width)
+    counts.reserve((<const se_score_rows*>rows).limit)
     return counts.prepare(None, None, <const se_score_rows*>rows, 1, part)
+
+
+cdef bint has_ties(const sr_list* groups) noexcept:
+    """Whether a true label has the score of another label."""
+    cdef size_t at
+    for at in range(0, groups.used, SR_GROUP):
+        if groups.data[at + 2] > 1:  # its size
+            return True
+    return False
 
 
 cdef inline Py_ssize_t moved(const Change* change, Py_ssize_t column) noexcept:

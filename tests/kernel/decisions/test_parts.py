@@ -154,7 +154,7 @@ def test_examples_prepared_as_they_are_count_as_those_that_are_counted_at_once(
 
 
 @needs_compiled
-def test_all_tables_of_scores_count_rows_or_none_does():
+def test_all_tables_of_scores_count_rows_and_mappings_or_none_does():
     rankings, curves = (import_module(f"streameval.kernel.{name}.compiled") for name in ("rankings", "curves"))
     root, columns = commit_compiled.Root(), {label: column for column, label in enumerate("abcdefgh")}
     counts, bins, ranks = compiled.Counts(root, 8), curves.Bins(root, 8), rankings.RankCounts(root, 8)
@@ -172,6 +172,9 @@ def test_all_tables_of_scores_count_rows_or_none_does():
         )
 
     def count(examples: int) -> int:
+        if not examples:  # one as a mapping
+            mapping = dict(zip(columns, scores[0].tolist(), strict=True))
+            return int(counts.count_example(columns, 8, set(columns), mapping, 0.5, 1))
         if examples == 1:
             return int(counts.count_example(columns, 8, true[0], scores[0], 0.5, 1))
         return int(counts.count_arrays(columns, 8, true[:examples], scores[:examples], 0.5))
@@ -193,9 +196,9 @@ def test_all_tables_of_scores_count_rows_or_none_does():
     root.commit([rest.prepare_merge(one, None, -1)])
     root.commit([ranks.prepare_merge(rest, None, 1)])  # another true label that ranks last adds 8 to 2**63 - 8
     before = held()
-    assert [count(1), count(5), held()] == [OTHER, OTHER, before]
+    assert [count(0), count(1), count(5), held()] == [OTHER, OTHER, OTHER, before]
     root.commit([ranks.prepare_merge(one, None, -1)])
-    assert [count(2), count(1), count(1)] == [OTHER, DONE, OTHER]
+    assert [count(2), count(0), count(0), count(1)] == [OTHER, DONE, OTHER, OTHER]
     assert (counts.examples, bins.examples, ranks.examples) == (7, 7, 2**60 - 1)
 
 
