@@ -31,7 +31,7 @@ from streameval.states.views import Tables
 
 NUMBERS = (float, int)
 UNIT = 1.0  # the default weight, which is known by identity in less time than by type and value
-_SEQUENCES = {list, tuple}
+SEQUENCES = {list, tuple}
 FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that occur
 _AT_ONCE = 500  # examples whose labels are registered if one of them is new
 
@@ -150,10 +150,10 @@ class Core:
             except InputError:  # the reader says what else is wrong
                 return False
             code = self.table.count_packed(labels.known, labels.fixed, *rows)
-        elif type(y_true) not in _SEQUENCES:
+        elif type(y_true) not in SEQUENCES:
             arrays, masked = (array_within(y_true), array_within(y_pred)), None if mask is None else array_within(mask)
             code = self.table.count_arrays(labels.known, labels.fixed, *arrays, self.threshold, masked)
-        elif mask is None and type(y_pred) in _SEQUENCES and not self.scored:
+        elif mask is None and type(y_pred) in SEQUENCES and not self.scored:
             code = self.table.count_examples(labels.known, labels.fixed, y_true, y_pred, self.threshold)
         else:
             return False
@@ -269,7 +269,7 @@ def config_of(state: Any) -> Config:
 
 def _rows_of(side: Any) -> Sequence[Any] | None:
     """A list, or the array behind a Series of pandas that holds objects; None for anything else."""
-    if type(side) in _SEQUENCES:
+    if type(side) in SEQUENCES:
         return side  # type: ignore[no-any-return]
     is_series = hasattr(side, "iloc") and form_of(side) == "series"  # quick where it is neither
     return side.to_numpy() if is_series and str(side.dtype) == "object" else None
@@ -277,4 +277,4 @@ def _rows_of(side: Any) -> Sequence[Any] | None:
 
 def _listed(rows: Any) -> Any:
     """Some of these examples: of a Series as many as are looked at, since the rest may be for the reader."""
-    return rows if type(rows) in _SEQUENCES else lists_in(rows)
+    return rows if type(rows) in SEQUENCES else lists_in(rows)

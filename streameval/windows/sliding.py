@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
-from streameval.evaluation.core import Core, Reading, core_of
+from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, over
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.evaluation.suspicions import pause, resume
+from streameval.inputs.values import array_within
 from streameval.kernel.backend import commit
-from streameval.kernel.types import OTHER
+from streameval.kernel.types import DONE, OTHER
 from streameval.schema.batch import Example
-from streameval.schema.config import Null
+from streameval.schema.config import NULLS, Null
 from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
@@ -28,6 +29,7 @@ from streameval.wire.fields import Sink, Source, require
 from streameval.wire.recordings import put_recording, take_recording
 
 _ALL = 2**62
+_EXAMPLES, _CELLS = 2**16, 2**20  # of which all may be on the tape at once
 
 
 class _Recent(Window[A]):
@@ -113,8 +115,28 @@ class _Recent(Window[A]):
         placed, forms = core.placed(reading)
         return history.prepare_slide(placed, stamp, self._size, limit) + forms
 
+    def _count_many_fast(self, moments: Moments | None, examples: Examples, null: Null) -> bool:
+        """Count unweighted examples of common forms in one call of the kernel; False if they are anything else."""
+        history, _, core = self._now
+        true, pred, weights, mask = examples
+        stamps, aware = moments or (None, self._aware)
+        if core.scored or not core.fast_path or weights is not None or mask is not None or null not in NULLS:
+            return False
+        if aware is not self._aware or (stamps is not None and not len(stamps)):
+            return False
+        if (y_true := _rows_of(true)) is None or (y_pred := _rows_of(pred)) is None:
+            return False
+        limit = ALWAYS if stamps is None else self._clock.before(int(stamps[-1]))
+        labels = core.labels
+        code = history.tape.slide_many(
+            history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamps, limit
+        )
+        return bool(code == DONE)
+
     def _extend(self, moments: Moments | None, examples: Examples, null: Null) -> None:
-        gathered, size, stamps = self._now[2].scratch(), self._size, None if moments is None else moments[0]
+        if self._count_many_fast(moments, examples, null):
+            return
+        gathered, size, stamps = self._counting(None).scratch(), self._size, None if moments is None else moments[0]
         if stamps is not None and len(stamps):
             if len(back := np.flatnonzero(stamps[1:] < stamps[:-1])):
                 wrong = f"times goes back at position {int(back[0]) + 1}"
@@ -129,6 +151,7 @@ class _Recent(Window[A]):
         self._check_times(moments, recent.examples)
         if recent.examples:
             self._append(gathered, recent, moments)
+            resume(self._guard, self._now[2])
 
     @changes
     def _append(self, gathered: Core, recent: RecentExamples, times: Moments | None) -> None:
@@ -338,3 +361,11 @@ class TimeRolling(_Recent[A]):
         if not fits or (self._aware is None) != (kind == 1 or latest == ALWAYS):
             raise FormatError("the times contradict each other")
         self._adopt(recording, latest)
+
+
+def _rows_of(side: Any) -> Sequence[Any] | None:
+    """A list or tuple of examples, or the rows of a matrix, unless they are very many; None for anything else."""
+    rows: Any = array_within(side)
+    if type(rows) is np.ndarray:
+        return list(rows) if rows.ndim == 2 and rows.size <= _CELLS else None
+    return rows if type(rows) in SEQUENCES and len(rows) <= _EXAMPLES else None

@@ -23,7 +23,7 @@ PACKAGE = str(Path(se.__file__).parent)
 _OF_GUARDS = {"__enter__", "__exit__", "begin", "enter", "leave", "_take", "_is_over", "_discard"}
 _CHECKS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "RESUME"}
 """Instructions after which the interpreter looks for signals; it does not between entering a `with` and its body."""
-_COMMITS = re.compile(r"oot\.commit\(|fast_count|\.slide\(|self\._replace\(|\._core = ")
+_COMMITS = re.compile(r"oot\.commit\(|fast_count|\.slide(_many)?\(|self\._replace\(|\._core = ")
 """Lines that may commit, or hand over to the kernel what does."""
 
 

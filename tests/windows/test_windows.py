@@ -158,13 +158,14 @@ def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared
 
     (batches, timed_batches), (singles, timed_singles) = windows(), windows()
     now = 0
-    for _ in range(8):
+    for batch in range(24):
         pairs = [(side(), side()) for _ in range(rng.choice([1, 2, 3, 7]))]
-        weights = [rng.choice([1.0, 0.5]) for _ in pairs] if rng.random() < 0.5 else [1.0] * len(pairs)
+        weighted = batch < 8 and rng.random() < 0.5
+        weights = [rng.choice([1.0, 0.5]) for _ in pairs] if weighted else [1.0] * len(pairs)
         times = [float(now := now + rng.randrange(2)) for _ in pairs]
         sides = [np.array(each) if form == "arrays" else list(each) for each in zip(*pairs, strict=True)]
-        batches.update_many(*sides, weights=weights)
-        timed_batches.update_many(*sides, weights=weights, times=times)
+        batches.update_many(*sides, weights=weights if weighted else None)
+        timed_batches.update_many(*sides, weights=weights if weighted else None, times=times)
         for pair, weight, t in zip(pairs, weights, times, strict=True):
             singles.update(*pair, weight=weight)
             timed_singles.update(*pair, weight=weight, t=t)
@@ -907,12 +908,24 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
             one, stamps = np.array([len(slots)], np.int32), np.array([now]) if timed else None
             said = [{str(n): bool(o & bit) for n, o in enumerate(outcomes)} for bit in (1, 2)]
             first = timed and not mine.examples
-            if step == "slide" and first:
+            lists, many = [[side] * 3 for side in said], np.full(3, now) if timed else None
+            if first or mine.weighted:
                 assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == OTHER
+                assert mine.slide_many(counts, columns, 0, *lists, None, size, many, limit) == OTHER
             if step == "slide" and not (mine.weighted or retained_scores or first):
-                assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == DONE
-                count_slots(twin, slots, key, 0, 1)
-                append(theirs, one, slots.astype(np.int32), None, stamps)
+                times = data.draw(st.sampled_from([1, 3]))
+                if times == 1:
+                    assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == DONE
+                else:
+                    wrong = [(lists[0][1:], lists[1], many), ([said[0], said[0], {"?"}], lists[1], many)]
+                    if timed:
+                        wrong += [(*lists, many - [1, 2, 3]), (*lists, many - [0, 0, 1]), (*lists, many[1:])]
+                    for *bad, when in wrong:
+                        assert mine.slide_many(counts, columns, 0, *bad, None, size, when, limit) == OTHER
+                    assert mine.slide_many(counts, columns, 0, *lists, None, size, many, limit) == DONE
+                for _ in range(times):
+                    count_slots(twin, slots, key, 0, 1)
+                    append(theirs, one, slots.astype(np.int32), None, stamps)
                 drop(theirs, twin, theirs.overdue(size, limit))
             else:
                 weight = np.array([data.draw(st.sampled_from([1.0, 0.5]))])

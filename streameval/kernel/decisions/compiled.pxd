@@ -1,10 +1,11 @@
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from streameval.kernel.commit.compiled cimport Root
 from streameval.kernel.decisions.cells cimport se_rows
 from streameval.kernel.decisions.counting cimport Counting
 from streameval.kernel.part cimport se_follower
 from streameval.kernel.scores cimport se_score_rows
+from streameval.kernel.table cimport se_sums
 
 
 cdef class Counts(Counting):
@@ -29,3 +30,7 @@ cdef class Counts(Counting):
         self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
     ) except -2
     cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1
+    cdef bytearray place_examples(
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t examples, int32_t* lengths, se_sums* keys
+    )
+    cdef void add_examples(self, bytearray slots, const se_sums* keys, Py_ssize_t examples) noexcept

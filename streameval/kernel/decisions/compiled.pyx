@@ -3,7 +3,7 @@
 Here is what counts examples of common forms in one call; `streameval.kernel.decisions.counting` has the rest.
 """
 
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.dict cimport PyDict_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -166,45 +166,65 @@ cdef class Counts(Counting):
         return 0
 
     def count_examples(self, dict columns, Py_ssize_t fixed, y_true, y_pred, object threshold):
-        cdef Py_ssize_t position, at, slots, used = 0, examples = PySequence_Fast_GET_SIZE(y_true)
-        cdef int32_t* slot
-        cdef uint64_t totals[3]
-        cdef PyObject* true
-        cdef PyObject* pred
-        cdef bytearray held = bytearray()  # the slots of all examples
         cdef se_sums keys
+        cdef bytearray slots
+        cdef Py_ssize_t examples = PySequence_Fast_GET_SIZE(y_true)
         cdef bint done = False
-        if self.following or examples != PySequence_Fast_GET_SIZE(y_pred) or len(columns) > MANY // 5 or not self.start():
+        if self.following or len(columns) > MANY // 5 or not self.start():
             return OTHER
         keys.places = NULL
         try:
             check_memory(se_sums_init(&keys, 64, 1))
-            self.begin(columns, threshold)
-            for position in range(examples):
-                true, pred = PySequence_Fast_GET_ITEM(y_true, position), PySequence_Fast_GET_ITEM(y_pred, position)
-                slots = self.placed(columns, fixed, <object>true, <object>pred, totals)
-                if slots < 0:
-                    return OTHER
-                PyByteArray_Resize(held, (used + slots) * sizeof(int32_t))
-                slot = <int32_t*>PyByteArray_AS_STRING(held) + used
-                for at in range(slots):
-                    slot[at] = <int32_t>self.touched[at]
-                used += slots
-                check_memory(se_sums_reserve(&keys, 1))
-                se_sums_add(&keys, totals[0] | totals[1] << 32, totals[2], 1)
+            slots = self.place_examples(columns, fixed, y_true, y_pred, threshold, examples, NULL, &keys)
+            if slots is None:
+                return OTHER
             if examples > COUNT_MAX - self.counted.examples:
                 return FULL
             check_memory(se_sums_reserve(&self.counted.rows, keys.used))
-            slot = <int32_t*>PyByteArray_AS_STRING(held)
-            for at in range(used):
-                self.counted.cell[slot[at]] += 1
-            se_add_rows(&self.counted, &keys, 1)
-            self.counted.examples += examples
+            self.add_examples(slots, &keys, examples)
             done = True
             return DONE
         finally:
             self.root.guard.stop(done)
             free(keys.places)
+
+    cdef bytearray place_examples(
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t examples, int32_t* lengths, se_sums* keys
+    ):
+        """The slots of examples as int32, how many each has unless NULL, and their row keys; None for other forms."""
+        cdef Py_ssize_t position, at, slots, used = 0
+        cdef int32_t* slot
+        cdef uint64_t totals[3]
+        cdef PyObject* true
+        cdef PyObject* pred
+        cdef bytearray held = bytearray()
+        if examples != PySequence_Fast_GET_SIZE(y_true) or examples != PySequence_Fast_GET_SIZE(y_pred):
+            return None
+        self.begin(columns, threshold)
+        for position in range(examples):
+            true, pred = PySequence_Fast_GET_ITEM(y_true, position), PySequence_Fast_GET_ITEM(y_pred, position)
+            slots = self.placed(columns, fixed, <object>true, <object>pred, totals)
+            if slots < 0:
+                return None
+            PyByteArray_Resize(held, (used + slots) * sizeof(int32_t))
+            slot = <int32_t*>PyByteArray_AS_STRING(held) + used
+            for at in range(slots):
+                slot[at] = <int32_t>self.touched[at]
+            if lengths != NULL:
+                lengths[position] = <int32_t>slots
+            used += slots
+            check_memory(se_sums_reserve(keys, 1))
+            se_sums_add(keys, totals[0] | totals[1] << 32, totals[2], 1)
+        return held
+
+    cdef void add_examples(self, bytearray slots, const se_sums* keys, Py_ssize_t examples) noexcept:
+        """Count examples that were placed; there is room for their keys."""
+        cdef const int32_t* slot = <const int32_t*>PyByteArray_AS_STRING(slots)
+        cdef Py_ssize_t at
+        for at in range(PyByteArray_GET_SIZE(slots) // <Py_ssize_t>sizeof(int32_t)):
+            self.counted.cell[slot[at]] += 1
+        se_add_rows(&self.counted, keys, 1)
+        self.counted.examples += examples
 
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
         cdef Py_ssize_t slots

@@ -1,5 +1,6 @@
 """The tape of `numpy.py`, compiled. Same names, same signatures; `numpy.py` says what they mean."""
 
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport INT64_MIN, int32_t, int64_t
@@ -10,7 +11,7 @@ from streameval.kernel.decisions.compiled cimport Counts
 from streameval.kernel.decisions.counting cimport se_drop_example
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport DONE, OTHER, se_part_new
-from streameval.kernel.table cimport set_seed
+from streameval.kernel.table cimport se_sums, se_sums_init, se_sums_reserve, set_seed
 
 import numpy as np
 
@@ -151,6 +152,56 @@ cdef class Tape:
         self.held[SLOT].last += counts.landed
         self.take_back(counts, self.late(size, limit))
         return DONE
+
+    def slide_many(
+        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t size, stamps,
+        int64_t limit,
+    ):
+        cdef Appended data
+        cdef se_sums keys
+        cdef bytearray slots, lengths
+        cdef const int64_t[::1] stamp = stamps
+        cdef Py_ssize_t examples = len(y_true), position
+        cdef int64_t latest = self.earliest
+        cdef int part
+        cdef bint done = False
+        memset(&data, 0, sizeof(data))
+        if self.weighted or counts.following or max(counts.width, len(columns)) > 0x7FFFFFFF // 10 or not examples:
+            return OTHER
+        if self.timed:
+            if not self.live() or stamp.shape[0] != examples:
+                return OTHER
+            latest = max(latest, self.newest())
+            for position in range(examples):
+                if stamp[position] < latest:
+                    return OTHER
+                latest = stamp[position]
+            data.items[STAMP] = &stamp[0]
+        if counts.counted.examples >= counts.most or not counts.start():
+            return OTHER
+        keys.places = NULL
+        try:
+            check_memory(se_sums_init(&keys, 64, 1))
+            lengths = PyByteArray_FromStringAndSize(NULL, examples * sizeof(int32_t))
+            data.items[LENGTH] = PyByteArray_AS_STRING(lengths)
+            slots = counts.place_examples(
+                columns, fixed, y_true, y_pred, threshold, examples, <int32_t*>data.items[LENGTH], &keys
+            )
+            if slots is None:
+                return OTHER
+            for part in range(SLOT):
+                data.count[part] = examples
+            data.items[SLOT], data.count[SLOT] = PyByteArray_AS_STRING(slots), len(slots) // sizeof(int32_t)
+            self.reserve(&data)
+            check_memory(se_sums_reserve(&counts.counted.rows, keys.used))
+            counts.add_examples(slots, &keys, examples)
+            self.append(&data)
+            self.take_back(counts, self.late(size, limit))
+            done = True
+            return DONE
+        finally:
+            counts.root.guard.stop(done)
+            free(keys.places)
 
     def prepare_append(self, lengths, slots, weights, stamps, scores=None):
         cdef Appended* data = <Appended*>cleared(1, sizeof(Appended))

@@ -90,6 +90,10 @@ class Tape:
         """
         return OTHER
 
+    def slide_many(self, *_: object) -> int:
+        """The same of lists or tuples of examples, of all or none of them; with all their stamps, or None."""
+        return OTHER
+
     def prepare_one(self, slots: IntArray, weight: float, stamp: int) -> Part:
         """Prepare to append one example without scores; the stamp is that of a timed tape."""
         none = np.zeros(0, np.int32), np.zeros(0, np.float32)
