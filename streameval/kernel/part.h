@@ -69,7 +69,8 @@ static inline int se_part_commit(PyObject *capsule) {
 
 typedef struct {
     void *table;
-    int (*prepare)(void *table, const void *rows, se_part *part); /* 0; why not, with no part; -1 with an exception set */
+    /* That rows are counted (by 1), or one is taken out (by -1): 0; why not, with no part; -1 with an exception set. */
+    int (*prepare)(void *table, const void *rows, int by, se_part *part);
 } se_follower;
 
 static inline void se_follower_end(PyObject *capsule) { Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule)); }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
+from collections import Counter
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -218,10 +219,12 @@ def test_mappings_of_scores_count_to_the_byte_as_they_do_where_they_are_read_ste
     rng, usual, read = np.random.default_rng(len(kind)), core.Core.read, list[core.Core]()
     monkeypatch.setattr(core.Core, "read", lambda self, *more: (read.append(self), usual(self, *more))[1])
     fast, slow = (se.Evaluator(**MAPPED[kind]) for _ in "01")
-    counted = by_kernel = 0
+    counted, by_kernel = [mapped(rng)], Counter[str]()
     for number in range(60 + cases(4_000)):
         true, pred = mapped(rng)
-        call, more = "update" if number < 40 or rng.random() < 0.9 else "revert", {}
+        call, more = "update" if number < 40 or rng.random() < 0.7 else "revert", {}
+        if call == "revert" and rng.random() < 0.8:
+            true, pred = counted[rng.integers(len(counted))]
         if rng.random() < 0.02:
             more = {"mask": {"a"}} if rng.random() < 0.5 else {"weight": 1}
         said = []
@@ -236,13 +239,29 @@ def test_mappings_of_scores_count_to_the_byte_as_they_do_where_they_are_read_ste
                     said.append([repr(error)])
             said[-1] += [str(warning.message) for warning in caught]
         assert said[0] == said[1], (call, true, pred)
-        if said[0] == ["None"] and call == "update":
-            counted, by_kernel = counted + 1, by_kernel + (len(read) < 2)
+        if said[0] == ["None"]:
+            by_kernel[call] += len(read) < 2
+            if call == "update":
+                counted.append((true, pred))
+            elif (true, pred) in counted:
+                counted.remove((true, pred))
         assert fast.labels == slow.labels
         assert fast.to_bytes() == slow.to_bytes(), (call, true, pred)
     assert fast.input_summary == slow.input_summary
     assert repr(fast) == repr(slow)
-    assert by_kernel > (counted - 40) // 4
+    assert by_kernel["update"] > cases(4_000) // 6
+    assert by_kernel["revert"] > cases(4_000) // 12
+
+
+def test_a_revert_that_would_leave_an_example_more_labels_than_there_are_is_refused():
+    ev = se.Evaluator(["lrap"])
+    for names in ("abcd", "a", "b", *"d" * 30):
+        ev.update(set(), dict.fromkeys(names, 0.5))
+    before = ev.to_bytes()
+    with pytest.raises(se.RevertError):
+        ev.revert(set(), {"c": 0.5})
+    assert ev.to_bytes() == before
+    ev.revert(set(), dict.fromkeys("abcd", 0.5))
 
 
 @compiled_only

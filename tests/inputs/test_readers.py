@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
 import tracemalloc
 import warnings
 from collections import OrderedDict, defaultdict, deque
@@ -25,6 +26,7 @@ import scipy.sparse as sp
 from hypothesis import example, given, settings, strategies as st
 
 import streameval as se
+from streameval import kernel
 from streameval.inputs.arrow import bits_of_columns
 from streameval.states import state_set
 from tests.support.each import with_each
@@ -1645,3 +1647,48 @@ def test_scores_are_placed_as_they_are_where_a_finaliser_uses_the_same_object(la
             gc.enable()
     gc.collect()
     assert calls
+
+
+def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_same_object():
+    true, pred, other = {"b", "c"}, {"a": 0.1, "b": 0.7, "c": 0.3}, {"c": 0.2, "a": 0.9}
+    said = list[str]()
+
+    class Garbage:
+        def __init__(self, counted: Any) -> None:
+            self.cycle, self.counted = self, counted
+
+        def __del__(self) -> None:
+            try:
+                said.append(str(self.counted.update({"a", "b"}, other)))
+            except se.StreamevalError as error:
+                said.append(str(error))
+
+    enabled, before, messages = gc.isenabled(), gc.get_threshold(), set[str]()
+    gc.freeze()  # so that only what is made here is looked through
+    gc.disable()
+    try:
+        for threshold in range(1, 12):
+            ev = se.Evaluator(["lrap", "roc_auc_macro"])
+            for _ in range(30):
+                ev.update(true, pred)
+                ev.update({"a", "b"}, other)
+            expected = ev.copy()
+            expected.revert(true, pred)
+            gc.collect()
+            said.clear()
+            Garbage(ev)
+            gc.set_threshold(threshold)
+            gc.enable()
+            ev.revert(true, pred)
+            gc.disable()
+            gc.set_threshold(*before)
+            gc.collect()
+            if said == ["None"]:
+                expected.update({"a", "b"}, other)
+            assert ev == expected
+            messages |= {*said}
+    finally:
+        gc.set_threshold(*before)
+        if enabled:
+            gc.enable()
+    assert len(messages) == 2 or kernel.BACKEND == "numpy" or sys.version_info >= (3, 12)

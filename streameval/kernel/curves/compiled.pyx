@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.pyport cimport PY_SSIZE_T_MAX
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport abort, free
 from libc.string cimport memcpy
 
@@ -179,22 +180,26 @@ cdef class Bins:
     def prepare_example(self, scored, int sign):
         cdef se_score_rows rows
         cdef se_score_lists lists
-        cdef Py_ssize_t count, at
         cdef se_mention* mention
-        cdef int64_t[::1] place
-        cdef Bins one
-        if scored[0] is None:
-            room = self.start_lists(&lists, scored)
-            check_one(lists.rows)
-            mention = <se_mention*>PyByteArray_AS_STRING(room)
-            count = se_mentions_of_lists(&lists, 0, self.mark, &self.turn, mention)
-        else:
+        if scored[0] is not None:
             read_rows(&rows, self.width, scored)
             check_one(rows.rows)
-            room = PyByteArray_FromStringAndSize(NULL, rows.width * sizeof(se_mention))
-            mention = <se_mention*>PyByteArray_AS_STRING(room)
-            count = se_mentions_of_row(&rows, mention)
-        one, columns = Bins(None, count), np.empty(count, np.int64)
+            return self.prepare_row(&rows, sign)
+        room = self.start_lists(&lists, scored)
+        check_one(lists.rows)
+        mention = <se_mention*>PyByteArray_AS_STRING(room)
+        return self.prepare_mentions(mention, se_mentions_of_lists(&lists, 0, self.mark, &self.turn, mention), sign)
+
+    cdef prepare_row(self, const se_score_rows* row, int sign):
+        cdef bytearray room = PyByteArray_FromStringAndSize(NULL, row.width * sizeof(se_mention))
+        cdef se_mention* mention = <se_mention*>PyByteArray_AS_STRING(room)
+        return self.prepare_mentions(mention, se_mentions_of_row(row, mention), sign)
+
+    cdef prepare_mentions(self, se_mention* mention, Py_ssize_t count, int sign):
+        cdef int64_t[::1] place
+        cdef Py_ssize_t at
+        cdef Bins one = Bins(None, count)
+        columns = np.empty(count, np.int64)
         place = columns
         for at in range(count):
             place[at], mention[at].column = mention[at].column, at
@@ -395,8 +400,15 @@ cdef class Bins:
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
 
-cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
+cdef int prepare_rows(void* table, const void* rows, int by, se_part* part) except -1:
     cdef Bins bins = <Bins>table
+    if by < 0:
+        change = bins.prepare_row(<const se_score_rows*>rows, by)
+        if type(change) is int:
+            return change
+        Py_INCREF(change)
+        part.commit, part.data, part.release = commit_held, <void*>change, release_held
+        return 0
     bins.rows = (<const se_score_rows*>rows)[0]
     if bins.rows.rows > SE_MOST - bins.examples:  # whether a bin is full is not known so soon
         return OTHER
@@ -404,6 +416,14 @@ cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
     check_memory(se_append_rows(bins.labels, &bins.rows, False))
     part.commit, part.data, part.release = commit_rows, table, NULL
     return 0
+
+
+cdef void commit_held(void* data) noexcept:
+    commit(<object>data)
+
+
+cdef void release_held(void* data) noexcept:
+    Py_DECREF(<object>data)
 
 
 cdef void commit_rows(void* data) noexcept:

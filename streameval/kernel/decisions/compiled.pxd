@@ -25,7 +25,7 @@ cdef class Counts(Counting):
     cdef bint weighted(self) noexcept
     cdef object take(self, Counts other, int64_t most)
     cdef object refused(self, int64_t examples, int64_t most)
-    cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions) except -1
+    cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions) except -1
     cdef Py_ssize_t read_rows(
         self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
     ) except -2

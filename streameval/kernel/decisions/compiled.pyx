@@ -80,21 +80,20 @@ cdef class Counts(Counting):
         try:
             if not self.following:
                 code = self.count_one(columns, fixed, y_true, y_pred, threshold, sign)
-            elif sign > 0:
-                code = self.count_scored(columns, fixed, y_true, y_pred, threshold, dimensions)
             else:
-                code = OTHER
+                code = self.count_scored(columns, fixed, y_true, y_pred, threshold, sign, dimensions)
         finally:
             self.root.guard.stop(code == 0)
         return code
 
-    cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions) except -1:
-        """Count a mapping or a few rows of scores here and in the tables that follow, in all of them or in none."""
+    cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions) except -1:
+        """Count a mapping or a few rows of scores here and in the tables that follow, or take one back: in all or in none."""
         cdef se_rows binary
         cdef se_score_rows rows
         cdef se_part part[4]
         cdef uint64_t totals[3]
         cdef Py_ssize_t slots
+        cdef int64_t turn
         cdef int at, prepared = 0
         rows.fixed, rows.mask = fixed, NULL
         if dimensions == 1 and PyDict_CheckExact(y_pred):
@@ -103,13 +102,19 @@ cdef class Counts(Counting):
             slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, &rows, &binary, totals)
         if slots < 0 or rows.width > FEW_CELLS or rows.rows > self.most - self.counted.examples:
             return OTHER
+        turn = self.turn
         try:
             for at in range(self.following):
-                if self.follower[at].prepare(self.follower[at].table, &rows, &part[at]):
+                if self.follower[at].prepare(self.follower[at].table, &rows, sign, &part[at]):
                     return OTHER
                 prepared += 1
+                if self.turn != turn:  # a finaliser has used the rows
+                    return OTHER
             if rows.rows > 1:
                 self.count_rows(&binary, NULL, fixed, self.counted.cell)
+            elif sign < 0:
+                if not se_take_back(&self.counted, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2]):
+                    return REFUSED
             else:
                 check_memory(se_sums_reserve(&self.counted.rows, 1))
                 se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)

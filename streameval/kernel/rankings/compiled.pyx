@@ -166,7 +166,10 @@ cdef class RankCounts:
             else:
                 self.rank(rows, NULL, self.strict and rows.sorted, &change.read)
             code = self.check(change)
-            if rows != NULL and self.strict and not rows.sorted and has_ties(&change.read.by_group):
+            if rows != NULL and (
+                self.strict and not rows.sorted and has_ties(&change.read.by_group)
+                or by < 0 and self.loses_label(&change.read.mentioned)
+            ):
                 code = OTHER
         finally:
             if code:
@@ -189,6 +192,14 @@ cdef class RankCounts:
         if change.by > 0:
             promise(change, change.read.by_group.used // SR_GROUP, examples, examples)
         return 0
+
+    cdef bint loses_label(self, const sr_list* mentioned) noexcept:
+        """Whether one example is the last that mentions a label, without which the rest may be impossible."""
+        cdef size_t at
+        for at in range(mentioned.used):
+            if self.mention[mentioned.data[at]] == 1:
+                return True
+        return False
 
     def follower(self, bint strict):
         self.strict, self.following.table, self.following.prepare = strict, <void*>self, prepare_rows
@@ -274,10 +285,10 @@ cdef class RankCounts:
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
 
-cdef int prepare_rows(void* table, const void* rows, se_part* part) except -1:
+cdef int prepare_rows(void* table, const void* rows, int by, se_part* part) except -1:
     cdef RankCounts counts = <RankCounts>table
     counts.reserve((<const se_score_rows*>rows).limit)
-    return counts.prepare(None, None, <const se_score_rows*>rows, 1, part)
+    return counts.prepare(None, None, <const se_score_rows*>rows, by, part)
 
 
 cdef bint has_ties(const sr_list* groups) noexcept:
