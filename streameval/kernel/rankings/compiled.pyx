@@ -129,7 +129,7 @@ cdef class RankCounts:
             return rows.rows
         read_lists(&lists, self.width if place is None else min(self.width, places.shape[0]), scored)
         if place is not None:
-            lists.place = &places[0]
+            lists.place = &places[0] if places.shape[0] else NULL
         if self.mark == NULL:
             self.mark, self.turn = <int64_t*>cleared(self.width, sizeof(int64_t)), 0
         self.rank(NULL, &lists, False, sink)
