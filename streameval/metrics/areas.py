@@ -136,8 +136,7 @@ def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
     if spec.parameter("max_fpr") < 1:
         partial_area: Certified = by_path(_partial)(tables, spec)
         return partial_area
-    pooled = spec.average == "micro"
-    rows = _pairs(tables.pooled if pooled else tables.steps) if pooled or tables.weighted else tables.pairs
+    rows = _pairs(tables.pooled) if spec.average == "micro" else tables.pairs
     return averaged(tables, [_area(*row) for row in rows], [row[1] for row in rows], spec)
 
 
@@ -260,8 +259,9 @@ def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> tuple[li
         return list(np.diff(np.insert(np.cumsum(part), 0, 0)[bounds]).tolist())
 
     totals = [0] * count
-    for _ in range(_DIGITS + 1):  # denominators of int64 are below 2**31
+    bits, digits = (32, _DIGITS) if den.dtype != object else (32 * _DIGITS, 1)  # those of int64 are below 2**31
+    for _ in range(digits + 1):
         digit = num // den
-        num = num - digit * den << 32
-        totals = [(total << 32) + more for total, more in zip(totals, by_owner(digit), strict=True)]
+        num = num - digit * den << bits
+        totals = [(total << bits) + more for total, more in zip(totals, by_owner(digit), strict=True)]
     return totals, by_owner((num != 0).astype(np.int64))

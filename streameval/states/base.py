@@ -90,7 +90,7 @@ class State(ABC, Generic[K]):
         self.decisions = decisions
         self.table: Any = self._empty_table()
         self.extra: SumCells[K] | None = SumCells(self.root, ExactSums()) if self._has_extra() else None
-        self.weights: SumCells[K] = SumCells(self.root)
+        self.weights: SumCells[K] = self._empty_weights()
         # By how much, at least, all examples outweigh each label, in which units; what is added never lowers it.
         self._slack = 0, 0
 
@@ -99,6 +99,9 @@ class State(ABC, Generic[K]):
     def _empty_table(self) -> Any:
         """A table of the kernel that has counted nothing, if there is one."""
         return None
+
+    def _empty_weights(self) -> SumCells[K]:
+        return SumCells(self.root)
 
     def _has_extra(self) -> bool:
         """Whether the options ask for sums that the table has no place for."""
@@ -294,14 +297,18 @@ class State(ABC, Generic[K]):
 
     def count(self, batch: Batch) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
-        before = None if batch.weights is None and not self.weights.present else self._weights_at(0)
+        parts = []
+        if batch.weights is not None or self.weights.present:
+            parts = self._prepare_batch(batch, np.ones(batch.examples) if batch.weights is None else batch.weights)
         self._reserve()
         self._count(batch)
         if self.extra is not None:
-            self.root.commit(self._prepare_extra([(self._extra_of(batch), 1)]))
-        if before is not None:
-            weights = np.ones(batch.examples) if batch.weights is None else batch.weights
-            self.root.commit(self.weights.prepare(joined_sums([before, self._sums_of(batch, weights)])))
+            parts += self._prepare_extra([(self._extra_of(batch), 1)])
+        self.root.commit(parts)
+
+    def _prepare_batch(self, batch: Batch, weights: FloatArray) -> list[Part]:
+        """Prepare that weights of a batch are added, before its examples are."""
+        return self.weights.prepare(joined_sums([self._weights_at(0), self._sums_of(batch, weights)]))
 
     def _reserve(self) -> None:
         """Make room for a column of every label."""
@@ -319,11 +326,14 @@ class State(ABC, Generic[K]):
             self.table.compact()
         if self.extra is not None:
             self.root.commit(self.extra.prepare(ExactSums(self._extra.scale, self._extra.nonzero())))
-        sums = self.weights.value
-        if sums is not None:
-            left = None if self.canonical_scale() is None else ExactSums(sums.scale, sums.nonzero())
-            self._slack = 0, 0
-            self.root.commit(self.weights.prepare(left))
+        if self.weights.present:
+            self.root.commit(self._prepare_compact())
+
+    def _prepare_compact(self) -> list[Part]:
+        sums = self._weights_at(0)
+        self._slack = 0, 0
+        left = None if self.canonical_scale() is None else ExactSums(sums.scale, sums.nonzero())
+        return self.weights.prepare(left)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Never, Self
 
 import numpy as np
 
-from streameval.kernel import backend
+from streameval.kernel.backend import commit, curves
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, Flags, FloatArray, IntArray, Integers, WordArray
 from streameval.schema.batch import Batch, Example
-from streameval.schema.recording import ExampleScores, rows_of
-from streameval.states.base import COUNT_MAX, Content, State
+from streameval.states.base import COUNT_MAX, Content, Part, State
+from streameval.states.curve_weights import Added, CurveWeights, fill_bins, fill_sides, times, words_of
 from streameval.states.views import Arrays, View, cached_property, total
-from streameval.states.weights import ExactSums, exact_weights, joined_sums
+from streameval.states.weights import common_scale, exact_weights, units_of
 
-Place: TypeAlias = int
-"""Column times ``_STRIDE``, and what is weighed there: from ``_FIRST`` on three places for each class of each bin. All
-examples together are ``_ALL``."""
 Read = tuple[IntArray, IntArray, IntArray, IntArray, WordArray]
 """Offsets, bins, counts, common residuals and sums; see `streameval.kernel.curves.numpy.Bins.read`."""
 
-_ALL = -1
-_POSITIVE, _MASKED, _FIRST = range(3)
-_STRIDE = 2**26 + 648_055  # odd, so that the places of labels do not collide in dictionaries
-assert _STRIDE > _FIRST + 6 * binning.BINS  # noqa: S101
 BLOCK = 2**12
 """How many bins are read, written or restored at once."""
 
@@ -74,7 +66,7 @@ class CurveContent(Content):
     blocks: Callable[[], Iterator[CurveBlock]]
 
 
-class Curves(State[Place]):
+class Curves(State[Never]):
     """Positives and negatives per label and bin of the score, exact under any order, sharding and reverting.
 
     A bin is a fixed function of the score (`streameval.kernel.curves.numpy`). For each class it holds the number of
@@ -87,10 +79,11 @@ class Curves(State[Place]):
         f"more than {binning.SCORE_MAX} scores of one label in one bin, or {COUNT_MAX} examples, cannot be counted "
         "exactly; evaluate in parts, each on its own"
     )
+    weights: CurveWeights
     __slots__ = ()
 
     def _empty_table(self) -> Any:
-        return backend.curves.Bins(self.root, len(self.labels))
+        return curves.Bins(self.root, len(self.labels))
 
     def follower(self) -> Any:
         return self.table.follower()
@@ -99,71 +92,69 @@ class Curves(State[Place]):
         if (code := self.table.count(*self._read(batch))) != DONE:
             self._part(code)
 
-    def _unit_blocks(self, columns: IntArray | None = None, only: IntArray | None = None) -> Iterator[ExactSums[Place]]:
-        columns = np.arange(len(self.labels)) if columns is None else columns
-        sums: dict[Place, int] = {_ALL: self.examples}
-        for column, (_, *sides) in zip(columns.tolist(), self.bins.sides(columns).tolist(), strict=True):
-            sums.update((column * _STRIDE + what, value) for what, value in enumerate(sides))
-        yield ExactSums(0, {place: value for place, value in sums.items() if value})
-        for first, offsets, bins, counts, words, _ in self._blocks(columns):
-            owners = np.repeat(columns[first : first + len(offsets) - 1], np.diff(offsets))
-            chosen = slice(None) if only is None else np.isin(bins, only)
-            firsts = (owners * _STRIDE + _FIRST + 6 * bins)[chosen].tolist()
-            moments = moments_of(counts[chosen], words[chosen]).reshape(-1, 6).tolist()
-            places = chain.from_iterable(map(enumerate, moments, firsts))
-            yield ExactSums(0, {place: value for place, value in places if value})
+    def _empty_weights(self) -> CurveWeights:
+        return CurveWeights(self.root)
 
-    def _units_at(self, keys: Collection[Place]) -> ExactSums[Place]:
-        places = np.array([key for key in keys if key >= 0], np.int64)
-        what = places % _STRIDE
-        return joined_sums(self._unit_blocks(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6))
+    def _prepare_weights(self, _: object, changes: Sequence[Any], *, known: bool) -> list[Part]:
+        return self._prepare_tables([self._adding(*change) for change in changes], known=known)
 
-    def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
-        return self._summed(batch, batch, *exact_weights(weights))
+    def _prepare_batch(self, batch: Batch, weights: FloatArray) -> list[Part]:
+        return self._prepare_tables([(self._weighed(batch, *exact_weights(weights)), None, 1)], known=True)
 
-    def _sums_of_one(self, example: Example) -> ExactSums[Place]:
-        return self._summed(example, example.scored, 0, [1])
+    def _prepare_tables(self, added: list[Added], *, known: bool) -> list[Part]:
+        if not self.examples and len(added) == 1 and added[0][1] is None and added[0][2] > 0:
+            return self.weights.prepare(added[0][0].copy())
+        checked = not known and any(sign < 0 for *_, sign in added)
+        parts: list[Part] = self._part(
+            self.weights.prepare_tables(self._sums, added, len(self.labels) if checked else -1)
+        )
+        return parts
 
-    def _summed(self, source: Batch | Example, batch: Batch | None, scale: int, values: list[int]) -> ExactSums[Place]:
+    def _adding(self, counted: Example | Self, *where: Any) -> Added:
+        if not isinstance(counted, Example):
+            return counted._sums, *where
+        unit, scale = units_of(counted.weight)
+        return self._weighed(counted.scored, scale, [unit]), None, *where
+
+    def _weighed(self, batch: Batch | None, scale: int, units: list[int]) -> Any:
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
-        scores, width = ExampleScores.of(batch), len(self.labels)
-        assert scores is not None  # noqa: S101  # likewise
-        rows, slots, _ = self._cells(source)
-        cells, outcomes = rows * width + slots // 5, slots % 5
-        scored, true = rows_of(scores.lengths) * width + scores.columns, cells[outcomes % 2 == 1]
-        sums: ExactSums[Place] = ExactSums(scale, {_ALL: sum(values)} if values else {})
-        _, positive, known = np.intersect1d(scored, true, assume_unique=True, return_indices=True)
-        for what, sides in ((_POSITIVE, np.delete(true, known)), (_MASKED, cells[outcomes == 4])):
-            rows, columns = np.divmod(sides, width)
-            for row, place in zip(rows.tolist(), (columns * _STRIDE + what).tolist(), strict=True):
-                sums.add(place, values[row])
-        rows, columns = np.divmod(scored, width)
-        bins, residuals = binning.bins_of(scores.scores.astype(np.float64))
-        firsts = columns * _STRIDE + _FIRST + 6 * bins
-        firsts[positive] += 3
-        order = np.argsort(firsts)
-        firsts, new = firsts[order], np.ones(len(order), np.bool_)
-        new[1:] = firsts[1:] != firsts[:-1]
-        starts = np.flatnonzero(new)
-        moments, residuals = [np.array(values, object)[rows[order]]], residuals[order].astype(object)
-        for _ in range(2):
-            moments.append(moments[-1] * residuals)
-        places = firsts[starts, None] + np.arange(3)
-        totals = np.add.reduceat(np.stack(moments, axis=1), starts)
-        sums.sums.update(zip(places.ravel().tolist(), totals.ravel().tolist(), strict=True))
-        return sums
+        (scored,) = self._read(batch)
+        return self.weights.table_of(scored, scale, units, len(self.labels))
 
-    def _moved(self, sums: dict[Place, int], columns: IntArray) -> dict[Place, int]:
-        move = (_STRIDE * (columns - np.arange(len(columns)))).tolist()
-        return {key if key < 0 else key + move[key // _STRIDE]: value for key, value in sums.items()}
+    @property
+    def _sums(self) -> Any:
+        """The table of weights, or what it is if every example weighs 1; not to be changed."""
+        if self.weights.present or not self.examples:
+            return self.weights.cell.value or curves.Weights()
+        columns = np.arange(len(self.labels))
+        sides, table = self.bins.sides(columns), curves.Weights(0, words_of(self.examples))
+        fill_sides(table, self.examples, self.examples, sides, sides[:, 1:].astype(object))
+        for first, offsets, bins, counts, words, _ in self._blocks(columns):
+            fill_bins(table, first, offsets, bins, counts, moments_of(counts, words))
+        return table
 
-    def _by_column(self, sums: dict[Place, int]) -> tuple[dict[int, int], int]:
-        columns: dict[int, int] = {}
-        for key, value in sums.items():
-            column, what = divmod(key, _STRIDE)
-            if column >= 0 and (what < _FIRST or (what - _FIRST) % 3 == 0):
-                columns[column] = columns.get(column, 0) + value
-        return columns, sums.get(_ALL, 0)
+    def canonical_scale(self) -> int | None:
+        return self.weights.smallest_scale() if self.weights.present and not self._all_weigh_1() else None
+
+    def _all_weigh_1(self) -> bool:
+        """Whether every example weighs 1, as far as its weight sums show."""
+        columns, scale = np.arange(len(self.labels)), self.weights.cell.value.scale
+        if self.weights.whole(scale) != self.examples << scale:
+            return False
+        if self.weights.sides(columns, scale) != (self.bins.sides(columns)[:, 1:].astype(object) << scale).tolist():
+            return False
+        blocks = self._blocks(columns, scale)
+        return all((block.weigh() == moments_of(block.counts, block.sums) << scale).all() for block in blocks)
+
+    def _prepare_compact(self) -> list[Part]:
+        if self.canonical_scale() is None:
+            return self.weights.prepare(None)
+        self.weights.cell.value.compact()
+        return []
+
+    def scale_weights(self, numerator: int, scale: int) -> None:
+        if self.examples:
+            self.root.commit(self.weights.prepare(times(self._sums, numerator, scale)))
 
     @property
     def bins(self) -> Any:
@@ -182,26 +173,14 @@ class Curves(State[Place]):
             return np.array([0, len(distinct)]), distinct, *binning.read_of(sums)
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
-        width, root = len(columns), backend.commit.Root()
+        width, root = len(columns), commit.Root()
         while True:  # four to one, so that no bin is visited more often than the logarithm of the columns
-            fresh = backend.curves.Bins(root, -(-width // 4))
+            fresh = curves.Bins(root, -(-width // 4))
             root.commit([fresh.prepare_merge(bins, place // 4, 1)])
             bins, width = fresh, -(-width // 4)
             place = np.arange(width)
             if width <= 1:
                 return bins.read(np.zeros(1, np.int64))
-
-    def side_weights(self, columns: IntArray, scale: int) -> tuple[int, list[tuple[int, int]]]:
-        """The weight sums of all examples, and of sides as in `CurveContent`."""
-        sides = (column * _STRIDE + what for column in columns.tolist() for what in (_POSITIVE, _MASKED))
-        weight, *sums = self._weights_at(0).each(chain([_ALL], sides), scale)
-        return weight, list(zip(sums[::2], sums[1::2], strict=True))
-
-    def bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int, count: int = 3) -> Integers:
-        """The weight sums of bins as in `CurveBlock`, or the first ``count`` of each class."""
-        firsts = np.repeat(columns * _STRIDE, np.diff(offsets)) + (_FIRST + 6 * bins)
-        places = np.add.outer(firsts, np.add.outer((0, 3), np.arange(count)))
-        return self._weights_at(0).read(places.ravel().tolist(), scale).reshape(places.shape)
 
     def _blocks(self, columns: IntArray, scale: int | None = None) -> Iterator[CurveBlock]:
         first, low = 0, 0
@@ -209,7 +188,7 @@ class Curves(State[Place]):
             some = columns[first : first + BLOCK]
             offsets, bins, counts, _, words = self.bins.read(some, low, BLOCK)
             if len(bins):
-                weigh = list if scale is None else partial(self.bin_weights, some, offsets, bins, scale)
+                weigh = list if scale is None else partial(self.weights.bins, some, offsets, bins, scale)
                 yield CurveBlock(first, offsets, bins, counts, words, weigh)
             if len(bins) < BLOCK:
                 first, low = first + len(some), 0
@@ -220,32 +199,32 @@ class Curves(State[Place]):
 
     def content(self) -> CurveContent:
         scale, columns = self.canonical_scale(), self.columns()
-        weight, sides = (0, []) if scale is None else self.side_weights(columns, scale)
+        weight, sides = (0, []) if scale is None else (self.weights.whole(scale), self.weights.sides(columns, scale))
         stored = *self._head(columns, scale), self.bins.sides(columns), weight, sides
         return CurveContent(*stored, partial(self._blocks, columns, scale))
 
     def _fill(self, content: CurveContent) -> None:
         self.table.restore(content.examples, content.sides)
-
-        def weights() -> Iterator[tuple[Place, int]]:
-            yield _ALL, content.weight
-            for column, sides in enumerate(content.side_weights):
-                yield from ((column * _STRIDE + what, value) for what, value in enumerate(sides))
-            for block in content.blocks():
-                self.table.restore_bins(*block[:-1])
-                if content.scale is not None:
-                    owners = block.first + np.repeat(np.arange(len(block.offsets) - 1), np.diff(block.offsets))
-                    firsts = (owners * _STRIDE + _FIRST + 6 * block.bins).tolist()
-                    for place, pair in zip(firsts, block.weigh(), strict=True):
-                        yield from enumerate(chain.from_iterable(pair), place)
-
-        self._fill_weights(content.scale, weights())
+        table, shift = None, common_scale(content.scale or 0) - (content.scale or 0)
+        if content.scale is not None:
+            whole, sides = content.weight << shift, np.array(content.side_weights, object).reshape(-1, 2) << shift
+            table = curves.Weights(content.scale + shift, words_of(whole))
+            fill_sides(table, content.examples, whole, content.sides, sides)
+        for block in content.blocks():
+            self.table.restore_bins(*block[:-1])
+            if table is not None:
+                fill_bins(table, *block[:-2], np.array(block.weigh(), object).reshape(-1, 2, 3) << shift)
+        self.root.commit(self.weights.prepare(table))
 
 
 def moments_of(counts: IntArray, words: WordArray) -> Integers:
     """Of each bin and class the number of scores, the sum of their residuals and of the squares: shape (bins, 2, 3)."""
-    low, high = words[:, :, ::2].astype(object), words[:, :, 1::2].astype(object)
-    return np.concatenate([counts.astype(object)[:, :, None], low + (high << 64)], axis=2)
+    return np.concatenate([counts.astype(object)[:, :, None], joined(words)], axis=2)
+
+
+def joined(words: WordArray) -> Integers:
+    """Words, each low one followed by a high one, as Python integers."""
+    return np.asarray(words[..., ::2].astype(object) + (words[..., 1::2].astype(object) << 64))
 
 
 # -- what metrics read ------------------------------------------------------------------------------------------------
@@ -336,28 +315,34 @@ class CurveTables(View[Curves]):
 
     @cached_property
     def pairs(self) -> list[tuple[int, int, int, int]]:
-        """For each label, if unweighted: negatives, positives, twice the pairs in order, and those in mixed bins."""
-        counts, sums = self._state.bins.pairs(self.columns)
+        """For each label negatives, positives, twice the pairs in order, and those in mixed bins."""
+        pairs: Iterable[list[int]]
+        if self.scale is None:
+            counts, words = self._state.bins.pairs(self.columns)
+            pairs = np.concatenate([counts.astype(object), joined(words.reshape(-1, 4))], axis=1).tolist()
+            sides = self._state.bins.sides(self.columns)[:, 1:].tolist()
+        else:
+            offsets, bins, _, common, _ = self.read
+            pairs = self._state.weights.pairs(self.columns, offsets, bins, common, self.scale)
+            sides = self._side_weights
         rows = []
-        sides = self._state.bins.sides(self.columns)[:, 1:]
-        for (neg, pos), words, (unscored, masked) in zip(counts.tolist(), sums.tolist(), sides.tolist(), strict=True):
-            rest = self.examples - masked - unscored - neg - pos  # negatives without a score
-            ordered, mixed = (low + (high << 64) for low, high in words)
+        for (neg, pos, ordered, mixed), (unscored, masked) in zip(pairs, sides, strict=True):
+            rest = self.weight - masked - unscored - neg - pos  # negatives without a score
             rows.append((neg + rest, pos + unscored, ordered + rest * (2 * pos + unscored), mixed))
         return rows
 
     @cached_property
     def moments(self) -> Integers | None:
         """The weight sums of each bin of each label and each class, shape (bins, 2, 3); None if unweighted."""
-        return None if self.scale is None else self._state.bin_weights(self.columns, *self.read[:2], self.scale)
+        return None if self.scale is None else self._state.weights.bins(self.columns, *self.read[:2], self.scale)
 
     @cached_property
-    def _weights(self) -> tuple[int, list[tuple[int, int]]]:
-        return self._state.side_weights(self.columns, self.scale or 0)
+    def _side_weights(self) -> list[list[int]]:
+        return self._state.weights.sides(self.columns, self.scale or 0)
 
     @cached_property
     def weight(self) -> int:
-        return self.examples if self.scale is None else self._weights[0]
+        return self.examples if self.scale is None else self._state.weights.whole(self.scale)
 
     @cached_property
     def steps(self) -> Steps:
@@ -373,7 +358,7 @@ class CurveTables(View[Curves]):
         positive: Integers = sides[:, 1]
         masked: Integers = sides[:, 2]
         if self.scale is not None:
-            positive, masked = np.array(self._weights[1], object).reshape(-1, 2).T
+            positive, masked = np.array(self._side_weights, object).reshape(-1, 2).T
         return self.weight - masked - positive - binned, positive + weights[:0].sum()
 
     @cached_property
@@ -392,7 +377,7 @@ class CurveTables(View[Curves]):
     def _plain(self) -> Integers:
         if self.scale is None:
             return self.read[2]
-        return self._state.bin_weights(self.columns, *self.read[:2], self.scale, 1)[:, :, 0]
+        return self._state.weights.bins(self.columns, *self.read[:2], self.scale, 1)[:, :, 0]
 
 
 def _steps(

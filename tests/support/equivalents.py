@@ -12,9 +12,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_sums: 0 -> 1 (4)",
         "_sums: num != 0 -> num == 0",
     ),
-    ("areas", "the state has the pairs of unweighted labels already, and they are the same"): (
-        "roc_auc: _pairs(tables.pooled if pooled else tables.steps) if pooled or tables.weighted else tables.pairs -> _pairs(tables.pooled if pooled else tables.steps)",
-    ),
+    ("areas", "the state has the pairs of unweighted labels already, and they are the same"): (),
     ("areas", "fractions say what digits say, and take longer"): (
         "_precisions: exact & (np.diff(starts) <= _FEW) -> exact",
     ),

@@ -27,6 +27,11 @@ _TO_ONE = 1023 << 11
 BINS = 2 * _FINITE + 2 * _TO_HALF + 1 - _TO_ONE
 """Bins are numbered from 0 to below this."""
 
+ALL = 2**62
+"""Stands for a column in which each example has its weight."""
+WHOLE, POSITIVE, MASKED = range(2**25, 2**25 + 3)
+"""Places of a column beyond those of 2 * bin + class: what all places weigh together, and those without a score."""
+
 _LOWER = (1 << DROPPED) - 1
 
 

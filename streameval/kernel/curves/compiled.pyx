@@ -22,6 +22,8 @@ from streameval.kernel.scores cimport (
     check_one, read_lists, read_rows, room_of, se_mention, se_score_lists, se_score_rows,
 )
 
+from streameval.kernel.curves.weighing import Weights
+
 cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
     void se_pause()

@@ -13,14 +13,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial, reduce
+from operator import or_
+from typing import Self
 
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.curves.bins import bins_of, flipped_bins, possible, read_of
+from streameval.kernel.curves.bins import ALL, MASKED, POSITIVE, WHOLE, bins_of, flipped_bins, possible, read_of
 from streameval.kernel.scores import examples_of
 from streameval.kernel.table import Counted, SumTable, enter
-from streameval.kernel.types import Flags, IntArray, Integers, Scored, WordArray
+from streameval.kernel.types import REFUSED, Flags, IntArray, Integers, Scored, WordArray
 
 _Part = tuple[int, ...]
 _Place = tuple[int, int, int]  # column, bin, class
@@ -137,17 +140,9 @@ class Bins(SumTable[_Place]):
         differ: 64-bit words, low word first, shape (columns, 2, 2).
         """
         offsets, bins, counts, common, _ = self.read(columns)
-        upto = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(counts, axis=0)])
-        owners = np.repeat(np.arange(len(columns)), np.diff(offsets))
-        below = upto[:-1, 0] - upto[offsets[owners], 0]
-        (negatives, positives), (y, x) = counts.T.astype(object), common.T
-        mixed = (x == -1) | (y == -1)
-        decided = np.where(x == y, 1, 2 * ((x > y) != flipped_bins(bins)))
-        totals: Integers = np.zeros((len(columns), 2), object)
-        np.add.at(totals[:, 0], owners, positives * (2 * below + np.where(mixed, 0, decided) * negatives))
-        np.add.at(totals[:, 1], owners, positives * negatives * mixed)
-        words = np.stack([totals & (2**64 - 1), totals >> 64], axis=-1)
-        return upto[offsets[1:]] - upto[offsets[:-1]], words.astype(np.uint64)
+        totals = _pairs(offsets, bins, counts.astype(object), common)
+        words = np.stack([totals[:, 2:] & (2**64 - 1), totals[:, 2:] >> 64], axis=-1)
+        return totals[:, :2].astype(np.int64), words.astype(np.uint64)
 
     def restore(self, examples: int, sides: IntArray) -> None:
         """Fill what is still empty, from `sides`; what there are of bins is still to come."""
@@ -166,8 +161,127 @@ class Bins(SumTable[_Place]):
         self._cell.store(self._cell.value.plus(Counted(0, np.zeros((0, 3), np.int64), sums), 1))
 
 
+def _pairs(offsets: IntArray, bins: IntArray, weights: Integers, common: IntArray) -> Integers:
+    """For each column negatives and positives, twice their pairs in order, and those in bins that are not decided."""
+    upto = np.concatenate([np.zeros((1, 2), object), np.cumsum(weights, axis=0)])
+    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    below = upto[:-1, 0] - upto[offsets[owners], 0]
+    (negatives, positives), (y, x) = weights.T, common.T
+    mixed = (x == -1) | (y == -1)
+    decided = np.where(x == y, 1, 2 * ((x > y) != flipped_bins(bins)))
+    totals: Integers = np.zeros((len(offsets) - 1, 4), object)
+    totals[:, :2] = upto[offsets[1:]] - upto[offsets[:-1]]
+    np.add.at(totals[:, 2], owners, positives * (2 * below + np.where(mixed, 0, decided) * negatives))
+    np.add.at(totals[:, 3], owners, positives * negatives * mixed)
+    return totals
+
+
 def _mentions(counted: Counted[_Place]) -> IntArray:
     mentions = counted.columns.sum(axis=1)
     for (column, *_), (times, *_) in counted.sums.items():
         mentions[column] += times
     return np.asarray(mentions)
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+_EMPTY = 0, 0, 0, 0
+_Key = tuple[int, int]
+_Sums = dict[_Key, tuple[int, ...]]
+_Added = tuple["Weights", IntArray | None, int]
+"""Another table of the same shape, where its columns stand (None: the same), and the sign."""
+
+
+class Weights:
+    """By column and place, how many scores there are, and the sums of their weights w, of w * residual and w * squares.
+
+    Sums are integers in units of ``2**-scale``; those of weights fit into so many ``words`` of 64 bits.
+    """
+
+    __slots__ = ("_cell", "scale", "words")
+
+    def __init__(self, scale: int = 0, words: int = 1) -> None:
+        self.scale, self.words = scale, words
+        self._cell = Root().cell({})
+
+    def count(self, scored: Scored, weights: Sequence[int], width: int) -> None:
+        """Add examples whose columns are below ``width``; only to tables that are thrown away if this raises."""
+        scores, whats = list[float](), list[tuple[int, int, bool]]()
+        for weight, cells in zip(weights, examples_of(scored, width), strict=True):
+            self._enter(ALL, WHOLE, (1, weight, 0, 0))
+            for column, cell in cells.items():
+                if cell is not None and cell[1] is not None:
+                    whats.append((column, weight, cell[0]))
+                    scores.append(cell[1])
+                elif cell is None or cell[0]:
+                    self._enter(column, MASKED if cell is None else POSITIVE, (1, weight, 0, 0))
+        bins, residuals = (part.tolist() for part in bins_of(np.array(scores, np.float64)))
+        for (column, weight, true), bin_, x in zip(whats, bins, residuals, strict=True):
+            self._enter(column, 2 * bin_ + true, (1, weight, weight * x, weight * x * x))
+
+    def _enter(self, column: int, what: int, sums: tuple[int, ...]) -> None:
+        enter(self._cell.value, (column, what), sums)
+        if column != ALL:
+            enter(self._cell.value, (column, WHOLE), (*sums[:2], 0, 0))
+
+    def fill(self, columns: IntArray, whats: IntArray, counts: IntArray, sums: Integers) -> None:
+        """Add sums to places; those that are not there, of the second and third kind, are 0."""
+        for column, what, count, row in zip(columns.tolist(), whats.tolist(), counts.tolist(), sums, strict=True):
+            self._enter(column, what, (count, *row, 0, 0)[:4])
+
+    def read(self, columns: IntArray, whats: IntArray, parts: int) -> Integers:
+        """The first sums of places, as Python integers, shape (places, parts)."""
+        sums = self._cell.value
+        rows = [sums.get(key, _EMPTY)[1 : 1 + parts] for key in zip(columns.tolist(), whats.tolist(), strict=True)]
+        return np.array(rows, object).reshape(-1, parts)
+
+    def pairs(self, columns: IntArray, offsets: IntArray, bins: IntArray, common: IntArray) -> list[list[int]]:
+        """Negatives and positives, and their pairs as in `Bins.pairs`, from what that reads of these columns."""
+        owners, whats = np.repeat(columns, 2 * np.diff(offsets)), np.add.outer(2 * bins, np.arange(2)).ravel()
+        pairs: list[list[int]] = _pairs(offsets, bins, self.read(owners, whats, 1).reshape(-1, 2), common).tolist()
+        return pairs
+
+    def united(self) -> int:
+        """The bits that are set in any sum."""
+        return reduce(or_, (value for _, *sums in self._cell.value.values() for value in sums), 0)
+
+    def copy(self) -> Self:
+        return self.shaped(self.scale, self.words, 1)
+
+    def compact(self) -> None:
+        """Nothing to do, as in other tables."""
+
+    def shaped(self, scale: int, words: int, factor: int) -> Self:
+        """A table of another shape with these sums times a factor."""
+        result = type(self)(scale, words)
+        sums = {key: (count, *(factor * value for value in row)) for key, (count, *row) in self._cell.value.items()}
+        result._cell.store(sums)
+        return result
+
+    def prepare_add(self, added: Sequence[_Added], width: int) -> list[Part] | int:
+        """Add the sums of other tables, or take them off.
+
+        ``width`` says how many columns there are; what no examples can weigh is then ``REFUSED``. It is -1 if all were
+        surely added.
+        """
+        changes = [partial(_plus, other=other._cell.value, columns=columns, sign=by) for other, columns, by in added]
+        left = self._cell.value
+        for (*_, by), change in zip(added if width >= 0 else (), changes, strict=False):
+            left = change(left) if by < 0 else left
+        examples, weight, *_ = left.get((ALL, WHOLE), _EMPTY)
+        wholes = [left.get((column, WHOLE), _EMPTY) for column in range(width)]
+        heavier = any(count > examples or whole > weight for count, whole, *_ in wholes)
+        if heavier or any(row[0] <= 0 or min(row) < 0 for row in left.values()):
+            return REFUSED
+        return [self._cell.prepare(change) for change in changes]
+
+
+def _plus(sums: _Sums, other: _Sums, columns: IntArray | None, sign: int) -> _Sums:
+    """Sums with others added or taken off, and without the keys of which nothing is left."""
+    after = dict(sums)
+    for (column, what), row in other.items():
+        key = (column if columns is None or column == ALL else int(columns[column])), what
+        enter(after, key, row, sign)
+        if not any(after[key]):
+            del after[key]
+    return after

@@ -1,0 +1,40 @@
+/* What an example says of each label that has a score, or is a positive or masked without one. */
+
+#ifndef STREAMEVAL_MENTIONS_H
+#define STREAMEVAL_MENTIONS_H
+
+#include "bins.h"
+#include "scores.h"
+
+/* The bits, as of a double, of a score. */
+SE_INLINE uint64_t se_score_bits(const se_score_rows *in, ptrdiff_t at, const int single) {
+    return single ? se_bits_of_float((const float *)in->scores + at)
+                  : se_bits_of_double((const double *)in->scores + at);
+}
+
+/* Kinds of mentions: 0 and 1 a score, 2 and 3 no score, each negative and positive; 4 masked. */
+
+/* The mentions of the first row; negatives of declared labels without a score are derived. */
+static ptrdiff_t se_mentions_of_row(const se_score_rows *in, se_mention *out) {
+    ptrdiff_t count = 0;
+    for (ptrdiff_t j = 0; j < in->width; j++) {
+        const int kind = in->mask && in->mask[j] ? 4 : 2 * (in->ranked && !in->ranked[j]) + (in->true_[j] & 1);
+        if (kind != 2 || in->columns[j] >= in->fixed)
+            out[count++] = (se_mention){kind < 2 ? se_score_bits(in, j, in->single) : 0, in->columns[j], kind};
+    }
+    return count;
+}
+
+/* The mentions of one example of lists. */
+static ptrdiff_t se_mentions_of_lists(
+    const se_score_lists *in, ptrdiff_t row, int64_t *mark, int64_t *turn, se_mention *out) {
+    const ptrdiff_t count = se_mentions_in(in, row, mark, turn, out);
+    for (se_mention *m = out; m < out + count; m++) {
+        const int scored = m->kind >> SE_RANKED & 1, masked = m->kind >> SE_MASKED & 1;
+        m->score = scored ? se_bits_of_double(in->scores + m->score) : 0;
+        m->kind = masked ? 4 : scored ? m->kind & 1 : 3;
+    }
+    return count;
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* Exact sums of weights by column and place, and of weights times residuals and their squares. */
+
+#ifndef STREAMEVAL_WEIGHING_H
+#define STREAMEVAL_WEIGHING_H
+
+#include "mentions.h"
+#include "table.h"
+
+/* A key is a column and a place in it: 2 * bin + class, or one of these. `SW_ALL` stands for a column in which each
+   example has its weight, and the whole of a column is what its other places weigh together. */
+enum { SW_WHOLE = 1 << 25, SW_POSITIVE, SW_MASKED };
+#define SW_ALL ((uint64_t)1 << 62)
+
+#define SW_WORDS 40 /* of a sum: all weights of 2**63 examples in units of the least one take 35 */
+#define SW_SUMS(words) (3 * (words) + 4)
+
+/* The sums of a key: how many there are; then unsigned integers, low word first: the weights of so many `words`, the
+   same times residuals, and times their squares, one and two words longer. */
+
+/* Sums stand one behind the other, and by key the number of each plus 1. Those that are not used are a list: each starts
+   with 0, as there is no example, and the number of the next plus 1. */
+typedef struct {
+    se_sums keys; /* promises hold for sums, too */
+    uint64_t *sums;
+    size_t used, room, spare; /* sums, and how many of them are not used */
+    uint64_t first;           /* of these, the number plus 1 */
+    int words;
+} sw_table;
+
+static const uint64_t sw_none[SW_SUMS(SW_WORDS)] = {0};
+
+static int sw_init(sw_table *t, int words) {
+    memset(t, 0, sizeof *t);
+    t->words = words;
+    return se_sums_init(&t->keys, 16, 1);
+}
+
+static void sw_drop(sw_table *t) {
+    free(t->keys.places);
+    free(t->sums);
+}
+
+SE_INLINE uint64_t *sw_sums(const sw_table *t, uint64_t number) {
+    return t->sums + (number - 1) * (size_t)SW_SUMS(t->words);
+}
+
+/* The sums of a key; all 0 if there are none. */
+SE_INLINE const uint64_t *sw_find(const sw_table *t, uint64_t outer, uint64_t inner) {
+    const uint64_t number = (uint64_t)se_sums_count(&t->keys, outer, inner);
+    return number ? sw_sums(t, number) : sw_none;
+}
+
+/* The next key, and its sums; NULL behind the last. Start at 0. */
+SE_INLINE const uint64_t *sw_next(const sw_table *t, size_t *at, uint64_t *outer, uint64_t *inner) {
+    const int64_t *number = se_sums_next(&t->keys, at, outer, inner);
+    return number ? sw_sums(t, (uint64_t)*number) : NULL;
+}
+
+/* Make sure that `more` further keys fit. 0 if memory ran out. */
+static int sw_reserve(sw_table *t, size_t more) {
+    const size_t needed = t->used - t->spare + t->keys.promised + more;
+    if (!se_sums_reserve(&t->keys, more)) return 0;
+    if (needed <= t->room) return 1;
+    const size_t room = needed + needed / 2, bytes = (size_t)SW_SUMS(t->words) * sizeof *t->sums;
+    uint64_t *sums = room <= SIZE_MAX / bytes ? (uint64_t *)realloc(t->sums, room * bytes) : NULL;
+    if (!sums) return 0;
+    t->sums = sums;
+    t->room = room;
+    return 1;
+}
+
+/* The sums of a key for which there is room. */
+SE_INLINE uint64_t *sw_at(sw_table *t, uint64_t outer, uint64_t inner) {
+    uint64_t *number = (uint64_t *)se_sums_at(&t->keys, outer, inner), *sums;
+    if (*number) return sw_sums(t, *number);
+    if (t->first) {
+        *number = t->first;
+        t->first = sw_sums(t, *number)[1];
+        t->spare--;
+    } else {
+        *number = ++t->used;
+    }
+    sums = sw_sums(t, *number);
+    memset(sums, 0, (size_t)SW_SUMS(t->words) * sizeof *sums);
+    return sums;
+}
+
+/* Add sums, or take them off. */
+SE_INLINE void sw_add(uint64_t *to, const uint64_t *from, int words, int sign) {
+    *to++ += (uint64_t)sign * *from++;
+    for (int size = words; size < words + 3; size++) {
+        uint64_t carry = 0;
+        for (int i = 0; i < size; i++, to++, from++) {
+            const uint64_t old = *to, part = *from + carry;
+            *to = sign > 0 ? old + part : old - part;
+            carry = (part < carry) | (sign > 0 ? *to < old : *to > old);
+        }
+    }
+}
+
+/* Whether sums may be taken off others: none is too large, and if no example is left, nothing else is. */
+static int sw_holds(const uint64_t *sums, const uint64_t *part, int words) {
+    if (*sums <= *part) return !memcmp(sums, part, (size_t)SW_SUMS(words) * sizeof *sums);
+    sums++, part++;
+    for (int size = words; size < words + 3; sums += size++, part += size - 1) {
+        int i = size - 1;
+        while (i && sums[i] == part[i]) i--;
+        if (sums[i] < part[i]) return 0;
+    }
+    return 1;
+}
+
+/* The sums of one example with a residual. */
+SE_INLINE void sw_one(uint64_t *sums, const uint64_t *weight, int words, uint64_t residual) {
+    *sums++ = 1;
+    memcpy(sums, weight, (size_t)words * sizeof *sums);
+    for (int size = words; size < words + 2; sums += size++) {
+        uint64_t carry = 0;
+        for (int i = 0; i < size; i++) sums[size + i] = se_times(sums[i], residual, carry, &carry);
+        sums[2 * size] = carry;
+    }
+}
+
+/* Add sums to those of a key for which there is room, or take them off. */
+SE_INLINE void sw_enter(sw_table *t, uint64_t outer, uint64_t inner, const uint64_t *sums, int sign) {
+    uint64_t *to = sw_at(t, outer, inner);
+    sw_add(to, sums, t->words, sign);
+    if (*to) return;
+    uint64_t *number = (uint64_t *)se_sums_at(&t->keys, outer, inner);
+    to[1] = t->first;
+    t->first = *number;
+    t->spare++;
+    *number = 0;
+}
+
+#define SW_BLOCK 32
+
+/* The sums of up to so many keys, which are not in the cache. */
+SE_INLINE void sw_look(
+    const sw_table *t, const int64_t *outer, const int64_t *inner, ptrdiff_t count, const uint64_t **sums) {
+    for (ptrdiff_t i = 0; i < count; i++) se_sums_prefetch(&t->keys, (uint64_t)outer[i], (uint64_t)inner[i]);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        sums[i] = sw_find(t, (uint64_t)outer[i], (uint64_t)inner[i]);
+        SE_FETCH(sums[i], 0);
+    }
+}
+
+/* The bits that are set in any sum, as many words as the longest have. */
+static void sw_unite(const sw_table *t, uint64_t *bits) {
+    const uint64_t *sums = t->sums;
+    for (size_t number = 0; number < t->used; number++, sums += SW_SUMS(t->words)) {
+        const uint64_t *from = sums + 1;
+        for (int size = t->words; *sums && size < t->words + 3; size++)
+            for (int i = 0; i < size; i++) bits[i] |= *from++;
+    }
+}
+
+/* Add a product to a sum of so many words, of which there are enough. */
+SE_INLINE void sw_add_product(uint64_t *sum, int size, const uint64_t *a, int as, const uint64_t *b, int bs) {
+    for (int i = 0; i < as; i++) {
+        uint64_t carry = 0;
+        for (int j = 0; i + j < size && (j < bs || carry); j++) {
+            uint64_t high;
+            const uint64_t more = sum[i + j] + carry; /* a product and this are below 2**128 */
+            sum[i + j] = se_times(a[i], j < bs ? b[j] : 0, more, &high);
+            carry = high + (more < carry);
+        }
+    }
+}
+
+/* Add what two classes weigh in a bin, whose common residuals are known, to that of the bins below: the negatives and the
+   positives, twice their pairs in order, and those that are not decided. All are of 2 * words + 2 words. */
+static void sw_add_bin(uint64_t *const out[4], const uint64_t *neg, const uint64_t *pos, const int64_t common[2],
+                       uint64_t flipped, int words) {
+    const int size = 2 * words + 2, mixed = common[0] == -1 || common[1] == -1;
+    const int equal = common[0] == common[1], above = (common[1] > common[0]) != (int)flipped;
+    const uint64_t one = 1;
+    uint64_t below[SW_WORDS + 1];
+    if (*pos) {
+        memset(below, 0, sizeof below);
+        for (int twice = 0; twice < 2; twice++) sw_add_product(below, words + 1, out[0], words, &one, 1);
+        for (int twice = 0; *neg && !mixed && twice < (equal ? 1 : 2 * above); twice++)
+            sw_add_product(below, words + 1, neg + 1, words, &one, 1);
+        sw_add_product(out[2], size, below, words + 1, pos + 1, words);
+        if (*neg && mixed) sw_add_product(out[3], size, neg + 1, words, pos + 1, words);
+        sw_add_product(out[1], size, pos + 1, words, &one, 1);
+    }
+    sw_add_product(out[0], size, neg + 1, words, &one, 1);
+}
+
+/* -- examples ------------------------------------------------------------------------------------------------------------ */
+
+/* Add what an example mentions. 0 if memory ran out; nothing is added then. */
+static int sw_mentions(sw_table *t, const uint64_t *weight, se_mention *mentions, ptrdiff_t count) {
+    uint64_t plain[SW_SUMS(SW_WORDS)], sums[SW_SUMS(SW_WORDS)];
+    if (!sw_reserve(t, 2 * (size_t)count + 1)) return 0;
+    for (se_mention *m = mentions; m < mentions + count; m++) {
+        uint64_t residual = 0;
+        m->kind = m->kind < 2 ? (int)(2 * se_bin(m->score, &residual)) + m->kind : m->kind - 2 + SW_WHOLE;
+        m->score = residual;
+        se_sums_prefetch(&t->keys, (uint64_t)m->column, (uint64_t)m->kind);
+    }
+    sw_one(plain, weight, t->words, 0);
+    sw_enter(t, SW_ALL, SW_WHOLE, plain, 1);
+    for (const se_mention *m = mentions; m < mentions + count; m++) {
+        if (m->kind == SW_WHOLE) continue; /* negatives without a score */
+        sw_enter(t, (uint64_t)m->column, SW_WHOLE, plain, 1);
+        sw_one(sums, weight, t->words, m->score);
+        sw_enter(t, (uint64_t)m->column, (uint64_t)m->kind, sums, 1);
+    }
+    return 1;
+}
+
+/* Add rows. 0 if memory ran out. */
+static int sw_rows(sw_table *t, const uint64_t *weights, const se_score_rows *in, se_mention *mentions) {
+    se_score_rows row = *in;
+    for (ptrdiff_t at = 0, size = in->single ? 4 : 8; at < in->rows; at++, weights += t->words) {
+        row.scores = (const char *)in->scores + at * in->width * size;
+        row.true_ = in->true_ + at * in->width;
+        row.ranked = in->ranked ? in->ranked + at * in->width : NULL;
+        row.mask = in->mask ? in->mask + at * in->width : NULL;
+        if (!sw_mentions(t, weights, mentions, se_mentions_of_row(&row, mentions))) return 0;
+    }
+    return 1;
+}
+
+/* Add lists; see `se_mentions_in` for the marks. 0 if memory ran out. */
+static int sw_lists(
+    sw_table *t, const uint64_t *weights, const se_score_lists *in, int64_t *mark, se_mention *mentions) {
+    int64_t turn = 1;
+    for (ptrdiff_t row = 0; row < in->rows; row++, weights += t->words)
+        if (!sw_mentions(t, weights, mentions, se_mentions_of_lists(in, row, mark, &turn, mentions))) return 0;
+    return 1;
+}
+
+/* -- tables of the same shape -------------------------------------------------------------------------------------------- */
+
+/* Some keys of a table, whose columns stand at these places, and their sums, which are being fetched. */
+typedef struct {
+    uint64_t outer[SW_BLOCK], inner[SW_BLOCK];
+    const uint64_t *sums[SW_BLOCK];
+} sw_block;
+
+/* Read the next block; how many keys it has. Start at 0. */
+static int sw_read(sw_block *b, const sw_table *t, const int64_t *place, size_t *at) {
+    int count = 0;
+    for (; count < SW_BLOCK && (b->sums[count] = sw_next(t, at, &b->outer[count], &b->inner[count])); count++) {
+        if (place && b->outer[count] != SW_ALL) b->outer[count] = (uint64_t)place[b->outer[count]];
+        SE_FETCH(b->sums[count], 0);
+        SE_FETCH(b->sums[count] + 8, 0);
+    }
+    return count;
+}
+
+/* Whether columns of a table stand within so many places. */
+static int sw_within(const sw_table *t, size_t places) {
+    uint64_t outer, inner;
+    for (size_t at = 0; se_sums_next(&t->keys, &at, &outer, &inner);)
+        if (outer != SW_ALL && outer >= places) return 0;
+    return 1;
+}
+
+/* Whether the sums of another table, whose columns stand at these places, may be taken off. */
+static int sw_included(const sw_table *t, const sw_table *other, const int64_t *place) {
+    sw_block b;
+    size_t at = 0;
+    for (int count; (count = sw_read(&b, other, place, &at));)
+        for (int i = 0; i < count; i++)
+            if (!sw_holds(sw_find(t, b.outer[i], b.inner[i]), b.sums[i], t->words)) return 0;
+    return 1;
+}
+
+/* Add the sums of another table, for which there is room, or take off those of a third. */
+static void sw_merge(sw_table *t, const sw_table *other, const int64_t *place, int sign) {
+    sw_block b;
+    size_t at = 0;
+    for (int count; (count = sw_read(&b, other, place, &at));)
+        for (int i = 0; i < count; i++) sw_enter(t, b.outer[i], b.inner[i], b.sums[i], sign);
+}
+
+/* Whether no column weighs more than all examples. */
+static int sw_agrees(const sw_table *t, ptrdiff_t width) {
+    const uint64_t *all = sw_find(t, SW_ALL, SW_WHOLE);
+    for (ptrdiff_t column = 0; column < width; column++) {
+        const uint64_t *whole = sw_find(t, (uint64_t)column, SW_WHOLE);
+        if (*whole > *all) return 0;
+        for (int i = t->words; i && whole[i] >= all[i]; i--)
+            if (whole[i] > all[i]) return 0;
+    }
+    return 1;
+}
+
+/* Fill an empty table with the sums of another, times a factor. 0 if memory ran out. */
+static int sw_scale(sw_table *t, const sw_table *other, const uint64_t *factor, int factors) {
+    uint64_t outer, inner;
+    const uint64_t *from;
+    if (!sw_reserve(t, other->used - other->spare)) return 0;
+    for (size_t at = 0; (from = sw_next(other, &at, &outer, &inner));) {
+        uint64_t *to = sw_at(t, outer, inner);
+        *to++ = *from++;
+        for (int more = 0; more < 3; to += t->words + more, from += other->words + more, more++)
+            sw_add_product(to, t->words + more, from, other->words + more, factor, factors);
+    }
+    return 1;
+}
+
+/* Make an empty table a copy of another. 0 if memory ran out; nothing has changed then. */
+static int sw_copy(sw_table *t, const sw_table *other) {
+    const size_t bytes = (other->used + 1) * (size_t)SW_SUMS(other->words) * sizeof *other->sums;
+    sw_table copy = *other;
+    copy.sums = (uint64_t *)malloc(bytes);
+    if (!copy.sums || !se_sums_copy(&t->keys, &other->keys)) {
+        free(copy.sums);
+        return 0;
+    }
+    if (other->used) memcpy(copy.sums, other->sums, bytes / (other->used + 1) * other->used);
+    copy.room = other->used + 1;
+    copy.keys = t->keys;
+    free(t->sums);
+    *t = copy;
+    return 1;
+}
+
+/* Drop what is not used. 0 if memory ran out; nothing has changed then. */
+static int sw_compact(sw_table *t) {
+    const uint64_t one = 1;
+    sw_table live;
+    if (!sw_init(&live, t->words) || !sw_reserve(&live, t->keys.promised) || !sw_scale(&live, t, &one, 1)) {
+        sw_drop(&live);
+        return 0;
+    }
+    live.keys.promised = t->keys.promised;
+    sw_drop(t);
+    *t = live;
+    return 1;
+}
+
+#endif

@@ -1,0 +1,252 @@
+"""The weight sums of `streameval.kernel.curves.numpy`, compiled."""
+
+cimport cython
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+import numpy as np
+
+from streameval.kernel.lists cimport check_columns
+from streameval.kernel.memory cimport check_memory, cleared
+from streameval.kernel.part cimport REFUSED, commit, part_of
+from streameval.kernel.scores cimport read_lists, read_rows, room_of, se_mention, se_score_lists, se_score_rows
+from streameval.kernel.table cimport se_sums, set_seed
+
+cdef extern from "curves/weighing.h" nogil:
+    enum: SW_BLOCK
+    int SW_WHOLE, SW_WORDS
+    uint64_t SW_ALL
+    int SW_SUMS(int)
+    ctypedef struct sw_table:
+        se_sums keys
+        size_t used, spare
+        int words
+    int sw_init(sw_table*, int)
+    void sw_drop(sw_table*)
+    int sw_copy(sw_table*, const sw_table*)
+    int sw_compact(sw_table*)
+    int sw_reserve(sw_table*, size_t)
+    uint64_t se_flipped(uint64_t)
+    void sw_look(const sw_table*, const int64_t*, const int64_t*, ptrdiff_t, const uint64_t**)
+    void sw_unite(const sw_table*, uint64_t*)
+    void sw_add_bin(uint64_t**, const uint64_t*, const uint64_t*, const int64_t*, uint64_t, int)
+    void sw_enter(sw_table*, uint64_t, uint64_t, const uint64_t*, int)
+    int sw_rows(sw_table*, const uint64_t*, const se_score_rows*, se_mention*)
+    int sw_lists(sw_table*, const uint64_t*, const se_score_lists*, int64_t*, se_mention*)
+    int sw_within(const sw_table*, size_t)
+    int sw_included(const sw_table*, const sw_table*, const int64_t*)
+    void sw_merge(sw_table*, const sw_table*, const int64_t*, int)
+    int sw_agrees(const sw_table*, ptrdiff_t)
+    int sw_scale(sw_table*, const sw_table*, const uint64_t*, int)
+
+set_seed()
+
+
+cdef class Weights:
+    """See `streameval.kernel.curves.numpy.Weights`."""
+
+    cdef readonly int scale
+    cdef sw_table table
+
+    def __cinit__(self, int scale=0, int words=1):
+        if words > SW_WORDS:
+            raise MemoryError("weights so different cannot be summed")
+        self.scale = scale
+        check_memory(sw_init(&self.table, words))
+
+    def __dealloc__(self):
+        sw_drop(&self.table)
+
+    @property
+    def words(self):
+        return self.table.words
+
+    def count(self, scored, weights, Py_ssize_t width):
+        cdef se_score_rows rows
+        cdef se_score_lists lists
+        cdef se_mention* mention
+        cdef int64_t* mark
+        cdef bint enough
+        cdef const uint64_t[:, ::1] units = self.words_of(weights, self.table.words)
+        cdef const uint64_t* unit = &units[0, 0] if units.shape[0] else NULL
+        if scored[0] is None:
+            read_lists(&lists, width, scored)
+            room = room_of(&lists)
+            mention = <se_mention*>PyByteArray_AS_STRING(room)
+            mark = <int64_t*>cleared(width, sizeof(int64_t))
+            with nogil:
+                enough = sw_lists(&self.table, unit, &lists, mark, mention)
+            free(mark)
+        else:
+            read_rows(&rows, width, scored)
+            room = PyByteArray_FromStringAndSize(NULL, rows.width * sizeof(se_mention))
+            mention = <se_mention*>PyByteArray_AS_STRING(room)
+            with nogil:
+                enough = sw_rows(&self.table, unit, &rows, mention)
+        check_memory(enough)
+
+    cdef const uint64_t[:, ::1] words_of(self, values, int words):
+        """Python integers as so many words each."""
+        data = b"".join([value.to_bytes(8 * words, "little") for value in values])
+        return np.frombuffer(data, "<u8").astype(np.uint64, copy=False).reshape(-1, words)
+
+    def fill(self, columns, whats, counts, sums):
+        cdef const int64_t[::1] column = np.ascontiguousarray(columns, np.int64)
+        cdef const int64_t[::1] what = np.ascontiguousarray(whats, np.int64)
+        cdef const int64_t[::1] count = np.ascontiguousarray(counts, np.int64)
+        cdef int words = self.table.words, parts = sums.shape[1], part, at
+        cdef const uint64_t[:, ::1] word = self.words_of(sums.ravel().tolist(), words + 2)
+        cdef uint64_t* one = <uint64_t*>cleared(SW_SUMS(words), sizeof(uint64_t))
+        cdef Py_ssize_t row
+        try:
+            check_memory(sw_reserve(&self.table, column.shape[0] + np.unique(columns).size))
+            for row in range(column.shape[0]):
+                one[0], at = count[row], 1
+                for part in range(parts):
+                    memcpy(one + at, &word[row * parts + part, 0], (words + part) * sizeof(uint64_t))
+                    at += words + part
+                sw_enter(&self.table, column[row], what[row], one, 1)
+                if <uint64_t>column[row] != SW_ALL:
+                    for part in range(words + 1, at):
+                        one[part] = 0
+                    sw_enter(&self.table, column[row], SW_WHOLE, one, 1)
+        finally:
+            free(one)
+
+    def read(self, columns, whats, int parts):
+        cdef const int64_t[::1] column = np.ascontiguousarray(columns, np.int64)
+        cdef const int64_t[::1] what = np.ascontiguousarray(whats, np.int64)
+        cdef Py_ssize_t row, start, rows = column.shape[0]
+        cdef int words = self.table.words, part, place, at
+        read = np.zeros((words + parts - 1, rows, parts), np.uint64)
+        cdef uint64_t[:, :, ::1] word = read
+        cdef const uint64_t* sums[SW_BLOCK]
+        for start in range(0, rows, SW_BLOCK):
+            sw_look(&self.table, &column[start], &what[start], min(SW_BLOCK, rows - start), sums)
+            for row in range(start, min(start + SW_BLOCK, rows)):
+                at = 1
+                for part in range(parts):
+                    for place in range(words + part):
+                        word[place, row, part] = sums[row - start][at]
+                        at += 1
+        total = read[0].astype(object)
+        for at in range(1, words + parts - 1):
+            if read[at].any():
+                total += read[at].astype(object) << 64 * at
+        return total
+
+    def pairs(self, columns, offsets, bins, common):
+        cdef const int64_t[::1] place = columns
+        cdef const int64_t[::1] offset = offsets
+        cdef const int64_t[::1] bin_ = bins
+        cdef const int64_t[:, ::1] residual = common
+        cdef Py_ssize_t position, at, start, count
+        cdef int part, size = 2 * self.table.words + 2
+        out = np.zeros((len(columns), 4, size), np.uint64)
+        cdef uint64_t[:, :, ::1] word = out
+        cdef uint64_t* outs[4]
+        cdef int64_t outer[SW_BLOCK]
+        cdef int64_t inner[SW_BLOCK]
+        cdef const uint64_t* sums[SW_BLOCK]
+        for position in range(place.shape[0]):
+            for part in range(4):
+                outs[part] = &word[position, part, 0]
+            for start in range(offset[position], offset[position + 1], SW_BLOCK // 2):
+                count = min(SW_BLOCK // 2, offset[position + 1] - start)
+                for at in range(2 * count):
+                    outer[at], inner[at] = place[position], 2 * bin_[start + at // 2] + at % 2
+                sw_look(&self.table, outer, inner, 2 * count, sums)
+                for at in range(count):
+                    sw_add_bin(outs, sums[2 * at], sums[2 * at + 1], &residual[start + at, 0],
+                               se_flipped(bin_[start + at]), self.table.words)
+        return [[int.from_bytes(part_.tobytes(), "little") for part_ in row] for row in out.astype("<u8")]
+
+    def united(self):
+        united = np.zeros(self.table.words + 2, np.uint64)
+        cdef uint64_t[::1] bits = united
+        sw_unite(&self.table, &bits[0])
+        return int.from_bytes(united.astype("<u8").tobytes(), "little")
+
+    def copy(self):
+        cdef Weights result = Weights(self.scale, self.table.words)
+        check_memory(sw_copy(&result.table, &self.table))
+        return result
+
+    def compact(self):
+        check_memory(sw_compact(&self.table))
+
+    def shaped(self, int scale, int words, factor):
+        cdef Weights result = Weights(scale, words)
+        cdef const uint64_t[:, ::1] by = self.words_of([factor], (factor.bit_length() + 63) // 64 or 1)
+        check_memory(sw_scale(&result.table, &self.table, &by[0, 0], by.shape[1]))
+        return result
+
+    def prepare_add(self, list added, Py_ssize_t width):
+        cdef Change change
+        cdef list parts = [], removed = []
+        cdef Py_ssize_t at, done = 0
+        cdef bint fits = True
+        for other, columns, sign in added:
+            change = Change(self, other, columns, sign)
+            parts.append(part_of(commit_change, change))
+            if sign < 0:
+                removed.append(change)
+        if width < 0:
+            return parts
+        # Nobody sees the table before it is restored, as no code of Python runs meanwhile.
+        for at in range(len(removed)):
+            fits = (<Change>removed[at]).included()
+            if not fits:
+                break
+            (<Change>removed[at]).apply(-1)
+            done += 1
+        fits = fits and sw_agrees(&self.table, width)
+        for at in range(done):
+            (<Change>removed[at]).apply(1)
+        return parts if fits else REFUSED
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Change:
+    """The sums of another table of the same shape, on their way into a table (by 1), or out of it. Both may be the same."""
+
+    cdef Weights weights, other
+    cdef object columns
+    cdef const int64_t* place  # of `columns`; NULL if columns are the same
+    cdef int by
+    cdef size_t promised
+
+    def __cinit__(self, Weights weights, Weights other, columns, int by):
+        cdef const int64_t[::1] place
+        if weights.table.words != other.table.words or weights.scale != other.scale:
+            raise ValueError("tables of different shapes")
+        self.weights, self.other, self.by = weights, other.copy() if other is weights and by < 0 else other, by
+        if columns is not None:
+            self.columns = place = np.ascontiguousarray(columns, np.int64)
+            self.place = &place[0] if place.shape[0] else NULL
+            if not sw_within(&other.table, place.shape[0]):
+                raise IndexError("a column is out of range")
+        if by > 0:
+            check_memory(sw_reserve(&weights.table, other.table.used - other.table.spare))
+            self.promised = other.table.used - other.table.spare
+            weights.table.keys.promised += self.promised
+
+    def __dealloc__(self):
+        if self.promised:
+            self.weights.table.keys.promised -= self.promised
+
+    cdef bint included(self) noexcept:
+        return sw_included(&self.weights.table, &self.other.table, self.place)
+
+    cdef void apply(self, int sign) noexcept:
+        sw_merge(&self.weights.table, &self.other.table, self.place, sign)
+
+
+cdef void commit_change(void* data) noexcept:
+    cdef Change change = <Change>data
+    change.weights.table.keys.promised -= change.promised
+    change.promised = 0
+    change.apply(change.by)
