@@ -110,7 +110,7 @@ def _of_scores(pred: Sample) -> _Warnings:
 def _of_curves(core: Core) -> _Warnings:
     views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
     # Of counts, without weights: streams are looked at while they are counted, and their steps take as long to make.
-    rows = views.named("curves", "curves").pairs
+    rows = views.named("curves", "curves").counted_pairs
     pairs, mixed = sum(neg * pos for neg, pos, *_ in rows), sum(mixed for *_, mixed in rows)
     if mixed > _UNORDERED * pairs:
         close = f"scores in y_pred are so close together that bins hide the order of {mixed / pairs:.0%} of pairs of"

@@ -52,15 +52,15 @@ class CurveWeights(SumCells[Never]):
         commit.Root.commit(parts)
         return self.prepare(wide)
 
-    # -- reading, in units of ``2**-scale``, in which sums are integers -------------------------------------------------
+    # -- reading, in units of ``2**-scale``, in which sums are integers ------------------------------------------------
 
     def smallest_scale(self) -> int:
-        scale: int = self.cell.value.scale
-        return scale - min(scale, trailing_zeros([self.cell.value.united()]) or 0)
+        scale, zeros = self.cell.value.scale, trailing_zeros([self.cell.value.united()])
+        return 0 if zeros is None else int(scale - min(scale, zeros))
 
     def whole(self, scale: int) -> int:
         """What all examples weigh together."""
-        return _whole(self.cell.value) >> self.cell.value.scale - scale
+        return int(_whole(self.cell.value) >> self.cell.value.scale - scale)
 
     def sides(self, columns: IntArray, scale: int) -> list[list[int]]:
         """For each column what the positives and the masked weigh that have no score."""

@@ -18,6 +18,7 @@ from streameval.states.curve_weights import Added, CurveWeights, fill_bins, fill
 from streameval.states.views import Arrays, View, cached_property, total
 from streameval.states.weights import common_scale, exact_weights, units_of
 
+_Pairs = tuple[int, int, int, int]
 Read = tuple[IntArray, IntArray, IntArray, IntArray, WordArray]
 """Offsets, bins, counts, common residuals and sums; see `streameval.kernel.curves.numpy.Bins.read`."""
 
@@ -314,22 +315,20 @@ class CurveTables(View[Curves]):
         return self._state.pooled(self.columns)
 
     @cached_property
-    def pairs(self) -> list[tuple[int, int, int, int]]:
-        """For each label negatives, positives, twice the pairs in order, and those in mixed bins."""
-        pairs: Iterable[list[int]]
+    def counted_pairs(self) -> list[_Pairs]:
+        """For each label negatives, positives, twice the pairs in order, and those in mixed bins, without weights."""
+        counts, words = self._state.bins.pairs(self.columns)
+        pairs = np.concatenate([counts.astype(object), joined(words.reshape(-1, 4))], axis=1).tolist()
+        return _with_unscored(pairs, self._state.bins.sides(self.columns)[:, 1:].tolist(), self.examples)
+
+    @cached_property
+    def pairs(self) -> list[_Pairs]:
+        """The same, weighted, in units and units times units."""
         if self.scale is None:
-            counts, words = self._state.bins.pairs(self.columns)
-            pairs = np.concatenate([counts.astype(object), joined(words.reshape(-1, 4))], axis=1).tolist()
-            sides = self._state.bins.sides(self.columns)[:, 1:].tolist()
-        else:
-            offsets, bins, _, common, _ = self.read
-            pairs = self._state.weights.pairs(self.columns, offsets, bins, common, self.scale)
-            sides = self._side_weights
-        rows = []
-        for (neg, pos, ordered, mixed), (unscored, masked) in zip(pairs, sides, strict=True):
-            rest = self.weight - masked - unscored - neg - pos  # negatives without a score
-            rows.append((neg + rest, pos + unscored, ordered + rest * (2 * pos + unscored), mixed))
-        return rows
+            return self.counted_pairs
+        offsets, bins, _, common, _ = self.read
+        pairs = self._state.weights.pairs(self.columns, offsets, bins, common, self.scale)
+        return _with_unscored(pairs, self._side_weights, self.weight)
 
     @cached_property
     def moments(self) -> Integers | None:
@@ -378,6 +377,15 @@ class CurveTables(View[Curves]):
         if self.scale is None:
             return self.read[2]
         return self._state.weights.bins(self.columns, *self.read[:2], self.scale, 1)[:, :, 0]
+
+
+def _with_unscored(pairs: Iterable[Sequence[int]], sides: Iterable[Sequence[int]], whole: int) -> list[_Pairs]:
+    """Pairs of all labels, with those of what has no score."""
+    rows = []
+    for (neg, pos, ordered, mixed), (unscored, masked) in zip(pairs, sides, strict=True):
+        rest = whole - masked - unscored - neg - pos  # negatives without a score
+        rows.append((neg + rest, pos + unscored, ordered + rest * (2 * pos + unscored), mixed))
+    return rows
 
 
 def _steps(

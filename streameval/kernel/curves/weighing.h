@@ -321,10 +321,11 @@ static int sw_copy(sw_table *t, const sw_table *other) {
     return 1;
 }
 
-/* Drop what is not used. 0 if memory ran out; nothing has changed then. */
+/* Drop what is not used, if that is the majority. 0 if memory ran out; nothing has changed then. */
 static int sw_compact(sw_table *t) {
     const uint64_t one = 1;
     sw_table live;
+    if (2 * t->spare <= t->used) return 1;
     if (!sw_init(&live, t->words) || !sw_reserve(&live, t->keys.promised) || !sw_scale(&live, t, &one, 1)) {
         sw_drop(&live);
         return 0;
