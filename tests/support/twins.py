@@ -26,6 +26,11 @@ def committed(root: Any, answer: Any) -> int:
     return DONE
 
 
+def committed_parts(backend: str, parts: list[Any]) -> None:
+    """Commit what a table of an implementation has prepared."""
+    import_module(f"streameval.kernel.commit.{backend}").Root.commit(parts)
+
+
 def each_vector() -> Iterator[int]:
     """Put every kind of vector that this machine has to use, one after the other."""
     compiled = import_module("streameval.kernel.decisions.compiled")

@@ -15,7 +15,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED
 from tests.support.curve_oracle import nasty_scores
 from tests.support.each import with_each
 from tests.support.effort import cases
-from tests.support.twins import BACKENDS, Twin, needs_compiled, twins
+from tests.support.twins import BACKENDS, Twin, committed_parts, needs_compiled, twins
 
 
 def bins_of_width(width: int) -> list[Twin]:
@@ -392,3 +392,100 @@ def test_columns_out_of_range_are_an_error_and_change_nothing():
         with pytest.raises(IndexError):
             twin.table.prepare_example((None, 0, lists, np.zeros(0), none, None), 1)
         assert twin.table.examples == twin.table.scores == 0
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+def weights_of_shape(scale: int, words: int) -> list[Any]:
+    return [import_module(f"streameval.kernel.curves.{backend}").Weights(scale, words) for backend in BACKENDS]
+
+
+def all_sums(table: Any, keys: list[tuple[int, int]], bins: tuple) -> list[object]:
+    columns, whats = np.array(keys, np.int64).reshape(-1, 2).T
+    parts = [table.read(columns, whats, parts).tolist() for parts in (1, 2, 3)]
+    return [table.scale, table.words, *parts, table.united(), [*map(list, table.pairs(*bins))]]
+
+
+def random_scored(rng: np.random.Generator, examples: int, width: int, few: list[float]) -> tuple:
+    """Examples whose scores are among a few, if there are any."""
+    fixed = int(rng.integers(0, width + 1))
+    if rng.random() < 0.6:
+        columns, true, scores, ranked, mask = random_rows(rng, examples, width)
+        return columns, fixed, true, rng.choice(few, scores.shape) if few else scores, ranked, mask
+    true, ranked, mask = (random_lists(rng, examples, width, repeats=again) for again in (True, False, True))
+    scores = nasty_scores(rng, (len(ranked[1]), 1))[1].astype(np.float64).reshape(-1)
+    return None, fixed, true, rng.choice(few, len(scores)) if few else scores, ranked, mask
+
+
+@needs_compiled
+@with_each("seed", range(cases(800)))
+def test_twins_agree_about_weights(seed: int):
+    rng = np.random.default_rng([13, seed])
+    small = seed % 2 == 0  # so that much can be taken back that was not added
+    width, words, scale = int(rng.integers(1, 4 if small else 8)), int(rng.choice([1, 2, 3, 36])), 32 * (seed % 3)
+    few, most = [0.1, 0.9] if small else [], 64 * words - 24
+    units = (
+        [0, 1, 2, 3]
+        if small
+        else [0, 1, 2**most - 1, 2 ** int(rng.integers(most)), int(rng.integers(2**16)) << most // 2]
+    )
+    pair, added = weights_of_shape(scale, words), list[list[Any]]()
+
+    def fresh() -> list[Any]:
+        examples = int(rng.choice([1, 1, 2, 3 if small else 30]))
+        scored, new = random_scored(rng, examples, width, few), weights_of_shape(pair[0].scale, words)
+        weights = rng.choice(np.array(units, object), examples).tolist()
+        for table in new:
+            table.count(scored, weights, width)
+        return new
+
+    for _ in range(int(rng.integers(2, 12))):
+        action, place = int(rng.integers(8)), rng.permutation(width).astype(np.int64) if rng.random() < 0.3 else None
+        changes, checked, before = [], -1, [table.copy() for table in pair]
+        if action < 4 or not added:
+            added.append(fresh())
+            changes = [(added[-1], place, 1)] * int(rng.integers(1, 3))
+        elif action < 6:
+            taken = [
+                fresh() if rng.random() < 0.5 else added[rng.integers(len(added))] for _ in range(rng.integers(1, 3))
+            ]
+            changes, checked = [(one, place, -1) for one in taken], width
+        elif action == 6:
+            sign = int(rng.choice([1, -1]))
+            changes, checked = [(pair, None, sign)], width if sign < 0 else -1
+        elif words < 36:
+            further, factor = 32 * int(rng.integers(0, 2)), int(rng.integers(1, 2**40)) ** int(rng.integers(0, 3))
+            words += (further + 80) // 64 + 1
+            shape = pair[0].scale + further, words, factor << further
+            pair, *added = [[table.shaped(*shape) for table in both] for both in (pair, *added)]
+            before = [table.copy() for table in pair]
+        answers = [
+            table.prepare_add([(both[at], *where) for both, *where in changes], checked)
+            for at, table in enumerate(pair)
+        ]
+        refused = answers[0] == REFUSED
+        assert refused == (answers[1] == REFUSED)
+        unchanged = refused or rng.random() < 0.2  # as what was prepared is dropped
+        for table in pair if rng.random() < 0.3 else ():
+            table.compact()
+        for backend, parts in zip(BACKENDS, answers, strict=True):
+            committed_parts(backend, [] if unchanged else parts)
+        keys = sorted({key for table in (pair[1], before[1]) for key in table._cell.value})
+        by_bin = sorted({(column, what // 2) for column, what in keys if column < width and what < meaning.WHOLE})
+        bins, common = np.array([bin_ for _, bin_ in by_bin], np.int64), rng.integers(-2, 3, (len(by_bin), 2))
+        offsets = np.searchsorted([column for column, _ in by_bin], np.arange(width + 1))
+        view = keys, (np.arange(width), offsets, bins, common)
+        after, old = ([all_sums(table, *view) for table in tables] for tables in (pair, before))
+        assert after[0] == after[1]
+        assert old[0] == old[1]
+        assert not unchanged or after == old
+    keys = [key for key in pair[1]._cell.value if key[1] != meaning.WHOLE or key[0] == meaning.ALL]
+    columns, whats = np.array(keys, np.int64).reshape(-1, 2).T
+    counts, sums = np.array([pair[1]._cell.value[key][0] for key in keys], np.int64), pair[0].read(columns, whats, 3)
+    filled = weights_of_shape(pair[0].scale, words)
+    for table in filled:
+        table.fill(columns, whats, counts, sums)
+    every = [*pair[1]._cell.value], (np.arange(0), np.zeros(1, np.int64), np.arange(0), np.zeros((0, 2), np.int64))
+    assert all_sums(filled[0], *every) == all_sums(filled[1], *every) == all_sums(pair[1], *every)
+    assert filled[1]._cell.value == pair[1]._cell.value
