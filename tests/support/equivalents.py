@@ -12,7 +12,9 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_sums: 0 -> 1 (4)",
         "_sums: num != 0 -> num == 0",
     ),
-    ("areas", "the state has the pairs of unweighted labels already, and they are the same"): (),
+    ("areas", "three short divisions say what a long one says, and take longer"): (
+        "_sums: (32, _DIGITS) if den.dtype != object else (32 * _DIGITS, 1) -> (32, _DIGITS)",
+    ),
     ("areas", "fractions say what digits say, and take longer"): (
         "_precisions: exact & (np.diff(starts) <= _FEW) -> exact",
     ),
