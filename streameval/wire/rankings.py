@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, TypeAlias
@@ -10,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.types import Flags, IntArray
+from streameval.kernel.types import Flags, IntArray, Integers
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent, listed
@@ -92,19 +91,28 @@ def take_rankings(
 
 # -- whether some stream can leave it ---------------------------------------------------------------------------------
 
-Lines: TypeAlias = list[tuple[list[int], list[int]]]
+Sums: TypeAlias = tuple[IntArray, Integers]
+"""The keys of a table, and their sums or weighted sums."""
 
 
 def is_possible(content: RankingContent) -> bool:
     """Whether some stream can have left it: the tables are in canonical form and do not contradict each other."""
     if not (_in_form(content) and _in_bounds(content)):
         return False
-    sums = [[table.sums.tolist() for table in content.tables], [list(table.weights()) for table in content.tables]]
-    keys = [table.keys.tolist() for table in content.tables]
+    readings = [[table.sums for table in content.tables]]
+    if content.scale is not None:
+        weighed = [np.array([*map(list, table.weights())], object) for table in content.tables]
+        readings.append([part.reshape(table.sums.shape) for part, table in zip(weighed, content.tables, strict=True)])
     return all(
-        _agree(content, [list(zip(*lines, strict=True)) for lines in zip(keys, reading, strict=True)])
-        for reading in (sums if content.scale is not None else sums[:1])
+        _agree(content, [_summable(table.keys, part) for table, part in zip(content.tables, parts, strict=True)])
+        for parts in readings
     )
+
+
+def _summable(keys: IntArray, sums: Integers) -> Sums:
+    """The same, as Python integers where products of the two could pass 64 bits, also added up."""
+    most = 4 * (len(keys) + 1) * (int(keys.max(initial=0)) + 1) * (int(sums.max(initial=0)) + 1)
+    return keys, sums if most < 2**63 else sums.astype(object)
 
 
 def _in_form(content: RankingContent) -> bool:
@@ -149,49 +157,55 @@ def _in_bounds(content: RankingContent) -> bool:
     return counted and all(bool(check.all()) for check in checks)
 
 
-def _fit(groups: Lines, rows: Lines) -> bool:
+def _fit(groups: Sums, hits: Sums, rows: Sums) -> bool:
     """Whether sums lie where those of any examples do, which holds for weighted sums as well."""
-    return all(
-        t <= square <= min(upto, t * g) and upto <= t * (a + g) for (*_, a, g), (t, upto, square) in groups
-    ) and all(
-        erring <= min(n, wrong)
-        and missed <= erring
-        and lead <= n * (m - u)
-        and (max(m * n, lead + erring) <= last <= l * n if m and not u else last == 0)
-        for (m, l, u, _), (n, wrong, last, erring, missed, lead) in rows  # noqa: E741
-    )
+    checks: list[Flags] = []
+    for keys, sums in (groups, hits):
+        (*_, a, g), (t, upto, square) = keys.T, sums.T
+        checks += [t <= square, square <= upto, square <= t * g, upto <= t * (a + g)]
+    (m, l, u, _), (n, wrong, last, erring, missed, lead) = rows[0].T, rows[1].T  # noqa: E741
+    checks += [erring <= n, erring <= wrong, missed <= erring, lead <= n * (m - u)]
+    between = (m * n <= last) & (lead + erring <= last) & (last <= l * n)
+    checks.append(np.where((m > 0) & (u == 0), between, last == 0))
+    return all(bool(check.all()) for check in checks)
 
 
-def _agree(content: RankingContent, tables: list[Lines]) -> bool:
+def _agree(content: RankingContent, tables: list[Sums]) -> bool:
     """Whether different tables tell of the same true labels."""
     groups, first, rows, labels, hits = tables[:5]
-    if not _fit(groups + hits, rows):
+    if not _fit(groups, hits, rows):
         return False
-    by_group, by_row = Counter[tuple[int, int, str]](), Counter[tuple[int, int, str]]()
-    for (m, l, a, g), (t, upto, _) in groups:  # noqa: E741
-        by_group[m, l, "true"] += t
-        by_group[m, l, "wrong"] += t * (a + g) - upto
-    for (m, l, u, _), (n, wrong, *_rest) in rows:  # noqa: E741
-        if m <= u and wrong:
-            return False
-        by_row[m, l, "true"] += n * max(0, m - u)
-        by_row[m, l, "wrong"] += wrong
-    ranked = sum(n for (m, _, u, _), (n, *_rest) in rows if m > u)
-    true = sum(sums[0] * m for (m, *_), sums in rows)
-    in_labels = sum(sums[0] for (_, rank), sums in labels if rank == 0)
+    (m, _, u, _), (n, wrong, *_rest) = rows[0].T, rows[1].T
+    (*_, a, g), (t, upto, _) = groups[0].T, groups[1].T
+    by_size = (
+        _by_size(rows[0], n * np.maximum(0, m - u), wrong),
+        _by_size(groups[0], t, t * (a + g) - upto),
+    )
+    in_labels = labels[1][labels[0][:, 1] == 0].sum()
     return (
-        by_group == by_row  # a number that is not there is 0
-        and sum(times for _, (times,) in first) == ranked
-        and in_labels == (true if content.options.label_ranks else 0)
+        all(map(np.array_equal, *by_size))
+        and not wrong[m <= u].any()
+        and first[1].sum() == n[m > u].sum()
+        and in_labels == ((n * m).sum() if content.options.label_ranks else 0)
         and _ideals_agree(content, tables)
     )
 
 
-def _ideals_agree(content: RankingContent, tables: list[Lines]) -> bool:
+def _by_size(keys: IntArray, true: Integers, wrong: Integers) -> Sums:
+    """Two numbers, added up for each m and l, where they are not both 0; keys ascend."""
+    starts = np.flatnonzero(np.any(np.diff(keys[:, :2], axis=0, prepend=-1) != 0, axis=1))
+    sums = np.stack([true, wrong], axis=1)
+    sums = np.add.reduceat(sums, starts) if len(starts) else sums
+    some = (sums != 0).any(axis=1)
+    return keys[starts[some], :2], sums[some]
+
+
+def _ideals_agree(content: RankingContent, tables: list[Sums]) -> bool:
     ranks = content.options.gain_ranks
+    (of_gains, _), (of_ideals, ideals) = tables[GAINS:]
     if not ranks:
-        return not tables[GAINS] and not tables[IDEALS]
-    sizes = {min(m, ranks) for (m, *_), sums in tables[2] if m and sums[0]}
-    return {m for (m, _), (value,) in tables[IDEALS] if value} == sizes and {m for (m, *_), _ in tables[GAINS]} <= {
-        m for (m, _), _ in tables[IDEALS]
-    }
+        return not len(of_gains) and not len(of_ideals)
+    keys, sums = tables[2]
+    sizes = {min(m, ranks) for m in keys[(keys[:, 0] > 0) & (sums[:, 0] > 0), 0].tolist()}
+    known = {*of_ideals[:, 0].tolist()}
+    return {*of_ideals[ideals[:, 0] > 0, 0].tolist()} == sizes and known.issuperset(of_gains[:, 0].tolist())
