@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, pairwise
 
@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import FormatError
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binned
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import Flags, IntArray, Integers
 from streameval.schema.batch import offsets_of
 from streameval.schema.labels import Label
 from streameval.states.curves import BLOCK, CurveBlock, CurveContent, moments_of
@@ -57,17 +57,14 @@ def _weights_of(content: CurveContent) -> Iterator[int]:
     for sides in content.side_weights:
         yield from sides
     for block in content.blocks():
-        plain = moments_of(block.counts, block.sums).tolist()
-        for pair, moments in zip(plain, block.weigh(), strict=True):
-            for counted, weights in zip(pair, moments, strict=True):
-                if counted[0]:
-                    yield from weights if _differ(counted) else weights[:1]
+        yield from np.asarray(block.weigh(), object)[_written(moments_of(block.counts, block.sums))].tolist()
 
 
-def _differ(plain: Sequence[int]) -> bool:
-    """Whether the residuals are not all equal: by Cauchy and Schwarz."""
-    n, total, squares = plain
-    return n * squares != total * total
+def _written(plain: Integers) -> Flags:
+    """Which weighted moments are written: weights where there are scores, and all where residuals are not all equal."""
+    n, total, squares = np.moveaxis(plain, 2, 0)
+    differ = n * squares != total * total  # by Cauchy and Schwarz
+    return np.stack([n > 0, differ, differ], axis=2)
 
 
 def take_curves(
@@ -121,8 +118,7 @@ class _Bins:
             first = int(np.searchsorted(self._offsets, at, "right")) - 1
             after = int(np.searchsorted(self._offsets, at + len(counts), "left"))
             offsets = np.clip(self._offsets[first : after + 1] - at, 0, len(counts))
-            plain = [] if scale is None else moments_of(counts, sums).tolist()
-            weights = [[_take_moments(source, part) for part in pair] for pair in plain]
+            weights = np.zeros(0, object) if scale is None else _take_moments(source, moments_of(counts, sums))
             yield CurveBlock(first, offsets, bins, counts, sums, weights.copy)
 
     def _bins_from(self, at: int, end: int, last: int) -> IntArray:
@@ -141,20 +137,22 @@ class _Bins:
         return bins
 
 
-def _take_moments(source: Source, plain: list[int]) -> list[int]:
-    n, total, _ = plain
-    if not n:
-        return [0, 0, 0]
-    weight = source.integer()
-    if not _differ(plain):
-        return [weight * (total // n) ** power for power in range(3)]
-    return [weight, source.integer(_LONGEST), source.integer(_LONGEST)]
+def _take_moments(source: Source, plain: Integers) -> Integers:
+    written, weights = _written(plain), np.zeros(plain.shape, object)
+    longest = np.broadcast_to([LONGEST, _LONGEST, _LONGEST], plain.shape)[written]
+    weights[written] = [source.integer(most) for most in longest.tolist()]
+    equal = written[..., 0] & ~written[..., 1]
+    residuals = plain[equal, 1] // plain[equal, 0]
+    for power in (1, 2):
+        weights[equal, power] = weights[equal, power - 1] * residuals
+    return weights
 
 
 def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
     """Refuse what no stream can leave, and weights that are not in the form in which they are always written."""
     mentions, scale = np.zeros(len(content.labels), np.uint64), content.scale
-    totals, sums, exceeds = [0] * len(content.labels), WeightForm(scale or 0), False
+    totals: Integers = np.zeros(len(content.labels), object)
+    sums, exceeds = WeightForm(scale or 0), False
     for first, offsets, _, counts, words, weigh in blocks:
         scored = np.diff(offsets_of(counts[:, 0] + counts[:, 1])[offsets])  # far below 2**63
         mentioned = mentions[first : first + len(scored)]
@@ -162,14 +160,12 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
         require(mentioned <= content.examples)
         if scale is None:
             continue
-        plain, weights = moments_of(counts, words).tolist(), weigh()
-        sums.add(chain.from_iterable(chain.from_iterable(weights)), chain.from_iterable(chain.from_iterable(plain)))
-        owners = np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)).tolist()
-        for column, pair in zip(owners, weights, strict=True):
-            for weight, residuals, squares in pair:
-                totals[column] += weight
-                exceeds |= squares > residuals * _LOWER
-                exceeds |= weight * squares < residuals * residuals  # so that residuals <= weight * _LOWER
+        moments = weigh()
+        sums.add(moments.ravel().tolist(), moments_of(counts, words).ravel().tolist())
+        weights, residuals, squares = np.moveaxis(moments, 2, 0)
+        np.add.at(totals, np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)), weights.sum(axis=1))
+        # So that residuals <= weights * _LOWER.
+        exceeds |= bool((squares > residuals * _LOWER).any() or (weights * squares < residuals * residuals).any())
     for side in content.sides.T:
         mentions += side.astype(np.uint64)  # of two numbers below 2**63
         require(mentions <= content.examples)
@@ -180,5 +176,5 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
     sums.add([whole, *chain.from_iterable(sides)], [content.examples, *chain.from_iterable(counted)])
     require(sums.holds())
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
-    if any(sum(pair) + of_bins > whole for pair, of_bins in zip(sides, totals, strict=True)):
+    if any(sum(pair) + of_bins > whole for pair, of_bins in zip(sides, totals.tolist(), strict=True)):
         raise FormatError("a label that weighs more than all examples")

@@ -79,10 +79,12 @@ def take_rankings(
     require(gain_scale <= _FINEST_GAIN)
     scale = source.scale(FINEST + _FINEST_GAIN)
 
-    def weights_of(sums: np.ndarray[Any, np.dtype[Any]]) -> list[list[int]]:
-        return [[source.integer(_LONGEST) if value else 0 for value in row] for row in sums.tolist()]
+    def weights_of(sums: Integers) -> Integers:
+        weights, written = np.zeros(sums.shape, object), sums > 0
+        weights[written] = source.integers(int(np.count_nonzero(written)), _LONGEST)
+        return weights
 
-    tables = tuple(Table(keys, sums, tuple if scale is None else weights_of(sums).copy) for keys, sums in plain)
+    tables = tuple(Table(keys, sums, tuple if scale is None else weights_of(sums).tolist) for keys, sums in plain)
     content = RankingContent(examples, labels, fixed, scale, options, mentions, tables, gain_scale)
     if not is_possible(content):
         raise FormatError("the rankings contradict each other")
