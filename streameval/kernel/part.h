@@ -63,14 +63,15 @@ static inline int se_part_commit(PyObject *capsule) {
 }
 
 /* A table that counts rows of scores whenever the decisions of the same examples do, behind a capsule that keeps it alive.
-   The rows (a `se_score_rows`) stay where they are until the part is released. */
+   Rows that are counted (a `se_score_rows`) stay where they are until the part is released. */
 
 #define SE_FOLLOWER_NAME "streameval.follower"
 
 typedef struct {
     void *table;
-    /* That rows are counted (by 1), or one is taken out (by -1): 0; why not, with no part; -1 with an exception set. */
-    int (*prepare)(void *table, const void *rows, int by, se_part *part);
+    /* That rows are counted (by 1), or one is taken out (by -1), which was surely counted if `known`: 0; why not, with no
+       part; -1 with an exception set. */
+    int (*prepare)(void *table, const void *rows, int by, int known, se_part *part);
 } se_follower;
 
 static inline void se_follower_end(PyObject *capsule) { Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule)); }

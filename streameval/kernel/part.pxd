@@ -7,7 +7,7 @@ cdef extern from "part.h":
         void (*release)(void*) noexcept
     ctypedef struct se_follower:
         void* table
-        int (*prepare)(void*, const void*, int, se_part*) except -1
+        int (*prepare)(void*, const void*, int, bint, se_part*) except -1
     void se_commit(se_part*) noexcept
     void se_release(se_part*) noexcept
     object se_follower_new(se_follower*, object owner)

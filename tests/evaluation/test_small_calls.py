@@ -253,6 +253,66 @@ def test_mappings_of_scores_count_to_the_byte_as_they_do_where_they_are_read_ste
     assert by_kernel["revert"] > cases(4_000) // 12
 
 
+WINDOWS = {"examples": lambda ev: se.Rolling(ev, 6), "time": lambda ev: se.TimeRolling(ev, 3.0)}
+
+
+def content_of(window: Any) -> list[object]:
+    """What a window remembers, as it stands in memory."""
+    tape = window._now[0].tape
+    parts = (*tape.contents(0, tape.examples), *tape.scores_of(0, tape.examples))
+    return [part if part is None else (part.dtype, part.tolist()) for part in parts]
+
+
+@compiled_only
+@pytest.mark.parametrize("span", WINDOWS)
+@pytest.mark.parametrize("kind", MAPPED)
+def test_windows_slide_over_scores_in_one_call_to_the_byte_as_they_do_state_by_state(
+    kind: str, span: str, monkeypatch: pytest.MonkeyPatch
+):
+    rng, usual, read = np.random.default_rng(len(kind)), core.Core.read, list[core.Core]()
+    monkeypatch.setattr(core.Core, "read", lambda self, *more: (read.append(self), usual(self, *more))[1])
+    fast, slow = (WINDOWS[span](se.Evaluator(**MAPPED[kind])) for _ in "01")
+    counted, by_kernel, t = list[Any](), Counter[str](), 0.0
+    for number in range(60 + cases(6_000)):
+        true, pred = mapped(rng)
+        wide = number // 50 % 2  # whether scores may take eight bytes
+        if MAPPED[kind]["labels"] is NAMES and rng.random() < 0.3:
+            pred = (rng.integers(0, 10, len(NAMES)) / (10 if wide else 8)).astype("f8" if wide else "f4")
+            true = rng.choice([0, 1], len(NAMES)) if rng.random() < 0.5 else {*NAMES[rng.integers(20) :]}
+        elif not wide and {*map(type, pred.values())} == {float}:
+            pred = {name: float(np.float32(max(score, -1.0))) for name, score in pred.items()}
+        t += rng.choice([0, 0, 0.25, 0.5, 1, 2.5])
+        when, more = {"t": t} if span == "time" else {}, {}
+        if rng.random() < 0.02:
+            more = {"mask": {"a"}} if rng.random() < 0.5 else {"weight": 0.5}
+        said = []
+        read.clear()
+        for window in (fast, slow):
+            window._now[2].fast_path = window is fast
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    said.append([str(window.update(true, pred, **when, **more))])
+                except (se.StreamevalError, TypeError) as error:
+                    said.append([repr(error)])
+            said[-1] += [str(warning.message) for warning in caught]
+        assert said[0] == said[1], (true, pred)
+        assert content_of(fast) == content_of(slow)
+        assert fast.to_bytes() == slow.to_bytes(), (true, pred)
+        if said[0] == ["None"]:
+            by_kernel[type(pred).__name__] += len(read) < 2
+            counted = [row for row in counted if row[0] > t - 3.0] if when else counted[-5:]
+            counted.append((t, true, pred, more))
+        if number % 7 == 0:
+            anew = se.Evaluator(**MAPPED[kind])
+            for _, *sides, options in counted:
+                anew.update(*sides, **options)
+            assert fast.snapshot().to_bytes() == anew.to_bytes()
+    assert fast.snapshot().input_summary == slow.snapshot().input_summary
+    assert by_kernel["dict"] > cases(6_000) // 8
+    assert by_kernel["ndarray"] > cases(6_000) // 16 or MAPPED[kind]["labels"] is not NAMES
+
+
 def test_a_revert_that_would_leave_an_example_more_labels_than_there_are_is_refused():
     ev = se.Evaluator(["lrap"])
     for names in ("abcd", "a", "b", *"d" * 30):

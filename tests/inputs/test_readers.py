@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -1649,7 +1649,8 @@ def test_scores_are_placed_as_they_are_where_a_finaliser_uses_the_same_object(la
     assert calls
 
 
-def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_same_object():
+@pytest.mark.parametrize("window", [False, True])
+def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_same_object(window: bool):
     true, pred, other = {"b", "c"}, {"a": 0.1, "b": 0.7, "c": 0.3}, {"c": 0.2, "a": 0.9}
     said = list[str]()
 
@@ -1659,7 +1660,7 @@ def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_
 
         def __del__(self) -> None:
             try:
-                said.append(str(self.counted.update({"a", "b"}, other)))
+                said.append(str(self.counted.update({"a", "b"}, other, **({"t": 64} if window else {}))))
             except se.StreamevalError as error:
                 said.append(str(error))
 
@@ -1668,23 +1669,24 @@ def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_
     gc.disable()
     try:
         for threshold in range(1, 12):
-            ev = se.Evaluator(["lrap", "roc_auc_macro"])
-            for _ in range(30):
-                ev.update(true, pred)
-                ev.update({"a", "b"}, other)
+            made = se.Evaluator(["lrap", "roc_auc_macro"])
+            ev: Any = se.TimeRolling(made, 60) if window else made
+            for t in range(60):
+                ev.update(*((true, pred), ({"a", "b"}, other))[t % 2], **({"t": t} if window else {}))
+            usual = partial(ev.update, {"a"}, pred, t=64) if window else partial(ev.revert, true, pred)
             expected = ev.copy()
-            expected.revert(true, pred)
+            getattr(expected, usual.func.__name__)(*usual.args, **usual.keywords)
             gc.collect()
             said.clear()
             Garbage(ev)
             gc.set_threshold(threshold)
             gc.enable()
-            ev.revert(true, pred)
+            usual()
             gc.disable()
             gc.set_threshold(*before)
             gc.collect()
             if said == ["None"]:
-                expected.update({"a", "b"}, other)
+                expected.update({"a", "b"}, other, **({"t": 64} if window else {}))
             assert ev == expected
             messages |= {*said}
     finally:

@@ -402,7 +402,7 @@ cdef class Bins:
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
 
-cdef int prepare_rows(void* table, const void* rows, int by, se_part* part) except -1:
+cdef int prepare_rows(void* table, const void* rows, int by, bint known, se_part* part) except -1:
     cdef Bins bins = <Bins>table
     if by < 0:
         change = bins.prepare_row(<const se_score_rows*>rows, by)

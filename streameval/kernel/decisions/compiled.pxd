@@ -3,9 +3,13 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from streameval.kernel.commit.compiled cimport Root
 from streameval.kernel.decisions.cells cimport se_rows
 from streameval.kernel.decisions.counting cimport Counting
-from streameval.kernel.part cimport se_follower
+from streameval.kernel.part cimport se_follower, se_part
 from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport se_sums
+
+
+cdef enum:
+    FOLLOWERS = 4
 
 
 cdef class Counts(Counting):
@@ -14,7 +18,7 @@ cdef class Counts(Counting):
     cdef public tuple weights
     # Of the tables that count the same examples, with scores.
     cdef tuple capsules
-    cdef se_follower* follower[4]
+    cdef se_follower* follower[FOLLOWERS]
     cdef int following
     # So many examples are counted by `count_example`, at most.
     cdef public int64_t most
@@ -26,6 +30,10 @@ cdef class Counts(Counting):
     cdef object take(self, Counts other, int64_t most)
     cdef object refused(self, int64_t examples, int64_t most)
     cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions) except -1
+    cdef Py_ssize_t read_scored(
+        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
+    ) except -2
+    cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1
     cdef Py_ssize_t read_rows(
         self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
     ) except -2

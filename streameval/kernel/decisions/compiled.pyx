@@ -56,8 +56,8 @@ cdef class Counts(Counting):
     @followers.setter
     def followers(self, tuple capsules):
         cdef int at, following = len(capsules)
-        if following > 4:
-            raise ValueError("at most 4 tables follow")
+        if following > FOLLOWERS:
+            raise ValueError(f"at most {FOLLOWERS} tables follow")
         for at in range(following):
             self.follower[at] = <se_follower*>PyCapsule_GetPointer(capsules[at], SE_FOLLOWER_NAME)
         self.capsules, self.following = capsules, following
@@ -90,26 +90,15 @@ cdef class Counts(Counting):
         """Count a mapping or a few rows of scores here and in the tables that follow, or take one back: in all or in none."""
         cdef se_rows binary
         cdef se_score_rows rows
-        cdef se_part part[4]
+        cdef se_part part[FOLLOWERS]
         cdef uint64_t totals[3]
         cdef Py_ssize_t slots
-        cdef int64_t turn
         cdef int at, prepared = 0
         rows.fixed, rows.mask = fixed, NULL
-        if dimensions == 1 and PyDict_CheckExact(y_pred):
-            slots = self.read_mapping(columns, y_true, y_pred, threshold, &rows, totals)
-        else:
-            slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, &rows, &binary, totals)
-        if slots < 0 or rows.width > FEW_CELLS or rows.rows > self.most - self.counted.examples:
-            return OTHER
-        turn = self.turn
+        slots = self.read_scored(columns, y_true, y_pred, threshold, dimensions, &rows, &binary, totals)
         try:
-            for at in range(self.following):
-                if self.follower[at].prepare(self.follower[at].table, &rows, sign, &part[at]):
-                    return OTHER
-                prepared += 1
-                if self.turn != turn:  # a finaliser has used the rows
-                    return OTHER
+            if slots < 0 or not self.follow(&rows, sign, False, part, &prepared):
+                return OTHER
             if rows.rows > 1:
                 self.count_rows(&binary, NULL, fixed, self.counted.cell)
             elif sign < 0:
@@ -124,6 +113,29 @@ cdef class Counts(Counting):
         finally:
             for at in range(prepared):
                 se_release(&part[at])
+
+    cdef Py_ssize_t read_scored(
+        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
+    ) except -2:
+        """Read a mapping or a few rows; how many slots the first has, -1 if they are not handled."""
+        cdef Py_ssize_t slots
+        if dimensions == 1 and PyDict_CheckExact(y_pred):
+            slots = self.read_mapping(columns, y_true, y_pred, threshold, rows, totals)
+        else:
+            slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, rows, binary, totals)
+        return -1 if slots < 0 or rows.width > FEW_CELLS or rows.rows > self.most - self.counted.examples else slots
+
+    cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1:
+        """Prepare rows in the tables that follow, behind so many parts; False if they are not handled."""
+        cdef int64_t turn = self.turn
+        cdef int at
+        for at in range(self.following):
+            if self.follower[at].prepare(self.follower[at].table, rows, by, known, &part[prepared[0]]):
+                return False
+            prepared[0] += 1
+            if self.turn != turn:  # a finaliser has used the rows
+                return False
+        return True
 
     cdef Py_ssize_t read_rows(
         self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals

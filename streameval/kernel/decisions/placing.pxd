@@ -1,5 +1,5 @@
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from streameval.kernel.decisions.cells cimport se_cells
 from streameval.kernel.scores cimport se_score_rows
@@ -49,4 +49,9 @@ cdef class Placing:
     cdef Py_ssize_t read_mapping(
         self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows, uint64_t* totals
     ) except -2
+    cdef bint read_held(
+        self, const int32_t* slot, Py_ssize_t slots, const int32_t* columns, const void* scores, Py_ssize_t scored,
+        se_score_rows* rows,
+    ) except -1
+    cdef void end_row(self, Py_ssize_t scored, Py_ssize_t noted, Py_ssize_t room, se_score_rows* rows) noexcept
     cdef slots_of(self, Py_ssize_t count)

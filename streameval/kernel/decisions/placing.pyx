@@ -9,7 +9,7 @@ from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -221,34 +221,65 @@ cdef class Placing:
         or -1 if the fast path does not handle it."""
         cdef PyObject* key
         cdef PyObject* value
-        cdef Py_ssize_t position = 0, at = 0, width = 0, count = 0, truths, room
+        cdef Py_ssize_t position = 0, width = 0, count = 0, truths, room
         cdef int64_t* column
         cdef double* score
-        cdef uint8_t* true
         self.begin(columns, threshold)
         if not side(self, columns, rows.fixed, y_true, 1, &count):
             return -1
         truths, room = count, count + PyDict_Size(y_pred)
         self.make_block(0, 2 * room)
         column = self.block + self.block_width
-        score, true = <double*>(column + room), <uint8_t*>(column + 2 * room)
+        score = <double*>(column + room)
         while PyDict_Next(y_pred, &position, &key, &value):
             column[width] = column_of(self, columns, key)
             if column[width] < 0 or not read_score(value, self.scored, &score[width]):
                 return -1
             note(self, column[width], 4 + 2 * (self.scored and score[width] >= self.bound), &count)
             width += 1
-        rows.ranked = NULL
-        for at in range(truths):
+        rows.single = rows.sorted = False
+        self.end_row(width, truths, room, rows)
+        return outcomes_of(self, count, rows.fixed, totals)
+
+    cdef bint read_held(
+        self, const int32_t* slot, Py_ssize_t slots, const int32_t* columns, const void* scores, Py_ssize_t scored,
+        se_score_rows* rows,
+    ) except -1:
+        """Make the same row of an example that is remembered; False if it has labels that are masked, or not there."""
+        cdef Py_ssize_t at, count = 0
+        cdef int64_t* column
+        self.make_block(0, 2 * (slots + scored))
+        column, rows.sorted = self.block + self.block_width, True
+        self.turn += 1
+        for at in range(slots):
+            if slot[at] % 5 == 4 or slot[at] >= 5 * self.size:
+                return False
+            note(self, slot[at] // 5, slot[at] % 5 & 1, &count)
+        slots = count
+        for at in range(scored):
+            if columns[at] >= self.size:
+                return False
+            note(self, columns[at], 4, &count)
+            column[at] = columns[at]
+            rows.sorted &= columns[at] < rows.fixed and (not at or columns[at - 1] < columns[at])
+        memcpy(column + slots + scored, scores, scored * (4 if rows.single else 8))
+        self.end_row(scored, slots, slots + scored, rows)
+        return True
+
+    cdef void end_row(self, Py_ssize_t scored, Py_ssize_t noted, Py_ssize_t room, se_score_rows* rows) noexcept:
+        """Complete the row in ``block``, of labels that have a score, by true ones among those noted first."""
+        cdef int64_t* column = self.block + self.block_width
+        cdef uint8_t* true = <uint8_t*>(column + 2 * room)
+        cdef Py_ssize_t at, width = scored
+        for at in range(noted):
             if self.mark[self.touched[at]] & 5 == 1:  # true, without a score
-                column[width], score[width] = self.touched[at], 0
-                rows.ranked = true + room
+                column[width] = self.touched[at]
                 width += 1
         for at in range(width):
             true[at], true[room + at] = self.mark[column[at]] & 1, self.mark[column[at]] >> 2 & 1
-        rows.columns, rows.scores, rows.true_ = column, score, true
-        rows.rows, rows.width, rows.limit, rows.single, rows.sorted = 1, width, self.size, False, False
-        return outcomes_of(self, count, rows.fixed, totals)
+        rows.columns, rows.scores, rows.true_ = column, column + room, true
+        rows.ranked = true + room if width > scored else NULL
+        rows.rows, rows.width, rows.limit = 1, width, self.size
 
     def place_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         cdef se_score_rows row

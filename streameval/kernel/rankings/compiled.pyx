@@ -152,10 +152,10 @@ cdef class RankCounts:
 
     def prepare_example(self, scored, place, int sign):
         cdef se_part part
-        cdef int code = self.prepare(scored, place, NULL, sign, &part)
+        cdef int code = self.prepare(scored, place, NULL, sign, False, &part)
         return code if code else se_part_new(part.commit, part.data, part.release, self)
 
-    cdef int prepare(self, scored, place, const se_score_rows* rows, int by, se_part* part) except -1:
+    cdef int prepare(self, scored, place, const se_score_rows* rows, int by, bint known, se_part* part) except -1:
         """Prepare that one example is counted (by 1) or taken out (by -1), or that rows are; 0, or why not."""
         cdef Change* change = <Change*>cleared(1, sizeof(Change))
         cdef int code = -1
@@ -168,7 +168,7 @@ cdef class RankCounts:
             code = self.check(change)
             if rows != NULL and (
                 self.strict and not rows.sorted and has_ties(&change.read.by_group)
-                or by < 0 and self.loses_label(&change.read.mentioned)
+                or by < 0 and not known and self.loses_label(&change.read.mentioned)
             ):
                 code = OTHER
         finally:
@@ -285,10 +285,10 @@ cdef class RankCounts:
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
 
-cdef int prepare_rows(void* table, const void* rows, int by, se_part* part) except -1:
+cdef int prepare_rows(void* table, const void* rows, int by, bint known, se_part* part) except -1:
     cdef RankCounts counts = <RankCounts>table
     counts.reserve((<const se_score_rows*>rows).limit)
-    return counts.prepare(None, None, <const se_score_rows*>rows, by, part)
+    return counts.prepare(None, None, <const se_score_rows*>rows, by, known, part)
 
 
 cdef bint has_ties(const sr_list* groups) noexcept:

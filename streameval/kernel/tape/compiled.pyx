@@ -3,14 +3,16 @@
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport INT64_MIN, int32_t, int64_t
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from streameval.kernel.decisions.compiled cimport Counts
-from streameval.kernel.decisions.counting cimport se_drop_example
+from streameval.kernel.decisions.cells cimport se_rows
+from streameval.kernel.decisions.compiled cimport FOLLOWERS, Counts
+from streameval.kernel.decisions.counting cimport se_add_example, se_drop_example
 from streameval.kernel.memory cimport check_memory, cleared
-from streameval.kernel.part cimport DONE, OTHER, se_part_new
+from streameval.kernel.part cimport DONE, OTHER, se_commit, se_part, se_part_new, se_release
+from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport se_sums, se_sums_init, se_sums_reserve, set_seed
 
 import numpy as np
@@ -30,6 +32,7 @@ cdef extern from "tape/buffer.h" nogil:
 # and the columns and values of their scores.
 cdef enum:
     LENGTH, WEIGHT, STAMP, MANY, SLOT, COLUMN, SCORE, PARTS
+    FEW = 8  # examples that are taken back from tables of scores at once, at most
 
 set_seed()
 
@@ -58,6 +61,7 @@ cdef class Tape:
 
     cdef readonly bint timed
     cdef public int64_t earliest  # that `slide` takes
+    cdef public Py_ssize_t until_compaction
     cdef se_buffer held[PARTS]
     cdef Py_ssize_t promised[PARTS]
     # Weights are not written before one is other than 1, nor scores before there is one.
@@ -66,7 +70,7 @@ cdef class Tape:
 
     def __cinit__(self, root, bint timed):
         cdef int part
-        self.timed, self.earliest = timed, INT64_MIN
+        self.timed, self.earliest, self.until_compaction = timed, INT64_MIN, 0
         self.written[LENGTH] = self.written[SLOT] = True
         self.written[STAMP] = timed
         for part in range(PARTS):
@@ -123,15 +127,16 @@ cdef class Tape:
         Py_ssize_t size, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
     ):
         cdef Appended one
-        cdef Py_ssize_t width = max(counts.width, len(columns)), position
-        cdef int32_t* slots
-        cdef const int64_t* touched
-        cdef int code = -1, part
-        if self.weighted or counts.following or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
+        cdef Py_ssize_t width = max(counts.width, len(columns))
+        cdef int code = -1
+        if self.weighted or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
             return OTHER
         if (self.timed and not (self.live() and stamp >= self.newest())) or not counts.start():
             return OTHER
         try:
+            if counts.following:
+                code = self.slide_scored(counts, columns, fixed, y_true, y_pred, threshold, stamp, self.late(size - 1, limit))
+                return code
             describe(&one, width, 1.0, stamp)
             self.reserve(&one)
             code = counts.count_one(columns, fixed, y_true, y_pred, threshold, 1)
@@ -139,19 +144,107 @@ cdef class Tape:
             counts.root.guard.stop(code == 0)
         if code:
             return code
-        slots, touched = <int32_t*>self.held[SLOT].items + self.held[SLOT].last, counts.touched
-        for position in range(counts.landed):
+        self.append_placed(counts, counts.landed, stamp)
+        self.take_back(counts, self.late(size, limit))
+        return DONE
+
+    cdef void append_placed(self, Counts counts, Py_ssize_t size, int64_t stamp) noexcept:
+        """Add the example whose slots were placed last; there is room."""
+        cdef int32_t* slots = <int32_t*>self.held[SLOT].items + self.held[SLOT].last
+        cdef const int64_t* touched = counts.touched
+        cdef Py_ssize_t position
+        cdef int part
+        for position in range(size):
             slots[position] = <int32_t>touched[position]
-        (<int32_t*>self.held[LENGTH].items)[self.held[LENGTH].last] = <int32_t>counts.landed
+        (<int32_t*>self.held[LENGTH].items)[self.held[LENGTH].last] = <int32_t>size
         if self.written[WEIGHT]:
             (<double*>self.held[WEIGHT].items)[self.held[WEIGHT].last] = 1.0
         if self.timed:
             (<int64_t*>self.held[STAMP].items)[self.held[STAMP].last] = stamp
         for part in range(MANY):
             self.held[part].last += self.written[part]
-        self.held[SLOT].last += counts.landed
-        self.take_back(counts, self.late(size, limit))
-        return DONE
+        self.held[SLOT].last += size
+
+    cdef int slide_scored(
+        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int64_t stamp, Py_ssize_t oldest
+    ) except -1:
+        """The same where tables of scores follow, in all or in none; the guard is held."""
+        cdef Appended one
+        cdef se_rows binary
+        cdef se_score_rows row
+        cdef se_part part[FOLLOWERS * (FEW + 1)]
+        cdef uint64_t totals[3]
+        cdef Py_ssize_t slots, scored
+        cdef int at, prepared = 0
+        row.fixed, row.mask = fixed, NULL
+        if oldest > FEW or self.until_compaction < 0:
+            return OTHER
+        try:
+            if not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared):
+                return OTHER
+            slots = counts.read_scored(columns, y_true, y_pred, threshold, 1, &row, &binary, totals)
+            if slots < 0 or not counts.follow(&row, 1, False, part, &prepared):
+                return OTHER
+            scored = row.width
+            while row.ranked != NULL and scored and not row.ranked[scored - 1]:
+                scored -= 1
+            describe(&one, slots, 1.0, stamp)
+            one.items[MANY], one.count[COLUMN], one.count[SCORE] = &scored, scored, scored
+            one.size = 4 if row.single or are_narrow(<const double*>row.scores, scored) else 8
+            self.reserve(&one)
+            check_memory(se_sums_reserve(&counts.counted.rows, 1))
+            self.append_placed(counts, slots, stamp)
+            self.append_scores(&row, scored)
+            se_add_example(&counts.counted, counts.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
+            self.take_back(counts, oldest)
+            self.until_compaction -= oldest
+            for at in range(prepared):
+                se_commit(&part[at])
+            return DONE
+        finally:
+            for at in range(prepared):
+                se_release(&part[at])
+
+    cdef bint prepare_oldest(
+        self, Counts counts, dict columns, threshold, Py_ssize_t examples, se_score_rows* row, se_part* part, int* prepared
+    ) except -1:
+        """Prepare to take the oldest examples back from the tables of scores; False if they are not handled."""
+        cdef const int32_t* slot = <int32_t*>self.held[SLOT].items + self.held[SLOT].first
+        cdef const int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].first
+        cdef const char* score = self.held[SCORE].items + self.held[SCORE].first * self.held[SCORE].size
+        cdef const int32_t* length = <int32_t*>self.held[LENGTH].items + self.held[LENGTH].first
+        cdef const int32_t* many = <int32_t*>self.held[MANY].items + self.held[MANY].first
+        cdef Py_ssize_t position
+        if examples and not self.written[MANY]:
+            return False
+        counts.begin(columns, threshold)
+        row.single = self.held[SCORE].size == 4
+        for position in range(examples):
+            if not counts.read_held(slot, length[position], column, score, many[position], row):
+                return False
+            if not counts.follow(row, -1, True, part, prepared):
+                return False
+            slot, column = slot + length[position], column + many[position]
+            score += many[position] * self.held[SCORE].size
+        return True
+
+    cdef void append_scores(self, const se_score_rows* row, Py_ssize_t size) noexcept:
+        """Add the first scores of a row; there is room."""
+        cdef int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].last
+        cdef char* to = self.held[SCORE].items + self.held[SCORE].last * self.held[SCORE].size
+        cdef double score
+        cdef Py_ssize_t at
+        for at in range(size):
+            column[at] = <int32_t>row.columns[at]
+            score = (<const float*>row.scores)[at] if row.single else (<const double*>row.scores)[at]
+            if self.held[SCORE].size == 4:
+                (<float*>to)[at] = <float>score
+            else:
+                (<double*>to)[at] = score
+        (<int32_t*>self.held[MANY].items)[self.held[MANY].last] = <int32_t>size
+        self.held[MANY].last += 1
+        self.held[COLUMN].last += size
+        self.held[SCORE].last += size
 
     def slide_many(
         self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t size, stamps,
@@ -407,7 +500,7 @@ cdef class Tape:
         cdef Appended whole
         memset(&whole, 0, sizeof(whole))
         self.view(&whole, 0)
-        result.earliest, whole.odd = self.earliest, self.weighted
+        result.earliest, result.until_compaction, whole.odd = self.earliest, self.until_compaction, self.weighted
         result.reserve(&whole)
         result.append(&whole)
         return result
@@ -431,6 +524,15 @@ cdef class Tape:
             weights = <double*>self.held[WEIGHT].items + self.held[WEIGHT].first
             result.append((slots, key, weights[position] if self.written[WEIGHT] else 1.0))
         return result
+
+
+cdef bint are_narrow(const double* scores, Py_ssize_t size) noexcept:
+    """Whether a float32 equals each score."""
+    cdef Py_ssize_t at
+    for at in range(size):
+        if <double><float>scores[at] != scores[at]:
+            return False
+    return True
 
 
 cdef void describe(Appended* data, Py_ssize_t slots, double weight, int64_t stamp) noexcept:

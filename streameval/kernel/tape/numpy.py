@@ -53,13 +53,14 @@ class Tape:
     """Examples as slots, with a weight each, on a timed tape a stamp, an integer that never decreases, and scores.
 
     A declared label that an example mentions as a true negative has no slot. Scores take 4 bytes as long as every one
-    so far was a float32, and 8 from the first that was not. `slide` takes no stamp before ``earliest``.
+    so far was a float32, and 8 from the first that was not. `slide` takes no stamp before ``earliest``, and lowers
+    ``until_compaction`` by what it takes back from tables of scores, unless it is negative.
     """
 
-    __slots__ = ("_cell", "earliest", "timed")
+    __slots__ = ("_cell", "earliest", "timed", "until_compaction")
 
     def __init__(self, root: Root, timed: bool) -> None:
-        self.timed, self.earliest = timed, -(2**63)
+        self.timed, self.earliest, self.until_compaction = timed, -(2**63), 0
         self._cell = root.cell(_Value([], np.float32))
 
     @property
@@ -85,13 +86,14 @@ class Tape:
         """Count one example of a common form and append it, then take back what is overdue.
 
         The arguments are ``counts, columns, fixed, y_true, y_pred, threshold``, as of `Counts.count_example`, then
-        ``size, stamp, limit``. ``OTHER`` if the fast path does not handle the form, the tape has weights, other tables
-        follow ``counts``, or a timed tape has no example or a later one; always so in this twin, which gains nothing.
+        ``size, stamp, limit``. Tables that follow ``counts`` count it too. ``OTHER`` if the fast path does not handle
+        the form, the tape has weights, or a timed tape has no example or a later one; always so in this twin, which
+        gains nothing.
         """
         return OTHER
 
     def slide_many(self, *_: object) -> int:
-        """The same of lists or tuples of examples, of all or none of them; with all their stamps, or None."""
+        """The same of lists or tuples of examples, of all or none, with all stamps, or None; if no tables follow."""
         return OTHER
 
     def prepare_one(self, slots: IntArray, weight: float, stamp: int) -> Part:
@@ -168,7 +170,7 @@ class Tape:
 
     def copy(self, root: Root) -> Self:
         result = type(self)(root, self.timed)
-        result.earliest = self.earliest
+        result.earliest, result.until_compaction = self.earliest, self.until_compaction
         result._cell.store(self._cell.value)
         return result
 
