@@ -75,6 +75,7 @@ class State(ABC, Generic[K]):
     """
 
     reads: ClassVar[Literal["decisions", "scores"]]
+    _sums_by_key: ClassVar[Callable[..., Any]] = SumCells
     too_many: ClassVar[str] = (
         f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
     )
@@ -90,7 +91,7 @@ class State(ABC, Generic[K]):
         self.decisions = decisions
         self.table: Any = self._empty_table()
         self.extra: SumCells[K] | None = SumCells(self.root, ExactSums()) if self._has_extra() else None
-        self.weights: SumCells[K] = self._empty_weights()
+        self.weights: SumCells[K] = self._sums_by_key(self.root)
         # By how much, at least, all examples outweigh each label, in which units; what is added never lowers it.
         self._slack = 0, 0
 
@@ -99,9 +100,6 @@ class State(ABC, Generic[K]):
     def _empty_table(self) -> Any:
         """A table of the kernel that has counted nothing, if there is one."""
         return None
-
-    def _empty_weights(self) -> SumCells[K]:
-        return SumCells(self.root)
 
     def _has_extra(self) -> bool:
         """Whether the options ask for sums that the table has no place for."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Never, Self, TypeAlias
 
 import numpy as np
 
-from streameval.kernel.backend import commit, curves
+from streameval.kernel.backend import commit
 from streameval.kernel.curves.bins import ALL, MASKED, POSITIVE, WHOLE
-from streameval.kernel.types import IntArray, Integers, Scored
-from streameval.states.weights import SumCells, common_scale, trailing_zeros
+from streameval.kernel.types import IntArray, Integers
+from streameval.states.weights import SumCells, trailing_zeros
 
 Part: TypeAlias = Any
 Added: TypeAlias = tuple[Any, IntArray | None, int]
@@ -31,20 +30,11 @@ class CurveWeights(SumCells[Never]):
     def prepare(self, table: Any) -> list[Part]:
         return [self.cell.prepare_store(table)]
 
-    def table_of(self, scored: Scored, scale: int, units: list[int], width: int) -> Any:
-        """A table of the weights of examples, of the shape of the one there is if they fit in there."""
-        own = self.cell.value
-        target = common_scale(scale, 0 if own is None else own.scale)
-        units = [unit << target - scale for unit in units]
-        table = curves.Weights(target, max(words_of(sum(units)), 1 if own is None else own.words))
-        table.count(scored, units, width)
-        return table
-
     def prepare_tables(self, own: Any, added: list[Added], width: int) -> Any:
         """What `Weights.prepare_add` answers, where ``own`` is the table so far."""
         tables = [own, *(table for table, *_ in added)]
         scale = max(table.scale for table in tables)
-        words = max(own.words, words_of(sum(_whole(table) << scale - table.scale for table in tables)))
+        words = max(own.words, words_of(sum(table.whole << scale - table.scale for table in tables)))
         wide = _shaped(own, scale, words)
         parts = wide.prepare_add([(_shaped(table, scale, words), *where) for table, *where in added], width)
         if wide is self.cell.value or isinstance(parts, int):
@@ -60,7 +50,7 @@ class CurveWeights(SumCells[Never]):
 
     def whole(self, scale: int) -> int:
         """What all examples weigh together."""
-        return int(_whole(self.cell.value) >> self.cell.value.scale - scale)
+        return int(self.cell.value.whole >> self.cell.value.scale - scale)
 
     def sides(self, columns: IntArray, scale: int) -> list[list[int]]:
         """For each column what the positives and the masked weigh that have no score."""
@@ -73,14 +63,6 @@ class CurveWeights(SumCells[Never]):
         owners, whats = np.repeat(columns, 2 * np.diff(offsets)), np.add.outer(2 * bins, (0, 1)).ravel()
         return self._read(owners, whats, count, scale).reshape(len(bins), 2, count)
 
-    def pairs(
-        self, columns: IntArray, offsets: IntArray, bins: IntArray, common: IntArray, scale: int
-    ) -> Iterator[list[int]]:
-        """What `Weights.pairs` tells; pairs are in units times units."""
-        shift = self.cell.value.scale - scale
-        for neg, pos, *pairs in self.cell.value.pairs(columns, offsets, bins, common):
-            yield [neg >> shift, pos >> shift, *(value >> 2 * shift for value in pairs)]
-
     def _read(self, columns: IntArray, whats: IntArray, parts: int, scale: int) -> Integers:
         return np.asarray(self.cell.value.read(columns, whats, parts) >> self.cell.value.scale - scale)
 
@@ -90,20 +72,9 @@ def words_of(whole: int) -> int:
     return whole.bit_length() // 64 + 1
 
 
-def _whole(table: Any) -> int:
-    return int(table.read(np.array([ALL]), np.array([WHOLE]), 1)[0, 0])
-
-
 def _shaped(table: Any, scale: int, words: int) -> Any:
     alike = (table.scale, table.words) == (scale, words)
     return table if alike else table.shaped(scale, words, 1 << scale - table.scale)
-
-
-def times(table: Any, numerator: int, scale: int) -> Any:
-    """A table with every sum times ``numerator / 2**scale``, exactly."""
-    finest = common_scale(table.scale + scale)
-    factor = numerator << finest - table.scale - scale
-    return table.shaped(finest, words_of(_whole(table) * factor), factor)
 
 
 def fill_sides(table: Any, examples: int, whole: int, sides: IntArray, weights: Integers) -> None:

@@ -14,7 +14,7 @@ from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, Flags, FloatArray, IntArray, Integers, WordArray
 from streameval.schema.batch import Batch, Example
 from streameval.states.base import COUNT_MAX, Content, Part, State
-from streameval.states.curve_weights import Added, CurveWeights, fill_bins, fill_sides, times, words_of
+from streameval.states.curve_weights import Added, CurveWeights, fill_bins, fill_sides, words_of
 from streameval.states.views import Arrays, View, cached_property, total
 from streameval.states.weights import common_scale, exact_weights, units_of
 
@@ -81,6 +81,7 @@ class Curves(State[Never]):
         "exactly; evaluate in parts, each on its own"
     )
     weights: CurveWeights
+    _sums_by_key = CurveWeights
     __slots__ = ()
 
     def _empty_table(self) -> Any:
@@ -93,9 +94,6 @@ class Curves(State[Never]):
         if (code := self.table.count(*self._read(batch))) != DONE:
             self._part(code)
 
-    def _empty_weights(self) -> CurveWeights:
-        return CurveWeights(self.root)
-
     def _prepare_weights(self, _: object, changes: Sequence[Any], *, known: bool) -> list[Part]:
         return self._prepare_tables([self._adding(*change) for change in changes], known=known)
 
@@ -105,11 +103,8 @@ class Curves(State[Never]):
     def _prepare_tables(self, added: list[Added], *, known: bool) -> list[Part]:
         if not self.examples and len(added) == 1 and added[0][1] is None and added[0][2] > 0:
             return self.weights.prepare(added[0][0].copy())
-        checked = not known and any(sign < 0 for *_, sign in added)
-        parts: list[Part] = self._part(
-            self.weights.prepare_tables(self._sums, added, len(self.labels) if checked else -1)
-        )
-        return parts
+        parts = self.weights.prepare_tables(self._sums, added, -1 if known else len(self.labels))
+        return self._part(parts)  # type: ignore[no-any-return]
 
     def _adding(self, counted: Example | Self, *where: Any) -> Added:
         if not isinstance(counted, Example):
@@ -118,9 +113,15 @@ class Curves(State[Never]):
         return self._weighed(counted.scored, scale, [unit]), None, *where
 
     def _weighed(self, batch: Batch | None, scale: int, units: list[int]) -> Any:
+        """A table of the weights of examples, of the shape of the one so far if they fit in there."""
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         (scored,) = self._read(batch)
-        return self.weights.table_of(scored, scale, units, len(self.labels))
+        own = self.weights.cell.value or curves.Weights()
+        target = common_scale(scale, own.scale)
+        units = [unit << target - scale for unit in units]
+        table = curves.Weights(target, max(words_of(sum(units)), own.words))
+        table.count(scored, units, len(self.labels))
+        return table
 
     @property
     def _sums(self) -> Any:
@@ -148,14 +149,14 @@ class Curves(State[Never]):
         return all((block.weigh() == moments_of(block.counts, block.sums) << scale).all() for block in blocks)
 
     def _prepare_compact(self) -> list[Part]:
-        if self.canonical_scale() is None:
-            return self.weights.prepare(None)
-        self.weights.cell.value.compact()
-        return []
+        return self.weights.prepare(None if self.canonical_scale() is None else self.weights.cell.value.compacted())
 
     def scale_weights(self, numerator: int, scale: int) -> None:
         if self.examples:
-            self.root.commit(self.weights.prepare(times(self._sums, numerator, scale)))
+            table = self._sums
+            finest = common_scale(table.scale + scale)
+            factor = numerator << finest - table.scale - scale
+            self.root.commit(self.weights.prepare(table.shaped(finest, words_of(table.whole * factor), factor)))
 
     @property
     def bins(self) -> Any:
@@ -323,12 +324,13 @@ class CurveTables(View[Curves]):
 
     @cached_property
     def pairs(self) -> list[_Pairs]:
-        """The same, weighted, in units and units times units."""
+        """The same, weighted, in units of the table and these times these."""
         if self.scale is None:
             return self.counted_pairs
         offsets, bins, _, common, _ = self.read
-        pairs = self._state.weights.pairs(self.columns, offsets, bins, common, self.scale)
-        return _with_unscored(pairs, self._side_weights, self.weight)
+        weights, table = self._state.weights, self._state.weights.cell.value
+        pairs = table.pairs(self.columns, offsets, bins, common)
+        return _with_unscored(pairs, weights.sides(self.columns, table.scale), table.whole)
 
     @cached_property
     def moments(self) -> Integers | None:

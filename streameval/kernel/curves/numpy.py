@@ -204,6 +204,11 @@ class Weights:
         self.scale, self.words = scale, words
         self._cell = Root().cell({})
 
+    @property
+    def whole(self) -> int:
+        """What all examples weigh together."""
+        return int(self._cell.value.get((ALL, WHOLE), _EMPTY)[1])
+
     def count(self, scored: Scored, weights: Sequence[int], width: int) -> None:
         """Add examples whose columns are below ``width``; only to tables that are thrown away if this raises."""
         scores, whats = list[float](), list[tuple[int, int, bool]]()
@@ -248,8 +253,9 @@ class Weights:
     def copy(self) -> Self:
         return self.shaped(self.scale, self.words, 1)
 
-    def compact(self) -> None:
-        """Nothing to do, as in other tables."""
+    def compacted(self) -> Self:
+        """The same sums without much room for others, in this table or another one."""
+        return self
 
     def shaped(self, scale: int, words: int, factor: int) -> Self:
         """A table of another shape with these sums times a factor."""

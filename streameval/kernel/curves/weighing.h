@@ -304,35 +304,15 @@ static int sw_scale(sw_table *t, const sw_table *other, const uint64_t *factor, 
     return 1;
 }
 
-/* Make an empty table a copy of another. 0 if memory ran out; nothing has changed then. */
+/* Make a new table of the same shape a copy of another. 0 if memory ran out. */
 static int sw_copy(sw_table *t, const sw_table *other) {
-    const size_t bytes = (other->used + 1) * (size_t)SW_SUMS(other->words) * sizeof *other->sums;
-    sw_table copy = *other;
-    copy.sums = (uint64_t *)malloc(bytes);
-    if (!copy.sums || !se_sums_copy(&t->keys, &other->keys)) {
-        free(copy.sums);
-        return 0;
-    }
-    if (other->used) memcpy(copy.sums, other->sums, bytes / (other->used + 1) * other->used);
-    copy.room = other->used + 1;
-    copy.keys = t->keys;
-    free(t->sums);
-    *t = copy;
-    return 1;
-}
-
-/* Drop what is not used, if that is the majority. 0 if memory ran out; nothing has changed then. */
-static int sw_compact(sw_table *t) {
-    const uint64_t one = 1;
-    sw_table live;
-    if (2 * t->spare <= t->used) return 1;
-    if (!sw_init(&live, t->words) || !sw_reserve(&live, t->keys.promised) || !sw_scale(&live, t, &one, 1)) {
-        sw_drop(&live);
-        return 0;
-    }
-    live.keys.promised = t->keys.promised;
-    sw_drop(t);
-    *t = live;
+    const size_t bytes = other->used * (size_t)SW_SUMS(other->words) * sizeof *other->sums;
+    t->sums = (uint64_t *)malloc(bytes + 1);
+    if (!t->sums || !se_sums_copy(&t->keys, &other->keys)) return 0;
+    if (bytes) memcpy(t->sums, other->sums, bytes);
+    t->used = t->room = other->used;
+    t->spare = other->spare;
+    t->first = other->first;
     return 1;
 }
 

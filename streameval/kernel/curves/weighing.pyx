@@ -26,9 +26,9 @@ cdef extern from "curves/weighing.h" nogil:
     int sw_init(sw_table*, int)
     void sw_drop(sw_table*)
     int sw_copy(sw_table*, const sw_table*)
-    int sw_compact(sw_table*)
     int sw_reserve(sw_table*, size_t)
     uint64_t se_flipped(uint64_t)
+    const uint64_t* sw_find(const sw_table*, uint64_t, uint64_t)
     void sw_look(const sw_table*, const int64_t*, const int64_t*, ptrdiff_t, const uint64_t**)
     void sw_unite(const sw_table*, uint64_t*)
     void sw_add_bin(uint64_t**, const uint64_t*, const uint64_t*, const int64_t*, uint64_t, int)
@@ -62,6 +62,12 @@ cdef class Weights:
     @property
     def words(self):
         return self.table.words
+
+    @property
+    def whole(self):
+        cdef const uint64_t* sums = sw_find(&self.table, SW_ALL, SW_WHOLE)
+        cdef int at
+        return sum([<object>sums[1 + at] << 64 * at for at in range(self.table.words)])
 
     def count(self, scored, weights, Py_ssize_t width):
         cdef se_score_rows rows
@@ -174,8 +180,8 @@ cdef class Weights:
         check_memory(sw_copy(&result.table, &self.table))
         return result
 
-    def compact(self):
-        check_memory(sw_compact(&self.table))
+    def compacted(self):
+        return self.shaped(self.scale, self.words, 1) if 2 * self.table.spare > self.table.used else self
 
     def shaped(self, int scale, int words, factor):
         cdef Weights result = Weights(scale, words)
@@ -193,7 +199,7 @@ cdef class Weights:
             parts.append(part_of(commit_change, change))
             if sign < 0:
                 removed.append(change)
-        if width < 0:
+        if width < 0 or not removed:
             return parts
         # Nobody sees the table before it is restored, as no code of Python runs meanwhile.
         for at in range(len(removed)):
