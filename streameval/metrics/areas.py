@@ -210,12 +210,13 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Unr
     sure = has_positives & ~open_
     count = len(support)
     nums, dens, place = steps.pos[sure] * tp[sure], (tp + fp)[sure], owner[sure]
-    certain, slack = _sums(nums, dens, place, count)
+    certain, certain_up = _sums(nums, dens, place, count), _sums(-nums, dens, place, count)
     starts = np.searchsorted(place, np.arange(count + 1))
     pos, top, fall, place = steps.pos[open_], tp[open_], fp[open_], owner[open_]
-    tied, _ = _sums(pos * top, top + fall, place, count)
-    above, above_slack = _sums(pos * top, top + fall - steps.neg[open_], place, count)
-    least, _ = _sums(*_worst(pos, top, fall, weighted=weighted), np.repeat(place, 2 * _BLOCKS), count)
+    tied = _sums(pos * top, top + fall, place, count)
+    above = _sums(-pos * top, top + fall - steps.neg[open_], place, count)  # rounded up
+    num, den = _worst(pos, top, fall, weighted=weighted)
+    least = _sums(num.ravel(), den.ravel(), np.repeat(place, num.shape[1]), count)
     exact = np.bincount(place, minlength=count) == 0
     few = exact & (np.diff(starts) <= _FEW)  # their digits do not tell whether the mean with others is a float64
     parts: list[Unrounded | None] = []
@@ -227,8 +228,8 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Unr
             terms = map(Fraction, nums[of].tolist(), dens[of].tolist())
             parts.append(Unrounded.certain(sum(terms, Fraction(0)) / whole))
         else:
-            more = least[label], tied[label], slack[label] + above[label] + above_slack[label]
-            low, value, high = (Fraction(certain[label] + part, whole * _UNIT) for part in more)
+            sums = certain[label] + least[label], certain[label] + tied[label], -certain_up[label] - above[label]
+            low, value, high = (Fraction(part, whole * _UNIT) for part in sums)
             parts.append(Unrounded(low, value, high, bool(exact[label])))
     return parts
 
@@ -240,28 +241,28 @@ def _worst(pos: Integers, tp: Integers, fp: Integers, *, weighted: bool) -> tupl
     is at least their number times the mean of its first and last value. Blocks of one positive lose nothing. Weighted
     positives come in unknown portions: then the sum is at least the integral of f, and that at least the trapezium.
     """
-    edges = pos[:, None] * np.arange(_BLOCKS + 1) // _BLOCKS
-    start, stop = edges[:, :-1].ravel(), edges[:, 1:].ravel()
-    below, behind = np.repeat(tp - pos, _BLOCKS), np.repeat(fp, _BLOCKS)
-    size = stop - start
-    first = below + start + (0 if weighted else np.minimum(size, 1))
-    last = below + stop
-    num = np.stack([size * first, size * last], axis=1).ravel()
-    den = np.stack([2 * (first + behind), 2 * (last + behind)], axis=1).ravel()
-    return num, den
+    block = np.arange(_BLOCKS + 1)
+    edges = (tp - pos)[:, None] + pos[:, None] * block // _BLOCKS
+    if weighted:  # the end of a block is the start of the next
+        size, points = edges[:, np.minimum(block + 1, _BLOCKS)] - edges[:, np.maximum(block - 1, 0)], edges
+    else:
+        size = np.tile(np.diff(edges), 2)
+        points = np.concatenate([edges[:, :-1] + np.minimum(size[:, :_BLOCKS], 1), edges[:, 1:]], axis=1)
+    return size * points, 2 * (points + fp[:, None])
 
 
-def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> tuple[list[int], list[int]]:
-    """Sums of ratios by owner in units of 2**-96, each term rounded down, and how many terms were not whole."""
+def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> list[int]:
+    """Sums of ratios by owner in units of 2**-96, each term rounded down."""
     bounds = np.searchsorted(owner, np.arange(count + 1))
 
     def by_owner(part: Integers) -> list[int]:
         return list(np.diff(np.insert(np.cumsum(part), 0, 0)[bounds]).tolist())
 
+    if den.dtype == object:
+        return by_owner(num * _UNIT // den)
     totals = [0] * count
-    bits, digits = (32, _DIGITS) if den.dtype != object else (32 * _DIGITS, 1)  # those of int64 are below 2**31
-    for _ in range(digits + 1):
+    for _ in range(_DIGITS + 1):  # denominators of int64 are below 2**31
         digit = num // den
-        num = num - digit * den << bits
-        totals = [(total << bits) + more for total, more in zip(totals, by_owner(digit), strict=True)]
-    return totals, by_owner((num != 0).astype(np.int64))
+        num = num - digit * den << 32
+        totals = [(total << 32) + more for total, more in zip(totals, by_owner(digit), strict=True)]
+    return totals

@@ -4,17 +4,6 @@
 from __future__ import annotations
 
 _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
-    ("areas", "it moves a bound by some 2**-96, which rounding outwards to a float64 covers"): (
-        "_precisions: slack[label] + above[label] + above_slack[label] -> slack[label] + above[label] - above_slack[label]",
-        "_precisions: slack[label] + above[label] + above_slack[label] -> slack[label] + above[label]",
-        "_precisions: slack[label] + above[label] -> above[label]",
-        "_sums: 0 -> -1 (4)",
-        "_sums: 0 -> 1 (4)",
-        "_sums: num != 0 -> num == 0",
-    ),
-    ("areas", "three short divisions say what a long one says, and take longer"): (
-        "_sums: (32, _DIGITS) if den.dtype != object else (32 * _DIGITS, 1) -> (32, _DIGITS)",
-    ),
     ("areas", "fractions say what digits say, and take longer"): (
         "_precisions: exact & (np.diff(starts) <= _FEW) -> exact",
     ),
