@@ -63,7 +63,8 @@ static inline int se_part_commit(PyObject *capsule) {
 }
 
 /* A table that counts rows of scores whenever the decisions of the same examples do, behind a capsule that keeps it alive.
-   Rows that are counted (a `se_score_rows`) stay where they are until the part is released. */
+   Preparing runs no code of the user. Rows that are counted (a `se_score_rows`) stay where they are until the part is
+   released. */
 
 #define SE_FOLLOWER_NAME "streameval.follower"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import math
-import sys
 import tracemalloc
 import warnings
 from collections import OrderedDict, defaultdict, deque
@@ -26,7 +25,6 @@ import scipy.sparse as sp
 from hypothesis import example, given, settings, strategies as st
 
 import streameval as se
-from streameval import kernel
 from streameval.inputs.arrow import bits_of_columns
 from streameval.states import state_set
 from tests.support.each import with_each
@@ -1693,4 +1691,4 @@ def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_
         gc.set_threshold(*before)
         if enabled:
             gc.enable()
-    assert len(messages) == 2 or kernel.BACKEND == "numpy" or sys.version_info >= (3, 12)
+    assert "None" in messages

@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.pyport cimport PY_SSIZE_T_MAX
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.object cimport PyObject
 from libc.stdlib cimport abort, free
 from libc.string cimport memcpy
 
@@ -16,7 +16,7 @@ import numpy as np
 from streameval.kernel.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport (
-    DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part,
+    DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part, se_part_new,
 )
 from streameval.kernel.scores cimport (
     check_one, read_lists, read_rows, room_of, se_mention, se_score_lists, se_score_rows,
@@ -59,6 +59,8 @@ cdef extern from "curves/rows.h" nogil:
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t*, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
     int se_append_mentions(se_label*, const se_mention*, ptrdiff_t)
+    int se_may_leave(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int)
+    void se_leave_mentions(se_label*, const se_mention*, ptrdiff_t)
     ptrdiff_t se_merge_prepare(const se_merge*)
     int se_merge_labels(const se_merge*)
 
@@ -138,6 +140,12 @@ def words_of(counts, written):
     return words, True
 
 
+cdef struct Leaving:
+    # One example on its way out of bins; its mentions stand behind.
+    PyObject* bins
+    Py_ssize_t count
+
+
 cdef class Bins:
     """See `streameval.kernel.curves.numpy.Bins`."""
 
@@ -183,21 +191,39 @@ cdef class Bins:
         cdef se_score_rows rows
         cdef se_score_lists lists
         cdef se_mention* mention
+        cdef se_part part
+        cdef Py_ssize_t count
+        cdef int code
         if scored[0] is not None:
             read_rows(&rows, self.width, scored)
             check_one(rows.rows)
-            return self.prepare_row(&rows, sign)
-        room = self.start_lists(&lists, scored)
-        check_one(lists.rows)
-        mention = <se_mention*>PyByteArray_AS_STRING(room)
-        return self.prepare_mentions(mention, se_mentions_of_lists(&lists, 0, self.mark, &self.turn, mention), sign)
+            room = PyByteArray_FromStringAndSize(NULL, rows.width * sizeof(se_mention))
+            mention = <se_mention*>PyByteArray_AS_STRING(room)
+            count = se_mentions_of_row(&rows, mention)
+        else:
+            room = self.start_lists(&lists, scored)
+            check_one(lists.rows)
+            mention = <se_mention*>PyByteArray_AS_STRING(room)
+            count = se_mentions_of_lists(&lists, 0, self.mark, &self.turn, mention)
+        if sign > 0:
+            return self.prepare_mentions(mention, count)
+        code = self.prepare_leaving(mention, count, False, &part)
+        return code if code else se_part_new(part.commit, part.data, part.release, self)
 
-    cdef prepare_row(self, const se_score_rows* row, int sign):
-        cdef bytearray room = PyByteArray_FromStringAndSize(NULL, row.width * sizeof(se_mention))
-        cdef se_mention* mention = <se_mention*>PyByteArray_AS_STRING(room)
-        return self.prepare_mentions(mention, se_mentions_of_row(row, mention), sign)
+    cdef int prepare_leaving(self, const se_mention* mention, Py_ssize_t count, bint known, se_part* part) except -1:
+        """Prepare that one example is taken out, which was surely counted if ``known``; 0, or why not."""
+        cdef int fits = se_may_leave(self.labels, self.width, mention, count, self.examples - 1, known)
+        cdef Leaving* leaving
+        check_memory(fits >= 0)
+        if not fits:
+            return REFUSED
+        leaving = <Leaving*>cleared(1, sizeof(Leaving) + count * sizeof(se_mention))
+        leaving.bins, leaving.count = <PyObject*>self, count
+        memcpy(leaving + 1, mention, count * sizeof(se_mention))
+        part.commit, part.data, part.release = commit_leaving, leaving, free
+        return 0
 
-    cdef prepare_mentions(self, se_mention* mention, Py_ssize_t count, int sign):
+    cdef prepare_mentions(self, se_mention* mention, Py_ssize_t count):
         cdef int64_t[::1] place
         cdef Py_ssize_t at
         cdef Bins one = Bins(None, count)
@@ -207,7 +233,7 @@ cdef class Bins:
             place[at], mention[at].column = mention[at].column, at
         check_memory(se_append_mentions(one.labels, mention, count))
         one.examples = 1
-        return self.prepare_merge(one, columns, sign)
+        return self.prepare_merge(one, columns, 1)
 
     cdef bytearray start_lists(self, se_score_lists* lists, scored):
         """Point to lists, and have marks for the first of them; room for the mentions of any."""
@@ -404,13 +430,13 @@ cdef class Bins:
 
 cdef int prepare_rows(void* table, const void* rows, int by, bint known, se_part* part) except -1:
     cdef Bins bins = <Bins>table
+    cdef bytearray room
+    cdef se_mention* mention
     if by < 0:
-        change = bins.prepare_row(<const se_score_rows*>rows, by)
-        if type(change) is int:
-            return change
-        Py_INCREF(change)
-        part.commit, part.data, part.release = commit_held, <void*>change, release_held
-        return 0
+        bins.reserve((<const se_score_rows*>rows).limit)
+        room = PyByteArray_FromStringAndSize(NULL, (<const se_score_rows*>rows).width * sizeof(se_mention))
+        mention = <se_mention*>PyByteArray_AS_STRING(room)
+        return bins.prepare_leaving(mention, se_mentions_of_row(<const se_score_rows*>rows, mention), known, part)
     bins.rows = (<const se_score_rows*>rows)[0]
     if bins.rows.rows > SE_MOST - bins.examples:  # whether a bin is full is not known so soon
         return OTHER
@@ -420,12 +446,11 @@ cdef int prepare_rows(void* table, const void* rows, int by, bint known, se_part
     return 0
 
 
-cdef void commit_held(void* data) noexcept:
-    commit(<object>data)
-
-
-cdef void release_held(void* data) noexcept:
-    Py_DECREF(<object>data)
+cdef void commit_leaving(void* data) noexcept:
+    cdef Leaving* leaving = <Leaving*>data
+    cdef Bins bins = <Bins>leaving.bins
+    se_leave_mentions(bins.labels, <const se_mention*>(leaving + 1), leaving.count)
+    bins.examples -= 1
 
 
 cdef void commit_rows(void* data) noexcept:

@@ -119,6 +119,66 @@ static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrd
 /* In how many examples a label is mentioned, where that is not derived. */
 static inline int64_t se_mentioned(const se_label *l) { return l->binned + l->side[0] + l->side[1] + l->side[2]; }
 
+/* The part of the bin of a score that does not wait, at which position, and the residual; NULL if there is none. */
+static inline se_moments *se_part_with(const se_table *t, uint64_t score, uint32_t *at, uint64_t *x) {
+    const uint64_t bin = se_bin(score, x);
+    *at = se_lower(t, (uint32_t)bin);
+    return se_part_at(t, *at, bin);
+}
+
+/* Whether one example can be taken out of labels, so many, so that examples are `left`, as it surely can or not; its scores are
+   in bins then. -1 if memory ran out. */
+static int se_may_leave(
+    se_label *labels, ptrdiff_t known, const se_mention *mentions, ptrdiff_t count, int64_t left, int surely) {
+    se_counter counter = {0};
+    ptrdiff_t rest = 0; /* labels that all examples mention, without those of this one */
+    int fits = left >= 0;
+    for (const se_mention *m = mentions; m < mentions + count && fits > 0; m++) {
+        se_label *l = labels + m->column;
+        rest -= se_mentioned(l) > left;
+        if (m->kind > 1) {
+            fits = l->side[m->kind - 2] > 0;
+            continue;
+        }
+        uint32_t at;
+        uint64_t x;
+        se_moments one = {0};
+        if (!se_settle(l->table + m->kind, &counter)) {
+            fits = -1;
+            break;
+        }
+        const se_moments *part = se_part_with(l->table + m->kind, m->score, &at, &x);
+        fits = part && !se_blank(part);
+        if (!fits || surely) continue;
+        se_moments without = *part;
+        se_put(&one, x);
+        se_leave(&without, &one);
+        fits = se_possible(&without);
+    }
+    se_drop_counter(&counter);
+    if (fits <= 0 || surely) return fits;
+    for (ptrdiff_t column = 0; column < known; column++) rest += se_mentioned(labels + column) > left;
+    return !rest;
+}
+
+/* Take the mentions of one example out, which may leave. */
+static void se_leave_mentions(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
+    for (const se_mention *m = mentions; m < mentions + count; m++) {
+        se_label *l = labels + m->column;
+        if (m->kind > 1) {
+            l->side[m->kind - 2]--;
+            continue;
+        }
+        uint32_t at;
+        uint64_t x;
+        se_moments one = {0}, *part = se_part_with(l->table + m->kind, m->score, &at, &x);
+        se_put(&one, x);
+        se_leave(part, &one);
+        se_note(l->table + m->kind, at);
+        l->binned--;
+    }
+}
+
 /* All that other labels hold, on its way into labels, or out of them. They may be the same. */
 typedef struct {
     se_label *labels, *added;

@@ -127,14 +127,11 @@ cdef class Counts(Counting):
 
     cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1:
         """Prepare rows in the tables that follow, behind so many parts; False if they are not handled."""
-        cdef int64_t turn = self.turn
         cdef int at
         for at in range(self.following):
             if self.follower[at].prepare(self.follower[at].table, rows, by, known, &part[prepared[0]]):
                 return False
             prepared[0] += 1
-            if self.turn != turn:  # a finaliser has used the rows
-                return False
         return True
 
     cdef Py_ssize_t read_rows(
