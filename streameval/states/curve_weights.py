@@ -54,17 +54,17 @@ class CurveWeights(SumCells[Never]):
 
     def sides(self, columns: IntArray, scale: int) -> list[list[int]]:
         """For each column what the positives and the masked weigh that have no score."""
-        whats = np.resize((POSITIVE, MASKED), 2 * len(columns))
-        sides: list[list[int]] = self._read(np.repeat(columns, 2), whats, 1, scale).reshape(-1, 2).tolist()
+        places = np.resize((POSITIVE, MASKED), 2 * len(columns))
+        sides: list[list[int]] = self._read(np.repeat(columns, 2), places, 1, scale).reshape(-1, 2).tolist()
         return sides
 
     def bins(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int, count: int = 3) -> Integers:
         """The sums of bins as in `CurveBlock`, or the first ``count`` of each class."""
-        owners, whats = np.repeat(columns, 2 * np.diff(offsets)), np.add.outer(2 * bins, (0, 1)).ravel()
-        return self._read(owners, whats, count, scale).reshape(len(bins), 2, count)
+        owners, places = np.repeat(columns, 2 * np.diff(offsets)), np.add.outer(2 * bins, (0, 1)).ravel()
+        return self._read(owners, places, count, scale).reshape(len(bins), 2, count)
 
-    def _read(self, columns: IntArray, whats: IntArray, parts: int, scale: int) -> Integers:
-        return np.asarray(self.cell.value.read(columns, whats, parts) >> self.cell.value.scale - scale)
+    def _read(self, columns: IntArray, places: IntArray, parts: int, scale: int) -> Integers:
+        return np.asarray(self.cell.value.read(columns, places, parts) >> self.cell.value.scale - scale)
 
 
 def words_of(whole: int) -> int:

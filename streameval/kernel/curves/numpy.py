@@ -211,39 +211,39 @@ class Weights:
 
     def count(self, scored: Scored, weights: Sequence[int], width: int) -> None:
         """Add examples whose columns are below ``width``; only to tables that are thrown away if this raises."""
-        scores, whats = list[float](), list[tuple[int, int, bool]]()
+        scores, owners = list[float](), list[tuple[int, int, bool]]()
         for weight, cells in zip(weights, examples_of(scored, width), strict=True):
             self._enter(ALL, WHOLE, (1, weight, 0, 0))
             for column, cell in cells.items():
                 if cell is not None and cell[1] is not None:
-                    whats.append((column, weight, cell[0]))
+                    owners.append((column, weight, cell[0]))
                     scores.append(cell[1])
                 elif cell is None or cell[0]:
                     self._enter(column, MASKED if cell is None else POSITIVE, (1, weight, 0, 0))
         bins, residuals = (part.tolist() for part in bins_of(np.array(scores, np.float64)))
-        for (column, weight, true), bin_, x in zip(whats, bins, residuals, strict=True):
+        for (column, weight, true), bin_, x in zip(owners, bins, residuals, strict=True):
             self._enter(column, 2 * bin_ + true, (1, weight, weight * x, weight * x * x))
 
-    def _enter(self, column: int, what: int, sums: tuple[int, ...]) -> None:
-        enter(self._cell.value, (column, what), sums)
+    def _enter(self, column: int, place: int, sums: tuple[int, ...]) -> None:
+        enter(self._cell.value, (column, place), sums)
         if column != ALL:
             enter(self._cell.value, (column, WHOLE), (*sums[:2], 0, 0))
 
-    def fill(self, columns: IntArray, whats: IntArray, counts: IntArray, sums: Integers) -> None:
+    def fill(self, columns: IntArray, places: IntArray, counts: IntArray, sums: Integers) -> None:
         """Add sums to places; those that are not there, of the second and third kind, are 0."""
-        for column, what, count, row in zip(columns.tolist(), whats.tolist(), counts.tolist(), sums, strict=True):
-            self._enter(column, what, (count, *row, 0, 0)[:4])
+        for column, place, count, row in zip(columns.tolist(), places.tolist(), counts.tolist(), sums, strict=True):
+            self._enter(column, place, (count, *row, 0, 0)[:4])
 
-    def read(self, columns: IntArray, whats: IntArray, parts: int) -> Integers:
+    def read(self, columns: IntArray, places: IntArray, parts: int) -> Integers:
         """The first sums of places, as Python integers, shape (places, parts)."""
         sums = self._cell.value
-        rows = [sums.get(key, _EMPTY)[1 : 1 + parts] for key in zip(columns.tolist(), whats.tolist(), strict=True)]
+        rows = [sums.get(key, _EMPTY)[1 : 1 + parts] for key in zip(columns.tolist(), places.tolist(), strict=True)]
         return np.array(rows, object).reshape(-1, parts)
 
     def pairs(self, columns: IntArray, offsets: IntArray, bins: IntArray, common: IntArray) -> list[list[int]]:
         """Negatives and positives, and their pairs as in `Bins.pairs`, from what that reads of these columns."""
-        owners, whats = np.repeat(columns, 2 * np.diff(offsets)), np.add.outer(2 * bins, np.arange(2)).ravel()
-        pairs: list[list[int]] = _pairs(offsets, bins, self.read(owners, whats, 1).reshape(-1, 2), common).tolist()
+        owners, places = np.repeat(columns, 2 * np.diff(offsets)), np.add.outer(2 * bins, np.arange(2)).ravel()
+        pairs: list[list[int]] = _pairs(offsets, bins, self.read(owners, places, 1).reshape(-1, 2), common).tolist()
         return pairs
 
     def united(self) -> int:
@@ -285,8 +285,8 @@ class Weights:
 def _plus(sums: _Sums, other: _Sums, columns: IntArray | None, sign: int) -> _Sums:
     """Sums with others added or taken off, and without the keys of which nothing is left."""
     after = dict(sums)
-    for (column, what), row in other.items():
-        key = (column if columns is None or column == ALL else int(columns[column])), what
+    for (column, place), row in other.items():
+        key = (column if columns is None or column == ALL else int(columns[column])), place
         enter(after, key, row, sign)
         if not any(after[key]):
             del after[key]

@@ -98,9 +98,9 @@ cdef class Weights:
         data = b"".join([value.to_bytes(8 * words, "little") for value in values])
         return np.frombuffer(data, "<u8").astype(np.uint64, copy=False).reshape(-1, words)
 
-    def fill(self, columns, whats, counts, sums):
+    def fill(self, columns, places, counts, sums):
         cdef const int64_t[::1] column = np.ascontiguousarray(columns, np.int64)
-        cdef const int64_t[::1] what = np.ascontiguousarray(whats, np.int64)
+        cdef const int64_t[::1] place = np.ascontiguousarray(places, np.int64)
         cdef const int64_t[::1] count = np.ascontiguousarray(counts, np.int64)
         cdef int words = self.table.words, parts = sums.shape[1], part, at
         cdef const uint64_t[:, ::1] word = self.words_of(sums.ravel().tolist(), words + 2)
@@ -113,7 +113,7 @@ cdef class Weights:
                 for part in range(parts):
                     memcpy(one + at, &word[row * parts + part, 0], (words + part) * sizeof(uint64_t))
                     at += words + part
-                sw_enter(&self.table, column[row], what[row], one, 1)
+                sw_enter(&self.table, column[row], place[row], one, 1)
                 if <uint64_t>column[row] != SW_ALL:
                     for part in range(words + 1, at):
                         one[part] = 0
@@ -121,21 +121,21 @@ cdef class Weights:
         finally:
             free(one)
 
-    def read(self, columns, whats, int parts):
+    def read(self, columns, places, int parts):
         cdef const int64_t[::1] column = np.ascontiguousarray(columns, np.int64)
-        cdef const int64_t[::1] what = np.ascontiguousarray(whats, np.int64)
+        cdef const int64_t[::1] place = np.ascontiguousarray(places, np.int64)
         cdef Py_ssize_t row, start, rows = column.shape[0]
-        cdef int words = self.table.words, part, place, at
+        cdef int words = self.table.words, part, word_at, at
         read = np.zeros((words + parts - 1, rows, parts), np.uint64)
         cdef uint64_t[:, :, ::1] word = read
         cdef const uint64_t* sums[SW_BLOCK]
         for start in range(0, rows, SW_BLOCK):
-            sw_look(&self.table, &column[start], &what[start], min(SW_BLOCK, rows - start), sums)
+            sw_look(&self.table, &column[start], &place[start], min(SW_BLOCK, rows - start), sums)
             for row in range(start, min(start + SW_BLOCK, rows)):
                 at = 1
                 for part in range(parts):
-                    for place in range(words + part):
-                        word[place, row, part] = sums[row - start][at]
+                    for word_at in range(words + part):
+                        word[word_at, row, part] = sums[row - start][at]
                         at += 1
         total = read[0].astype(object)
         for at in range(1, words + parts - 1):

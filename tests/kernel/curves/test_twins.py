@@ -402,8 +402,8 @@ def weights_of_shape(scale: int, words: int) -> list[Any]:
 
 
 def all_sums(table: Any, keys: list[tuple[int, int]], bins: tuple) -> list[object]:
-    columns, whats = np.array(keys, np.int64).reshape(-1, 2).T
-    parts = [table.read(columns, whats, parts).tolist() for parts in (1, 2, 3)]
+    columns, places = np.array(keys, np.int64).reshape(-1, 2).T
+    parts = [table.read(columns, places, parts).tolist() for parts in (1, 2, 3)]
     return [table.scale, table.words, table.whole, *parts, table.united(), [*map(list, table.pairs(*bins))]]
 
 
@@ -472,7 +472,7 @@ def test_twins_agree_about_weights(seed: int):
         if rng.random() < 0.3:
             pair = [table.compacted() for table in pair]
         keys = sorted({key for table in (pair[1], before[1]) for key in table._cell.value})
-        by_bin = sorted({(column, what // 2) for column, what in keys if column < width and what < meaning.WHOLE})
+        by_bin = sorted({(column, place // 2) for column, place in keys if column < width and place < meaning.WHOLE})
         bins, common = np.array([bin_ for _, bin_ in by_bin], np.int64), rng.integers(-2, 3, (len(by_bin), 2))
         offsets = np.searchsorted([column for column, _ in by_bin], np.arange(width + 1))
         view = keys, (np.arange(width), offsets, bins, common)
@@ -481,11 +481,11 @@ def test_twins_agree_about_weights(seed: int):
         assert old[0] == old[1]
         assert not unchanged or after == old
     keys = [key for key in pair[1]._cell.value if key[1] != meaning.WHOLE or key[0] == meaning.ALL]
-    columns, whats = np.array(keys, np.int64).reshape(-1, 2).T
-    counts, sums = np.array([pair[1]._cell.value[key][0] for key in keys], np.int64), pair[0].read(columns, whats, 3)
+    columns, places = np.array(keys, np.int64).reshape(-1, 2).T
+    counts, sums = np.array([pair[1]._cell.value[key][0] for key in keys], np.int64), pair[0].read(columns, places, 3)
     filled = weights_of_shape(pair[0].scale, words)
     for table in filled:
-        table.fill(columns, whats, counts, sums)
+        table.fill(columns, places, counts, sums)
     every = [*pair[1]._cell.value], (np.arange(0), np.zeros(1, np.int64), np.arange(0), np.zeros((0, 2), np.int64))
     assert all_sums(filled[0], *every) == all_sums(filled[1], *every) == all_sums(pair[1], *every)
     assert filled[1]._cell.value == pair[1]._cell.value
