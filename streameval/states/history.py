@@ -66,7 +66,7 @@ class RecentExamples:
 class History:
     """Examples on a tape, their states, and a ``clock``: the time so far where it is later than the newest example."""
 
-    __slots__ = ("_look", "_scored", "clock", "counts", "labels", "states", "tape")
+    __slots__ = ("_look", "_scored", "_until_compaction", "clock", "counts", "labels", "states", "tape")
 
     def __init__(self, recording: Recording, like: StateSet, *, timed: bool, clock: int = ALWAYS) -> None:
         labels = LabelIndex(recording.labels, recording.fixed)
@@ -75,7 +75,7 @@ class History:
         self._start(states, clock, backend.tape.Tape(states.root, timed))
         self._count(states, map(self._appended, recording.blocks()))
         self.states.check_labels()
-        self._look = self.tape.until_compaction = 64 + 2 * len(labels)
+        self._look = self._until_compaction = 64 + 2 * len(labels)
 
     def _start(self, states: StateSet, clock: int, tape: Any) -> None:
         self.states, self.labels, self.counts, self.tape = states, states.labels, states.decisions.table, tape
@@ -162,12 +162,10 @@ class History:
     def _prepare_drop(self, overdue: int, *, weighted: bool = False) -> tuple[list[Part], int]:
         """Take the oldest examples off the tape, and how many of them are still to be taken back from the states."""
         if len(self.states.states) > 1:
-            if (
-                self.tape.until_compaction < 0
-            ):  # keys of which nothing is left are then as many as what the window holds
+            if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
                 self.states.compact()
-                self.tape.until_compaction = 64 + len(self.labels) + self.tape.examples
-            self.tape.until_compaction -= overdue
+                self._until_compaction = 64 + len(self.labels) + self.tape.examples
+            self._until_compaction -= overdue
         parts = [] if weighted or self._weighted(0, overdue) != self.tape.weighted else self.states.drop_weights()
         return [*parts, self.tape.prepare_drop(overdue)] if overdue else parts, overdue
 
@@ -225,5 +223,5 @@ class History:
         result = History.__new__(History)
         states = self.states.copy()
         result._start(states, self.clock.value, self.tape.copy(states.root))
-        result._look = self._look
+        result._look, result._until_compaction = self._look, self._until_compaction
         return result

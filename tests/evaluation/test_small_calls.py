@@ -195,11 +195,11 @@ MAPPED = {
 }
 
 
-def mapped(rng: np.random.Generator) -> tuple[object, dict[Any, object]]:
+def mapped(rng: np.random.Generator, size: int = len(NAMES)) -> tuple[object, dict[Any, object]]:
     """Truths in any form, and scores of some labels, in any order; now and then with something odd."""
-    names = [NAMES[at] for at in rng.permutation(len(NAMES))]
-    scores = {name: SCORES[rng.integers(len(SCORES))] for name in names[: rng.integers(len(NAMES) + 1)]}
-    truths = {name: bool(rng.integers(2)) for name in names[rng.integers(len(NAMES)) :]}
+    names = [NAMES[at] for at in rng.permutation(size)]
+    scores = {name: SCORES[rng.integers(len(SCORES))] for name in names[: rng.integers(size + 1)]}
+    truths = {name: bool(rng.integers(2)) for name in names[rng.integers(size) :]}
     for side, odd in ((scores, ODD_SCORES), (truths, ODD_TRUTHS)):
         if side and rng.random() < 0.05:
             side[next(iter(side))] = odd[rng.integers(len(odd))]
@@ -274,7 +274,7 @@ def test_windows_slide_over_scores_in_one_call_to_the_byte_as_they_do_state_by_s
     fast, slow = (WINDOWS[span](se.Evaluator(**MAPPED[kind])) for _ in "01")
     counted, by_kernel, t = list[Any](), Counter[str](), 0.0
     for number in range(60 + cases(6_000)):
-        true, pred = mapped(rng)
+        true, pred = mapped(rng, len(NAMES) if number // 70 % 2 else 3)
         wide = number // 50 % 2  # whether scores may take eight bytes
         if MAPPED[kind]["labels"] is NAMES and rng.random() < 0.3:
             pred = (rng.integers(0, 10, len(NAMES)) / (10 if wide else 8)).astype("f8" if wide else "f4")

@@ -147,6 +147,7 @@ static int se_may_leave(
             fits = -1;
             break;
         }
+        se_compact(l->table + m->kind); /* of what has left before */
         const se_moments *part = se_part_with(l->table + m->kind, m->score, &at, &x);
         fits = part && !se_blank(part);
         if (!fits || surely) continue;

@@ -61,7 +61,6 @@ cdef class Tape:
 
     cdef readonly bint timed
     cdef public int64_t earliest  # that `slide` takes
-    cdef public Py_ssize_t until_compaction
     cdef se_buffer held[PARTS]
     cdef Py_ssize_t promised[PARTS]
     # Weights are not written before one is other than 1, nor scores before there is one.
@@ -70,7 +69,7 @@ cdef class Tape:
 
     def __cinit__(self, root, bint timed):
         cdef int part
-        self.timed, self.earliest, self.until_compaction = timed, INT64_MIN, 0
+        self.timed, self.earliest = timed, INT64_MIN
         self.written[LENGTH] = self.written[SLOT] = True
         self.written[STAMP] = timed
         for part in range(PARTS):
@@ -177,7 +176,7 @@ cdef class Tape:
         cdef Py_ssize_t slots, scored
         cdef int at, prepared = 0
         row.fixed, row.mask = fixed, NULL
-        if oldest > FEW or self.until_compaction < 0:
+        if oldest > FEW:
             return OTHER
         try:
             if not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared):
@@ -197,7 +196,6 @@ cdef class Tape:
             self.append_scores(&row, scored)
             se_add_example(&counts.counted, counts.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
             self.take_back(counts, oldest)
-            self.until_compaction -= oldest
             for at in range(prepared):
                 se_commit(&part[at])
             return DONE
@@ -500,7 +498,7 @@ cdef class Tape:
         cdef Appended whole
         memset(&whole, 0, sizeof(whole))
         self.view(&whole, 0)
-        result.earliest, result.until_compaction, whole.odd = self.earliest, self.until_compaction, self.weighted
+        result.earliest, whole.odd = self.earliest, self.weighted
         result.reserve(&whole)
         result.append(&whole)
         return result

@@ -53,14 +53,13 @@ class Tape:
     """Examples as slots, with a weight each, on a timed tape a stamp, an integer that never decreases, and scores.
 
     A declared label that an example mentions as a true negative has no slot. Scores take 4 bytes as long as every one
-    so far was a float32, and 8 from the first that was not. `slide` takes no stamp before ``earliest``, and lowers
-    ``until_compaction`` by what it takes back from tables of scores, unless it is negative.
+    so far was a float32, and 8 from the first that was not. `slide` takes no stamp before ``earliest``.
     """
 
-    __slots__ = ("_cell", "earliest", "timed", "until_compaction")
+    __slots__ = ("_cell", "earliest", "timed")
 
     def __init__(self, root: Root, timed: bool) -> None:
-        self.timed, self.earliest, self.until_compaction = timed, -(2**63), 0
+        self.timed, self.earliest = timed, -(2**63)
         self._cell = root.cell(_Value([], np.float32))
 
     @property
@@ -170,7 +169,7 @@ class Tape:
 
     def copy(self, root: Root) -> Self:
         result = type(self)(root, self.timed)
-        result.earliest, result.until_compaction = self.earliest, self.until_compaction
+        result.earliest = self.earliest
         result._cell.store(self._cell.value)
         return result
 
