@@ -34,14 +34,14 @@ def words_of(counts: IntArray, written: Sequence[WordArray]) -> tuple[WordArray,
     """The sums of bins as `Bins.read` answers them, from those that are written, and whether some residuals have them.
 
     Written are, of negatives and then of positives, the sums of residuals where a bin holds a score, and of the squares
-    where it holds several.
+    where it holds more than one.
     """
     moments: Integers = np.zeros((len(counts), 2, 3), object)
     moments[:, :, 0] = counts
     for at, words in enumerate(written):
-        side, several = divmod(at, 2)
+        side, least = divmod(at, 2)
         low, high = words.T.astype(object)
-        moments[counts[:, side] > several, side, 1 + several] = low + (high << 64)
+        moments[counts[:, side] > least, side, 1 + least] = low + (high << 64)
     moments[counts == 1, 2] = moments[counts == 1, 1] ** 2
     fits = all(possible(*sums) for sums in moments.reshape(-1, 3).tolist())
     return read_of(moments * fits)[2], fits  # what does not fit could pass 128 bits
@@ -254,7 +254,7 @@ class Weights:
         return self.shaped(self.scale, self.words, 1)
 
     def compacted(self) -> Self:
-        """The same sums without much room for others, in this table or another one."""
+        """The same sums with little room to spare, in this table or another one."""
         return self
 
     def shaped(self, scale: int, words: int, factor: int) -> Self:
@@ -283,7 +283,7 @@ class Weights:
 
 
 def _plus(sums: _Sums, other: _Sums, columns: IntArray | None, sign: int) -> _Sums:
-    """Sums with others added or taken off, and without the keys of which nothing is left."""
+    """Sums with further ones added or taken off, and without the keys of which nothing is left."""
     after = dict(sums)
     for (column, place), row in other.items():
         key = (column if columns is None or column == ALL else int(columns[column])), place

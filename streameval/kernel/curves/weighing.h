@@ -98,7 +98,7 @@ SE_INLINE void sw_add(uint64_t *to, const uint64_t *from, int words, int sign) {
     }
 }
 
-/* Whether sums may be taken off others: none is too large, and if no example is left, nothing else is. */
+/* Whether a part may be taken off sums: none is too large, and if no example is left, nothing else is. */
 static int sw_holds(const uint64_t *sums, const uint64_t *part, int words) {
     if (*sums <= *part) return !memcmp(sums, part, (size_t)SW_SUMS(words) * sizeof *sums);
     sums++, part++;
