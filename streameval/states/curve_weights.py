@@ -34,7 +34,7 @@ class CurveWeights(SumCells[Never]):
         """What `Weights.prepare_add` answers, where ``own`` is the table so far."""
         tables = [own, *(table for table, *_ in added)]
         scale = max(table.scale for table in tables)
-        words = max(own.words, words_of(sum(table.whole << scale - table.scale for table in tables)))
+        words = max(own.words, words_needed(sum(table.whole << scale - table.scale for table in tables)))
         wide = _shaped(own, scale, words)
         parts = wide.prepare_add([(_shaped(table, scale, words), *where) for table, *where in added], width)
         if wide is self.cell.value or isinstance(parts, int):
@@ -67,7 +67,7 @@ class CurveWeights(SumCells[Never]):
         return np.asarray(self.cell.value.read(columns, places, parts) >> self.cell.value.scale - scale)
 
 
-def words_of(whole: int) -> int:
+def words_needed(whole: int) -> int:
     """How many words of 64 bits the sums of weights need that come to so much together."""
     return whole.bit_length() // 64 + 1
 

@@ -14,7 +14,7 @@ from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, Flags, FloatArray, IntArray, Integers, WordArray
 from streameval.schema.batch import Batch, Example
 from streameval.states.base import COUNT_MAX, Content, Part, State
-from streameval.states.curve_weights import Added, CurveWeights, fill_bins, fill_sides, words_of
+from streameval.states.curve_weights import Added, CurveWeights, fill_bins, fill_sides, words_needed
 from streameval.states.views import Arrays, View, cached_property, total
 from streameval.states.weights import common_scale, exact_weights, units_of
 
@@ -119,7 +119,7 @@ class Curves(State[Never]):
         own = self.weights.cell.value or curves.Weights()
         target = common_scale(scale, own.scale)
         units = [unit << target - scale for unit in units]
-        table = curves.Weights(target, max(words_of(sum(units)), own.words))
+        table = curves.Weights(target, max(words_needed(sum(units)), own.words))
         table.count(scored, units, len(self.labels))
         return table
 
@@ -129,7 +129,7 @@ class Curves(State[Never]):
         if self.weights.present or not self.examples:
             return self.weights.cell.value or curves.Weights()
         columns = np.arange(len(self.labels))
-        sides, table = self.bins.sides(columns), curves.Weights(0, words_of(self.examples))
+        sides, table = self.bins.sides(columns), curves.Weights(0, words_needed(self.examples))
         fill_sides(table, self.examples, self.examples, sides, sides[:, 1:].astype(object))
         for first, offsets, bins, counts, words, _ in self._blocks(columns):
             fill_bins(table, first, offsets, bins, counts, moments_of(counts, words))
@@ -156,7 +156,7 @@ class Curves(State[Never]):
             table = self._sums
             finest = common_scale(table.scale + scale)
             factor = numerator << finest - table.scale - scale
-            self.root.commit(self.weights.prepare(table.shaped(finest, words_of(table.whole * factor), factor)))
+            self.root.commit(self.weights.prepare(table.shaped(finest, words_needed(table.whole * factor), factor)))
 
     @property
     def bins(self) -> Any:
@@ -210,7 +210,7 @@ class Curves(State[Never]):
         table, shift = None, common_scale(content.scale or 0) - (content.scale or 0)
         if content.scale is not None:
             whole, sides = content.weight << shift, np.array(content.side_weights, object).reshape(-1, 2) << shift
-            table = curves.Weights(content.scale + shift, words_of(whole))
+            table = curves.Weights(content.scale + shift, words_needed(whole))
             fill_sides(table, content.examples, whole, content.sides, sides)
         for block in content.blocks():
             self.table.restore_bins(*block[:-1])

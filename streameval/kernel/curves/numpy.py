@@ -271,15 +271,18 @@ class Weights:
         surely added.
         """
         changes = [partial(_plus, other=other._cell.value, columns=columns, sign=by) for other, columns, by in added]
-        left = self._cell.value
-        for (*_, by), change in zip(added if width >= 0 else (), changes, strict=False):
-            left = change(left) if by < 0 else left
+        parts, left = [self._cell.prepare(change) for change in changes], self._cell.value
+        removed = [change for (*_, by), change in zip(added, changes, strict=True) if by < 0]
+        if width < 0 or not removed:
+            return parts
+        for change in removed:
+            left = change(left)
         examples, weight, *_ = left.get((ALL, WHOLE), _EMPTY)
         wholes = [left.get((column, WHOLE), _EMPTY) for column in range(width)]
         heavier = any(count > examples or whole > weight for count, whole, *_ in wholes)
         if heavier or any(row[0] <= 0 or min(row) < 0 for row in left.values()):
             return REFUSED
-        return [self._cell.prepare(change) for change in changes]
+        return parts
 
 
 def _plus(sums: _Sums, other: _Sums, columns: IntArray | None, sign: int) -> _Sums:

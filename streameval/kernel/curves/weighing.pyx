@@ -8,9 +8,8 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from streameval.kernel.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared
-from streameval.kernel.part cimport REFUSED, commit, part_of
+from streameval.kernel.part cimport REFUSED, part_of
 from streameval.kernel.scores cimport read_lists, read_rows, room_of, se_mention, se_score_lists, se_score_rows
 from streameval.kernel.table cimport se_sums, set_seed
 
@@ -75,7 +74,7 @@ cdef class Weights:
         cdef se_mention* mention
         cdef int64_t* mark
         cdef bint enough
-        cdef const uint64_t[:, ::1] units = self.words_of(weights, self.table.words)
+        cdef const uint64_t[:, ::1] units = self.as_words(weights, self.table.words)
         cdef const uint64_t* unit = &units[0, 0] if units.shape[0] else NULL
         if scored[0] is None:
             read_lists(&lists, width, scored)
@@ -93,7 +92,7 @@ cdef class Weights:
                 enough = sw_rows(&self.table, unit, &rows, mention)
         check_memory(enough)
 
-    cdef const uint64_t[:, ::1] words_of(self, values, int words):
+    cdef const uint64_t[:, ::1] as_words(self, values, int words):
         """Python integers as so many words each."""
         data = b"".join([value.to_bytes(8 * words, "little") for value in values])
         return np.frombuffer(data, "<u8").astype(np.uint64, copy=False).reshape(-1, words)
@@ -103,7 +102,7 @@ cdef class Weights:
         cdef const int64_t[::1] place = np.ascontiguousarray(places, np.int64)
         cdef const int64_t[::1] count = np.ascontiguousarray(counts, np.int64)
         cdef int words = self.table.words, parts = sums.shape[1], part, at
-        cdef const uint64_t[:, ::1] word = self.words_of(sums.ravel().tolist(), words + 2)
+        cdef const uint64_t[:, ::1] word = self.as_words(sums.ravel().tolist(), words + 2)
         cdef uint64_t* one = <uint64_t*>cleared(SW_SUMS(words), sizeof(uint64_t))
         cdef Py_ssize_t row
         try:
@@ -185,7 +184,7 @@ cdef class Weights:
 
     def shaped(self, int scale, int words, factor):
         cdef Weights result = Weights(scale, words)
-        cdef const uint64_t[:, ::1] by = self.words_of([factor], (factor.bit_length() + 63) // 64 or 1)
+        cdef const uint64_t[:, ::1] by = self.as_words([factor], (factor.bit_length() + 63) // 64 or 1)
         check_memory(sw_scale(&result.table, &self.table, &by[0, 0], by.shape[1]))
         return result
 
