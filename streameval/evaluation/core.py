@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError
+from streameval.errors import InputError, LabelError
 from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import KINDS, states_of
 from streameval.inputs.batching import read_many, read_one
@@ -64,13 +65,21 @@ class Core:
         each = states.states.values()
         followers = tuple(state.follower() for state in each if state is not self.decisions)
         self.reader = Reader(config, states.labels, known, record)
-        # Whether the kernel may place cells, or count them at once in all states, and with which threshold.
-        self._placed = config.rows != "indicator" and not isinstance(config.threshold, tuple)
+        # Whether the kernel may place cells, or count them at once in all states, and from which score on it predicts:
+        # in all columns, or in each of the first ones.
+        self._placed = config.rows != "indicator"
         self.fast_path = self._placed and None not in followers
         self.scored = config.scored
         self.table.weights, self.table.most = tuple(state.weights.cell for state in each), 0
         self.table.followers = followers if self.fast_path else ()
-        self.threshold = config.threshold if isinstance(config.threshold, float) else None
+        self.threshold: Any = np.empty(0) if isinstance(config.threshold, tuple) else config.threshold
+
+    def _set_thresholds(self) -> None:
+        """Look up the thresholds of labels that are new; the kernel leaves a label that has none to the reader."""
+        if isinstance(known := self.threshold, np.ndarray) and len(known) < len(self.labels):
+            with suppress(LabelError):
+                columns = np.arange(len(known), len(self.labels))
+                self.threshold = np.append(known, self.reader.threshold_row(columns))
 
     @classmethod
     def fresh(cls, specs: tuple[MetricSpec, ...], config: Config) -> Core:
@@ -93,6 +102,8 @@ class Core:
             labels = LabelIndex(known.labels[: known.fixed] if self.config.options else ())
         record = record_of(known.guard if guard is None else guard, known)
         core = Core(self.specs, self.config, self.states.empty_like(labels), known, record)
+        self._set_thresholds()
+        core.threshold = self.threshold[: len(labels)] if isinstance(self.threshold, np.ndarray) else self.threshold
         if labels is not known:  # it is looked when they are merged
             labels.bound(None)
         return core
@@ -163,6 +174,7 @@ class Core:
 
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """One example as the states read it; may run code of the user, and register labels."""
+        self._set_thresholds()
         factor, labels, placed, row = checked_weight(weight), self.labels, None, y_pred
         if self.scored and type(y_pred) is list and len(y_pred) > 1 and {*map(type, y_pred)} == {float}:
             row = np.array(y_pred)

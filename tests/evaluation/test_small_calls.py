@@ -72,6 +72,8 @@ def laid(values: np.ndarray, layout: str) -> np.ndarray:
 
 
 LAYOUTS = ("C", "F", "strided", "backwards", "read-only", "unaligned")
+# Tenths have no exact float: as float32 some are above it, some below. Labels of all holders.
+BY_LABEL = {label: at % 11 / 10 for at in range(300) for label in (at, f"l{at}")}
 
 
 def outcome(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> tuple[object, bytes]:
@@ -83,10 +85,10 @@ def outcome(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> tuple[object
     return said, ev.to_bytes()
 
 
-@pytest.mark.parametrize("threshold", [None, 0.5, 0.1], ids=str)
+@pytest.mark.parametrize("threshold", [None, 0.5, 0.1, BY_LABEL], ids=["none", "0.5", "0.1", "by label"])
 @pytest.mark.parametrize("holder", HOLDERS)
-def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, threshold: float | None):
-    rng = np.random.default_rng(len(holder) + int(10 * (threshold or 0)))
+def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, threshold: Any):
+    rng = np.random.default_rng(len(holder) + len(str(threshold)))
     taken = refused = 0
     scored = holder in SCORED  # where the readers take long
     rounds = cases(150 if scored else 600)
@@ -138,7 +140,7 @@ def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize("kind", FAST)
 def test_plain_arrays_of_all_labels_go_straight_to_the_kernel(slow_calls: list[str], kind: str, holder: str):
-    for threshold in (None, 0.5):
+    for threshold in (None, 0.5, BY_LABEL):
         ev = HOLDERS[holder](3, threshold=threshold)
         true = np.array([[0, 1, 1], [1, 0, 0]]).astype(kind)
         scored = threshold is not None or holder in SCORED
@@ -159,14 +161,20 @@ def test_plain_arrays_of_all_labels_go_straight_to_the_kernel(slow_calls: list[s
 
 @compiled_only
 @pytest.mark.parametrize("kind", ["f4", "f8"])
-def test_rows_of_scores_are_counted_in_all_states_by_one_call(kind: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(core.Core, "read", None)
+@pytest.mark.parametrize("threshold", [0.5, BY_LABEL], ids=["one", "by label"])
+def test_rows_of_scores_are_counted_in_all_states_by_one_call(
+    threshold: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+):
     for holder in ("ranked", "curves", "scored numbers"):
-        ev, row = HOLDERS[holder](3, threshold=0.5), np.array([[0, 1, 1]])
+        ev, ours, theirs = (HOLDERS[holder](3, threshold=threshold) for _ in "012")
+        row, labels = np.array([[0, 1, 1]]), ev.labels
+        for each in (ev, ours, theirs) if threshold is BY_LABEL else ():
+            each.update(row[0].view(Wrapped), np.ones(3, kind))  # after which the thresholds of columns are known
+            each.revert(row[0], np.ones(3, kind))
+        monkeypatch.setattr(core.Core, "read", None)
         ev.update(row[0], np.array([0.1, 0.5, 0.4], kind))
         ev.update_many(np.tile(row, (64, 1)), np.ones((64, 3), kind))
         assert ev.examples == 85
-        ours, theirs, labels = HOLDERS[holder](3, threshold=0.5), HOLDERS[holder](3, threshold=0.5), ev.labels
         for truth in ({*labels[1:]}, [*labels[1:]], {**dict.fromkeys(labels, True), labels[0]: False}):
             ours.update(truth, np.array([0.1, 0.5, 0.4], kind))
             theirs.update(row[0], np.array([0.1, 0.5, 0.4], kind))
@@ -177,6 +185,7 @@ def test_rows_of_scores_are_counted_in_all_states_by_one_call(kind: str, monkeyp
                 with pytest.raises(TypeError):  # there is nothing that would read it step by step
                     ev.update(truth, scores)
         assert ev.to_bytes() == before
+        monkeypatch.undo()
 
 
 NAMES = ["a", "b", 3, "c", -1, *"defghijklm", 8, "n", 40]
@@ -192,6 +201,12 @@ MAPPED = {
     "curves": {"metrics": ["roc_auc_macro"], "labels": None, "label_limit": 18},
     "ignoring": {"metrics": ["roc_auc_macro", "f1_macro"], "threshold": 0.0, "labels": NAMES[:18], "unknown": "ignore"},
     "missing": {"metrics": ["ndcg", "roc_auc_macro"], "nan": "missing", "labels": NAMES},
+    "by label": {
+        "metrics": ["lrap", "roc_auc_macro", "f1_macro"],
+        "labels": None,
+        "threshold": {name: SCORES[at % 5] for at, name in enumerate(NAMES)},
+    },
+    "by label, declared": {"metrics": ["f1_macro"], "labels": NAMES, "threshold": [*SCORES, *SCORES][: len(NAMES)]},
 }
 
 

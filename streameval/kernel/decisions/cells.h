@@ -78,8 +78,8 @@ typedef struct {
 #define SE_PLAIN(name) se_plain_##name
 SE_NARROW(, SE_PLAIN)
 
-/* 1 where a float or double of one row reaches a bound; 2 if one is not finite, else 1. */
-SE_INLINE int se_reaching(const se_cells *in, ptrdiff_t columns, double bound, uint8_t *to) {
+/* 1 where a float or double of a row reaches the bound of its column, which are `by` apart; 2 if one is not finite, else 1. */
+SE_INLINE int se_reaching(const se_cells *in, ptrdiff_t columns, const double *bounds, ptrdiff_t by, uint8_t *to) {
     int finite = 1;
     for (ptrdiff_t j = 0; j < columns; j++) {
         double score;
@@ -90,7 +90,7 @@ SE_INLINE int se_reaching(const se_cells *in, ptrdiff_t columns, double bound, u
         } else {
             memcpy(&score, in->at + j * in->step, sizeof score);
         }
-        to[j] = score >= bound;
+        to[j] = score >= bounds[by * j];
         finite &= score - score == 0;
     }
     return finite ? 1 : 2;

@@ -24,7 +24,7 @@ cdef extern from "decisions/cells.h" nogil:
         int narrow, finite
     int SE_FLOAT, SE_DOUBLE
     int se_plain_narrow_cells(const se_cells*, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint8_t*)
-    int se_reaching(const se_cells*, ptrdiff_t, double, uint8_t*)
+    int se_reaching(const se_cells*, ptrdiff_t, const double*, ptrdiff_t, uint8_t*)
     ptrdiff_t se_slots(const uint8_t*, const uint8_t*, ptrdiff_t, ptrdiff_t, int64_t*, uint64_t*)
 
 

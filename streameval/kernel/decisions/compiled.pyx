@@ -8,6 +8,7 @@ from cpython.dict cimport PyDict_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
+from libc.math cimport INFINITY, nextafterf
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -257,6 +258,7 @@ cdef class Counts(Counting):
         cdef se_scores* compared = NULL
         cdef se_cells true, pred, masked
         cdef Counts into
+        cdef bytearray narrow  # alive as long as scores are compared with it
         code = OTHER
         if self.following:
             return OTHER if mask is not None else self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 2)
@@ -265,7 +267,7 @@ cdef class Counts(Counting):
         rows.rows, rows.columns = cnp.PyArray_DIM(y_true, 0), cnp.PyArray_DIM(y_true, 1)
         if rows.rows != cnp.PyArray_DIM(y_pred, 0) or rows.columns != cnp.PyArray_DIM(y_pred, 1):
             return OTHER
-        self.reserve(len(columns))
+        self.take_bounds(columns, threshold)
         if not self.in_order(columns, fixed, rows.columns):
             return OTHER
         rows.masked, rows.masked_stride = NULL, 0
@@ -281,7 +283,10 @@ cdef class Counts(Counting):
         elif pred.kind in (SE_FLOAT, SE_DOUBLE) and pred.step == cnp.PyArray_ITEMSIZE(y_pred):
             rows.pred, rows.pred_cells = NULL, NULL
             scores.at, scores.stride, scores.narrow, scores.finite = pred.at, pred.row, pred.kind == SE_FLOAT, True
-            scores.bounds, scores.bound, compared = NULL, threshold, &scores
+            scores.bounds, scores.bound, compared = NULL, self.bound, &scores
+            if self.by:
+                narrow = narrowed(self.bounds, rows.columns if scores.narrow else 0)
+                scores.bounds = PyByteArray_AS_STRING(narrow) if scores.narrow else <const char*>self.bounds
         else:
             return OTHER
         if rows.rows > FEW_ROWS or rows.rows * rows.columns > FEW_CELLS:
@@ -346,6 +351,20 @@ cdef class Counts(Counting):
 cdef bint have_same_forms(notes, theirs) except -1:
     """Whether two objects remember the same of the forms of their labels, and are sure of it."""
     return notes is theirs or not (notes is None or theirs is None or notes.cell.value != theirs.cell.value or notes.cell.value.unsure)
+
+
+cdef bytearray narrowed(const double* bounds, Py_ssize_t columns):
+    """For each bound the smallest float that is not below it, which decides alike for scores of this type."""
+    cdef bytearray made = bytearray()
+    cdef Py_ssize_t column
+    cdef float* to
+    PyByteArray_Resize(made, columns * sizeof(float))
+    to = <float*>PyByteArray_AS_STRING(made)
+    for column in range(columns):
+        to[column] = <float>bounds[column]
+        if <double>to[column] < bounds[column]:
+            to[column] = nextafterf(to[column], INFINITY)
+    return made
 
 
 cdef void bytes_of(se_cells* cells, const uint8_t** at, ptrdiff_t* stride, se_cells** rest) noexcept:

@@ -11,7 +11,7 @@ cdef struct Known:
 
 
 cdef class Placing:
-    cdef Py_ssize_t width, size  # columns that there is room for, and that have labels
+    cdef Py_ssize_t width, size, bounded  # columns that there is room for, that have labels, and thresholds
     # What the example at hand says of each column: 8 * turn + bits (4: it has a score), so that it needs no clearing.
     cdef int64_t* mark
     cdef int64_t turn
@@ -21,9 +21,12 @@ cdef class Placing:
     cdef uint8_t* bytes
     # How many columns, from the first on, are known to be those of the labels 0, 1, 2 ...
     cdef Py_ssize_t numbers
-    # Whether numbers in y_pred are scores, and from which on they are predictions.
+    # Whether numbers in y_pred are scores, and from which on they are predictions: in all columns, or in each.
     cdef bint scored
     cdef double bound
+    cdef const double* bounds
+    cdef Py_ssize_t by  # from the bound of a column to that of the next one
+    cdef object thresholds  # whose numbers these are
     # The labels of the last examples, by address, of which the bits of the last place are taken.
     cdef Known* known
     cdef size_t last
@@ -33,6 +36,7 @@ cdef class Placing:
 
     cpdef reserve(self, Py_ssize_t width)
     cdef void forget(self) noexcept
+    cdef int take_bounds(self, dict columns, object threshold) except -1
     cdef int begin(self, dict columns, object threshold) except -1
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2

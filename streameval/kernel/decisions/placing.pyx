@@ -1,6 +1,7 @@
 """Reads single examples of common forms: in which slots their cells count, and what their row keys are."""
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
+from cpython.float cimport PyFloat_CheckExact
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
@@ -75,9 +76,22 @@ cdef class Placing:
             if self.last < KNOWN - 1:
                 self.forget()
 
-    cdef int begin(self, dict columns, object threshold) except -1:
+    cdef int take_bounds(self, dict columns, object threshold) except -1:
+        """Which columns can be read, and from which score on each of them is predicted."""
         self.size = PyDict_Size(columns)
         self.reserve(self.size)
+        self.bounded, self.scored = self.width, threshold is not None
+        if threshold is None or PyFloat_CheckExact(threshold):
+            self.bound = threshold if self.scored else INFINITY
+            self.bounds, self.by = &self.bound, 0
+        else:
+            self.bounds, self.by, self.thresholds = <const double*>cnp.PyArray_DATA(threshold), 1, threshold
+            self.bounded = min(self.width, cnp.PyArray_DIM(threshold, 0))
+            self.size = min(self.size, self.bounded)
+        return 0
+
+    cdef int begin(self, dict columns, object threshold) except -1:
+        self.take_bounds(columns, threshold)
         if self.mark == NULL:
             self.mark = <int64_t*>cleared(3 * self.width + 1, sizeof(int64_t))
             self.touched = self.mark + self.width
@@ -87,9 +101,6 @@ cdef class Placing:
             while self.last < KNOWN - 1 and self.last < <size_t>(8 * self.width):
                 self.last = 2 * self.last + 1
             self.known = <Known*>cleared(self.last + 1, sizeof(Known))
-        self.scored = threshold is not None
-        if self.scored:
-            self.bound = threshold
         self.turn += 1
         return 0
 
@@ -97,14 +108,14 @@ cdef class Placing:
         """Whether columns without names are the first ones: of all declared labels, or of all labels, which are 0, 1, 2 ..."""
         cdef Py_ssize_t column
         if fixed or not width:
-            return fixed == width and 0 < width <= self.width
+            return fixed == width and 0 < width <= self.bounded
         if width != len(columns):
             return False
         for column in range(self.numbers, width):  # a label keeps its column
             if columns.get(column) != column:
                 return False
         self.numbers = width
-        return width <= self.width
+        return width <= self.bounded
 
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2:
         """Place the cells of an example in ``touched``; how many there are, or -1 if the fast path does not handle it."""
@@ -158,12 +169,20 @@ cdef class Placing:
         void* scores,
     ) noexcept:
         """Read what was pointed to; False if a truth is not 0 or 1, or a score is not finite."""
+        cdef Py_ssize_t row
+        cdef int finite = 1
         # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
         memcpy(scores, pred.at, rows * width * (4 if pred.kind == SE_FLOAT else 8))
         pred.at = <const char*>scores
         if se_plain_narrow_cells(true, 0, rows, width, bits) > 1:
             return False
-        return se_reaching(pred, rows * width, self.bound if self.scored else INFINITY, predicted) <= 1
+        if not self.by:
+            rows, width = 1, rows * width
+        for row in range(rows):
+            finite |= se_reaching(pred, width, self.bounds, self.by, predicted + row * width)
+            pred.at += width * (4 if pred.kind == SE_FLOAT else 8)
+        pred.at = <const char*>scores
+        return finite == 1
 
     cdef object row_of_truths(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         """The truths as a row like that of the scores, where they name labels; None if the fast path does not handle them."""
@@ -235,7 +254,7 @@ cdef class Placing:
             column[width] = column_of(self, columns, key)
             if column[width] < 0 or not read_score(value, self.scored, &score[width]):
                 return -1
-            note(self, column[width], 4 + 2 * (self.scored and score[width] >= self.bound), &count)
+            note(self, column[width], 4 + 2 * (self.scored and score[width] >= self.bounds[self.by * column[width]]), &count)
             width += 1
         rows.single = rows.sorted = False
         self.end_row(width, truths, room, rows)
@@ -332,7 +351,7 @@ cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* 
     count[0] += said < start
 
 
-cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
+cdef inline int binary_of(Placing self, PyObject* value, bint scored, Py_ssize_t column) except -2:
     """1 for true, 0 for false, -1 for what the fast path does not handle."""
     cdef double score
     if value == Py_True or value == NUMPY_TRUE:
@@ -340,7 +359,7 @@ cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
     if value == Py_False or value == NUMPY_FALSE:
         return 0
     if scored:
-        return score >= self.bound if read_score(value, True, &score) else -1
+        return score >= self.bounds[self.by * column] if read_score(value, True, &score) else -1
     if PyLong_CheckExact(<object>value):
         if <object>value == 0:
             return 0
@@ -370,7 +389,7 @@ cdef Py_ssize_t searched(Placing self, dict columns, PyObject* label, Known* kno
         return -1
     value = PyDict_GetItemWithError(columns, <object>label)
     column = -1 if value == NULL else PyLong_AsLong(<object>value)
-    if not 0 <= column < self.width:
+    if not 0 <= column < self.size:
         return -1
     Py_INCREF(<object>label)
     Py_XDECREF(second.label)
@@ -400,11 +419,11 @@ cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_tru
     while PyDict_Next(y_true, &at, &key, &actual) and PyDict_Next(y_pred, &place, &other, &guess):
         if key != other:
             return -1
-        true, pred = binary_of(self, actual, False), binary_of(self, guess, self.scored)
-        if true < 0 or pred < 0:
-            return -1
         column = column_of(self, columns, key)
         if column < 0:
+            return -1
+        true, pred = binary_of(self, actual, False, column), binary_of(self, guess, self.scored, column)
+        if true < 0 or pred < 0:
             return -1
         if true or pred or column >= fixed:
             self.touched[slots] = 5 * column + true + 2 * pred
@@ -424,9 +443,11 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
     cdef PySetObject* entries
     if PyDict_CheckExact(argument):
         while PyDict_Next(argument, &at, &key, &value):
-            says = binary_of(self, value, self.scored and bit == 2)
-            if says < 0 or not noted(self, columns, key, bit * says, count):
+            column = column_of(self, columns, key)
+            says = binary_of(self, value, self.scored and bit == 2, column) if column >= 0 else -1
+            if says < 0:
                 return 0
+            note(self, column, bit * says, count)
         return 1
     if PySet_CheckExact(argument) or PyFrozenSet_CheckExact(argument):
         entries = <PySetObject*>argument  # an iterator takes twice as long, and may start a collection of garbage
@@ -481,7 +502,7 @@ cdef Py_ssize_t row(Placing self, dict columns, Py_ssize_t fixed, object argumen
         return 0
     if not scored or cnp.PyArray_TYPE(argument) == cnp.NPY_BOOL:
         return 0 if se_plain_narrow_cells(&cells, 0, 1, width, to) > 1 else width
-    if cells.kind not in (SE_FLOAT, SE_DOUBLE) or se_reaching(&cells, width, self.bound, to) > 1:
+    if cells.kind not in (SE_FLOAT, SE_DOUBLE) or se_reaching(&cells, width, self.bounds, self.by, to) > 1:
         return 0
     return width
 
