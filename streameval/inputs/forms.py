@@ -43,9 +43,14 @@ ONE: dict[Form, Callable[[Any, str], Any]] = {}
 """What makes a list, a mapping or an array of one example of a form, which has a name in messages."""
 
 
-def enter(form: Form, kind: Any, *marks: str, one: Callable[[Any, str], Any] | None = None) -> None:
-    """Enter a form, which is tried before those above; with ``one`` it can be a single example too."""
-    _MARKS.insert(0, (form, kind, marks))
+def enter(
+    form: Form, kind: Any, *marks: str, before: Form | None = None, one: Callable[[Any, str], Any] | None = None
+) -> None:
+    """Enter a form, tried first, or ``before`` another if those above it have its marks too.
+
+    With ``one`` it can be a single example too.
+    """
+    _MARKS.insert(0 if before is None else [known for known, *_ in _MARKS].index(before), (form, kind, marks))
     if one is not None:
         ONE[form] = one
 

@@ -99,11 +99,15 @@ OPTIONS = (Option(48 + 16 * BIT, "most", Sink.integer, Source.integer),)
 KIND = Kind(SizeOptions, BIT, lambda: Code(Sizes, lambda state, _: state, put_sizes, take_sizes, OPTIONS))
 
 
-def mean_size(state: Sizes, _: Any) -> float:
+def mean_size(state: Sizes, spec: se.MetricSpec) -> float:
     """Of the weights of examples, as exact fractions."""
-    content = state.content()
+    content, most = state.content(), int(spec.parameter("most"))
+    if most > state.options.most:
+        counted = f"sizes are counted up to {state.options.most}"
+        raise se.MetricError(f"most is {most}, but {counted}; name this metric when constructing")
     heavy = content.weights if content.scale is not None else content.times
-    return float(Fraction(sum(map(int.__mul__, content.sizes, heavy)), sum(heavy))) if sum(heavy) else math.nan
+    sizes = [min(size, most) for size in content.sizes]
+    return float(Fraction(sum(map(int.__mul__, sizes, heavy)), sum(heavy))) if sum(heavy) else math.nan
 
 
 ENTRY = MetricInfo(
@@ -196,6 +200,10 @@ def test_every_holder_takes_it_and_gives_it_back(seed: int):
 def test_options_and_messages_come_with_the_registration():
     retained = se.Evaluator([], keep=["sizes"])
     assert retained._view("sizes", "this").content().sizes == ()
+    with pytest.raises(se.MetricError, match=r"most is 9, but sizes are counted up to 8; name this metric"):
+        retained.get("mean_size(most=9)")
+    two = counted(se.Evaluator(["mean_size(most=2)", "mean_size(most=5)"]), stream(0))
+    assert [*two.get().values()] == [expected(stream(0), most) for most in (2, 5)]
     with pytest.raises(se.MergeError, match=r"most differ \(8 and 3\)"):
         se.Evaluator(["mean_size"]).merge(se.Evaluator(["mean_size(most=3)"]))
     with pytest.raises(se.MetricError, match=r"mean_size requires the 'sizes' state; construct with keep=\['sizes'\]"):

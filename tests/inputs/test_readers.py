@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from hypothesis import example, given, settings, strategies as st
 
 import streameval as se
+from streameval.inputs import forms
 from streameval.inputs.arrow import bits_of_columns
 from streameval.states import state_set
 from tests.support.each import with_each
@@ -1692,3 +1693,14 @@ def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_
         if enabled:
             gc.enable()
     assert "None" in messages
+
+
+def test_a_form_with_a_mark_that_others_have_too_is_entered_before_another(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(forms, "_MARKS", [*forms._MARKS])
+
+    class Shared:
+        __arrow_c_array__ = __array__ = None
+
+    forms.enter("shared", object, "__arrow_c_array__", before="buffer")
+    known = [pa.array([1]), pa.record_batch({"a": [1]}), Shared(), np.ones(1)]
+    assert [*map(forms.form_of, known)] == ["arrow", "table", "shared", "array"]

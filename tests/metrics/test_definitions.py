@@ -5,13 +5,26 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from contextlib import suppress
 
 import pytest
 
 import streameval as se
-from streameval.evaluation.kinds import reads_scores
-from tests.support.definitions import INVERSE, NAMES, bounds_of, cases_of, evaluator_of, expected, is_near, values_of
+from streameval.evaluation.kinds import KINDS, reads_scores
+from streameval.metrics.catalogue import build_spec
+from tests.support.definitions import (
+    INVERSE,
+    NAMES,
+    Stream,
+    bounds_of,
+    cases_of,
+    evaluator_of,
+    expected,
+    is_near,
+    values_of,
+)
 from tests.support.effort import BRIEF
+from tests.support.ranking_oracle import Ranked
 
 ULPS = {"log_loss": 64}
 """How far values may be off that are sums of rounded logarithms; all others are within one unit."""
@@ -50,6 +63,20 @@ def test_every_average_and_parameter_gives_what_the_definition_says(entry: se.Me
     assert {average for name, average in tried if name == "average"} == set(entry.averages)
     for parameter in entry.parameters:
         assert {value for name, value in tried if name == parameter.name} >= set(values_of(parameter))
+
+
+MANY = list("abcdefghijkl")
+RANKED = [Ranked({*MANY[:size]}, {label: at / 16 for at, label in enumerate(MANY)}) for size in range(13)]
+
+
+@pytest.mark.parametrize("entry", [e for e in se.catalogue() if e.needs(e.spec)], ids=lambda entry: entry.name)
+def test_a_state_that_keep_asked_for_answers_as_one_that_a_metric_asked_for_or_refuses(entry: se.MetricInfo):
+    whole = {parameter.name: 11 for parameter in entry.parameters if parameter.whole}
+    spec, stream = build_spec(entry.name, parameters=whole), Stream(RANKED, labels=MANY)
+    keep = [KINDS[entry.state].options.required(entry.needs(spec))]
+    with suppress(se.MetricError):
+        value = evaluator_of(entry, stream, [], keep).get(spec)
+        assert value == evaluator_of(entry, stream, [spec]).get(spec)
 
 
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)

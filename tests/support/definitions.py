@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -263,11 +264,13 @@ def predicted(example: Ranked) -> set[str]:
     return {label for label, score in example.scores.items() if score >= 0.5}
 
 
-def evaluator_of(entry: se.MetricInfo, stream: Stream, specs: list[se.MetricSpec]) -> se.Evaluator:
+def evaluator_of(
+    entry: se.MetricInfo, stream: Stream, specs: list[se.MetricSpec], keep: Sequence[str] = ()
+) -> se.Evaluator:
     """An evaluator that has counted a stream for these metrics."""
-    arguments: dict[str, Any] = dict.fromkeys(entry.arguments, INVERSE)
+    arguments: dict[str, Any] = dict.fromkeys(() if keep else entry.arguments, INVERSE)
     ev = se.Evaluator(specs, labels=stream.labels, ties=stream.ties if entry.state == "rankings" else "shared",
-                      **arguments)  # fmt: skip
+                      keep=keep, **arguments)  # fmt: skip
     scored, examples = reads_scores(entry), stream.examples
     ev.update_many(
         [example.true for example in examples],
@@ -435,12 +438,10 @@ def _mean_of_ends(terms: list[tuple[End, Fraction]]) -> End:
 
 def _of_sides(define: Callable[..., Any], stream: Stream, spec: se.MetricSpec) -> Any:
     parameters = dict(spec.parameters)
-    if spec.name.startswith("mlcm_"):
-        return define(_sides(stream), stream.labels, spec.average, _constant(spec), **parameters)
-    if spec.name == "scumble":
-        parameters["average"] = spec.average
     if "critical" in parameters:
         parameters["critical"] = Fraction(str(parameters["critical"]))
+    choices, accepted = {"average": spec.average, "zero_division": _constant(spec)}, signature(define).parameters
+    parameters |= {name: choice for name, choice in choices.items() if name in accepted}
     value = define(_sides(stream), stream.labels, **parameters)
     if isinstance(value, dict):
         return {label: _constant(spec) if part is None else part for label, part in value.items()}

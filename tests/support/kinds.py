@@ -33,7 +33,8 @@ class Trial:
         Metrics of the kind that every holder is tried with; the first needs no argument.
     definitions
         Each of its metrics by plain loops. Of kinds that read decisions: from the true labels, the predicted ones and
-        the weight of each example, and all labels; a fraction, or None for 0/0.
+        the weight of each example, all labels, the average and what stands for 0/0 if it names these, ``average`` and
+        ``zero_division``, and the parameters; a fraction, None for 0/0, or such values by label.
     compare
         Asserts that what the independent reader read is what a content of the package holds.
     section

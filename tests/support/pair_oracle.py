@@ -210,4 +210,4 @@ DEFINITIONS: dict[str, Callable[..., Answer]] = {
     "labelset_diversity": lambda examples, labels: Fraction(len(times_of(examples)), 2 ** len(labels)),
     "dependent_pairs": dependent_pairs,
 }
-"""By entry; those of the matrix take the average and what stands for 0/0, ``scumble`` the average."""
+"""By entry; ``average`` and ``zero_division`` go to those that take them."""
