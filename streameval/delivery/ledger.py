@@ -16,8 +16,8 @@ from streameval.evaluation.value import Mergeable, differences, fresh_of
 from streameval.kernel.backend import commit
 from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
 from streameval.report.model import Table, listed
+from streameval.schema.input_notes import notes_of
 from streameval.schema.labels import Label, PerLabel, ascending, in_order, normalise
-from streameval.schema.record import record_of
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.wire.envelope import LEDGER, decoding, opened, sealed
 from streameval.wire.fields import Sink, varint
@@ -185,7 +185,7 @@ class Ledger(Mergeable, Generic[StateT]):
         """Values for the sum of all shards: of one metric of evaluators, or of all of their metrics by name."""
         with self._guard.reading:
             whole: Any = self._read()
-        record_of(whole._guard).warnings = record_of(self._guard).warnings  # it is summed anew, but warns once
+        notes_of(whole._guard).warnings = notes_of(self._guard).warnings  # it is summed anew, but warns once
         look_at(whole)
         with self._guard.reading:
             return answer_of(self._read(), metric, "a ledger of a single metric answers")

@@ -24,8 +24,8 @@ from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.config import Config, Null
+from streameval.schema.input_notes import InputNotes, notes_of
 from streameval.schema.labels import LabelIndex
-from streameval.schema.record import Record, record_of
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
@@ -57,14 +57,14 @@ class Core:
         config: Config,
         states: StateSet,
         known: LabelIndex | None = None,
-        record: Record | None = None,
+        notes: InputNotes | None = None,
     ) -> None:
         self.specs, self.config, self.until_compaction = specs, config, 64
         self.states, self.labels, self.decisions = states, states.labels, states.decisions
         self.table, self.weights = self.decisions.table, self.decisions.weights.cell
         each = states.states.values()
         followers = tuple(state.follower() for state in each if state is not self.decisions)
-        self.reader = Reader(config, states.labels, known, record)
+        self.reader = Reader(config, states.labels, known, notes)
         # Whether the kernel may place cells, or count them at once in all states, and from which score on it predicts:
         # in all columns, or in each of the first ones.
         self._placed = config.rows != "indicator"
@@ -100,8 +100,8 @@ class Core:
         if len(known) > FEW and (grows or not self.config.options):
             # All states but the decisions need the order of the declared labels.
             labels = LabelIndex(known.labels[: known.fixed] if self.config.options else ())
-        record = record_of(known.guard if guard is None else guard, known)
-        core = Core(self.specs, self.config, self.states.empty_like(labels), known, record)
+        notes = notes_of(known.guard if guard is None else guard, known)
+        core = Core(self.specs, self.config, self.states.empty_like(labels), known, notes)
         self._set_thresholds()
         core.threshold = self.threshold[: len(labels)] if isinstance(self.threshold, np.ndarray) else self.threshold
         if labels is not known:  # it is looked when they are merged
@@ -182,7 +182,7 @@ class Core:
         if first and type(row) is np.ndarray and row.ndim == 1 and row.dtype.kind == "f":
             labels.register(list(range(len(row))))  # in this order the kernel may count rows, whatever names the truth
         is_due = self.table.examples >= self.table.most
-        if mask is None and self._placed and not (is_due and self.scored and undescribed(self.reader.record)):
+        if mask is None and self._placed and not (is_due and self.scored and undescribed(self.reader.notes)):
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
         if placed is None:  # not of a form that the kernel reads
@@ -226,7 +226,7 @@ class Core:
         except BaseException:
             if unused := len(self.labels) - known:
                 self.until_compaction -= unused
-                record_of(self.labels.guard).change(unsure=True)
+                notes_of(self.labels.guard).change(unsure=True)
             raise
 
     def merge(self, states: StateSet, reader: Reader | None = None) -> None:
@@ -248,7 +248,7 @@ class Core:
         if true is None or pred is None:
             return False
         if true is not y_true and pred is not y_pred:  # both are Series, which have row keys
-            check_row_keys(y_true, y_pred, self.reader.record)
+            check_row_keys(y_true, y_pred, self.reader.notes)
         for start in range(0, max(len(true), len(pred)), _AT_ONCE):
             sides = [_listed(side[start : start + _AT_ONCE]) for side in (true, pred)]
             if not self.fast_count_many(*sides):  # to look at the labels of all takes longer than to count them
@@ -259,9 +259,9 @@ class Core:
         if not self.reader.has_strings:  # of which all had columns
             self.reader.note_strings(self.decisions.labels_of(self.decisions.columns()))
         self.reader.note(0)
-        if (record := self.reader.record).room:
-            lists, labels = [_listed(side[: record.room]) for side in (true, pred)], self.labels
-            first = zip(*(examples[: undescribed(record)] for examples in lists), strict=False)
+        if (notes := self.reader.notes).room:
+            lists, labels = [_listed(side[: notes.room]) for side in (true, pred)], self.labels
+            first = zip(*(examples[: undescribed(notes)] for examples in lists), strict=False)
             place = self.table.place_example
             placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
             slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile

@@ -8,8 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
+from streameval.schema.input_notes import are_alike
 from streameval.schema.keywords import CallT
-from streameval.schema.record import are_alike
 from streameval.states.base import Part
 
 P = ParamSpec("P")

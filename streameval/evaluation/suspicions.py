@@ -14,8 +14,8 @@ from streameval.evaluation.kinds import KINDS
 from streameval.inputs.samples import Sample
 from streameval.kernel.backend import commit
 from streameval.metrics.views import Views
+from streameval.schema.input_notes import FEW, FIRST, InputNotes, notes_of
 from streameval.schema.labels import Label
-from streameval.schema.record import FEW, FIRST, Record, record_of
 from streameval.schema.text import common_prefix, printable, quoted
 from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
@@ -31,17 +31,17 @@ def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_rea
 
     ``core`` is called while the guard is held, which it is not where warnings are issued.
     """
-    record = record_of(guard)
-    if examples < (FEW if is_read and not record.is_read else record.due) or is_silent():
+    notes = notes_of(guard)
+    if examples < (FEW if is_read and not notes.is_read else notes.due) or is_silent():
         return
     with guard.reading:
         counted = core()
-        record.is_read = record.is_read or is_read
-        while examples >= record.due:  # to look again at twice as many, after noting some more
-            record.due, record.room = 2 * record.due, FEW
-        warnings = [*_suspicions(counted, record, is_read)]
+        notes.is_read = notes.is_read or is_read
+        while examples >= notes.due:  # to look again at twice as many, after noting some more
+            notes.due, notes.room = 2 * notes.due, FEW
+        warnings = [*_suspicions(counted, notes, is_read)]
     for about, message in warnings:
-        record.warn(about, message)
+        notes.warn(about, message)
 
 
 def pause(guard: commit.Guard, core: Core) -> None:
@@ -53,11 +53,11 @@ def pause(guard: commit.Guard, core: Core) -> None:
 def resume(guard: commit.Guard, core: Core) -> None:
     """With such a change, let the fast path count until it is time again."""
     if core.table.examples >= core.table.most:
-        core.table.most = min(record_of(guard).stop, COUNT_MAX)
+        core.table.most = min(notes_of(guard).stop, COUNT_MAX)
 
 
-def _suspicions(core: Core, record: Record, is_read: bool) -> _Warnings:
-    true, pred = (record.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
+def _suspicions(core: Core, notes: InputNotes, is_read: bool) -> _Warnings:
+    true, pred = (notes.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
     if core.config.has_decisions:
         yield from _of_decisions(core, true, pred)
     if core.config.scored and pred.numbers:

@@ -12,8 +12,8 @@ from streameval.errors import MergeError, above, silent, warning_first
 from streameval.evaluation import pages
 from streameval.evaluation.guarding import Guarded, copied, held
 from streameval.inputs.samples import InputSummary
+from streameval.schema.input_notes import notes_of
 from streameval.schema.keywords import explain_methods, explained
-from streameval.schema.record import record_of
 from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
@@ -107,12 +107,12 @@ class Mergeable(Saveable):
         It is not saved, and empty if nothing was counted from arguments, as after `load`. If neither columns nor
         ``labels=`` name the labels, the number is that of the labels in the first examples.
         """
-        return InputSummary({name: sample.summary() for name, sample in record_of(self._guard).samples.items()})
+        return InputSummary({name: sample.summary() for name, sample in notes_of(self._guard).samples.items()})
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Messages of the warnings issued about the input of this object, or of one that it was copied from."""
-        return tuple(record_of(self._guard).warnings.values())
+        return tuple(notes_of(self._guard).warnings.values())
 
     @abstractmethod
     def copy(self) -> Self:

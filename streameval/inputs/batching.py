@@ -77,7 +77,7 @@ def read_many(
     arguments = [Argument(role, reader, frames, many, null) for role, _ in zip(NAMES, values, strict=False)]
     start_samples(arguments, (y_true, y_pred))
     if {form for _, form in values[:2]} <= {"frame", "series"}:
-        check_row_keys(y_true, y_pred, reader.record)
+        check_row_keys(y_true, y_pred, reader.notes)
     sources = [source_of(value, form, argument) for (value, form), argument in zip(values, arguments, strict=True)]
     names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]
     if factors is not None:

@@ -14,8 +14,8 @@ from streameval.errors import InputError, LabelError
 from streameval.kernel.commit.numpy import Part
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config, Null
+from streameval.schema.input_notes import InputNotes, notes_of
 from streameval.schema.labels import Key, LabelIndex, distinct, is_unicode, key_of, normalise
-from streameval.schema.record import Record, record_of
 from streameval.schema.text import number_of, printable, quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
@@ -31,15 +31,30 @@ class Reader:
     """Finds the columns and thresholds of labels, as a `Config` says."""
 
     __slots__ = (
-        "_known", "_positions", "_record", "_threshold", "_thresholds", "_unnamed", "again", "at_once", "config",
-        "drops_nan", "grows", "has_strings", "integers", "keeps_scores", "labels", "reads_scores", "samples",
+        "_known",
+        "_notes",
+        "_positions",
+        "_threshold",
+        "_thresholds",
+        "_unnamed",
+        "again",
+        "at_once",
+        "config",
+        "drops_nan",
+        "grows",
+        "has_strings",
+        "integers",
+        "keeps_scores",
+        "labels",
+        "reads_scores",
+        "samples",
     )  # fmt: skip
 
     def __init__(
-        self, config: Config, labels: LabelIndex, known: LabelIndex | None = None, record: Record | None = None
+        self, config: Config, labels: LabelIndex, known: LabelIndex | None = None, notes: InputNotes | None = None
     ) -> None:
         """``known`` holds the declared labels if ``labels`` does not: it then registers those that occur."""
-        self._record = record
+        self._notes = notes
         self.config, self.labels, self._known = config, labels, labels if known is None else known
         self.reset()
         self.at_once = EXAMPLES
@@ -54,9 +69,9 @@ class Reader:
         self._threshold: float = 0.0 if bound is None or isinstance(bound, tuple) else bound
 
     @property
-    def record(self) -> Record:
+    def notes(self) -> InputNotes:
         """What the object that counts remembers of its input."""
-        return record_of(self.labels.guard, self.labels) if self._record is None else self._record
+        return notes_of(self.labels.guard, self.labels) if self._notes is None else self._notes
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
@@ -136,10 +151,10 @@ class Reader:
         self.has_strings: bool = False  # whether a label of this call is one
         self._positions: IntArray | None = None
 
-    def _check_forms(self, record: Record) -> None:
+    def _check_forms(self, notes: InputNotes) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
         name = next(iter(self._unnamed), self.integers)
-        if name is not None and (self.has_strings or record.forms.strings):
+        if name is not None and (self.has_strings or notes.forms.strings):
             values = number_of(self._unnamed[name], "value") if name in self._unnamed else "values"
             unnamed = f"{name} holds rows of {values} without label names, but the labels are strings"
             raise InputError(f"{unnamed}; construct with labels=[...]")
@@ -147,7 +162,7 @@ class Reader:
 
     def _check_strings(self, are_strings: bool) -> None:
         """Raise if labels are strings where columns without names were counted, before the first of them is new."""
-        if are_strings and self.config.labels is None and self.record.forms.width is not None:
+        if are_strings and self.config.labels is None and self.notes.forms.width is not None:
             unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
             raise InputError(f"{unnamed}; construct with labels=[...]")
 
@@ -155,31 +170,31 @@ class Reader:
         """Raise as `confirm` does, and warn of rows that are narrower than others."""
         if self.config.labels is not None:
             return
-        record, name = self.record, next(iter(self._unnamed), None)
-        self._check_forms(record)
+        notes, name = self.notes, next(iter(self._unnamed), None)
+        self._check_forms(notes)
         width = max(self._unnamed.values(), default=0)
-        before = record.forms.width or 0
+        before = notes.forms.width or 0
         if width < before and self._unnamed:
             narrow = f"{name} has {number_of(width, 'column')} without names, but rows before had {before}"
             absent = f"labels from {width} on are not in these examples"
             advice = "construct with labels=[...], so that each row covers all of them"
-            record.warn("width", f"{narrow}: {absent}; {advice}")
+            notes.warn("width", f"{narrow}: {absent}; {advice}")
 
     def note(self, examples: int) -> None:
         """Refuse what cannot be counted beside what was, and remember what the call held, so many examples."""
         self.check_label_types()
         if self.samples:
-            self.record.take(self.samples, examples)
+            self.notes.take(self.samples, examples)
 
     def confirm(self) -> list[Part]:
         """Prepare that forms of labels are remembered, or raise if different ones were counted; the guard is held."""
         if self.config.labels is not None or not (self.has_strings or self._unnamed or self.integers):
             return []
-        record, before = self.record, self.record.forms
-        self._check_forms(record)
+        notes, before = self.notes, self.notes.forms
+        self._check_forms(notes)
         width = max(before.width or 0, *self._unnamed.values(), 0)
         after = before._replace(strings=True, unsure=False) if self.has_strings else before._replace(width=width)
-        return [] if after == before else [record.cell.prepare_store(after)]
+        return [] if after == before else [notes.cell.prepare_store(after)]
 
     def positions(self, width: int, name: str) -> IntArray:
         """The columns of a row or matrix that does not name its labels; the same array for all of one call."""

@@ -20,7 +20,7 @@ from streameval.inputs.values import bit_of, conversion, is_missing, no_scores, 
 from streameval.kernel import backend
 from streameval.kernel.types import EITHER, FloatArray, IntArray, Lists
 from streameval.schema.batch import offsets_of
-from streameval.schema.record import FEW
+from streameval.schema.input_notes import FEW
 from streameval.schema.text import python_value, quoted
 
 _COLLECTIONS = {set, frozenset, list, tuple}

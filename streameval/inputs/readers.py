@@ -22,8 +22,8 @@ from streameval.inputs.sparse import sparse_source
 from streameval.inputs.values import array_of, checked_scores, conversion, plain_array
 from streameval.kernel.types import BitRows, IntArray, Lists
 from streameval.schema.batch import offsets_of, part_of
+from streameval.schema.input_notes import FEW
 from streameval.schema.keywords import explain_methods
-from streameval.schema.record import FEW
 from streameval.schema.text import number_of, quoted
 
 

@@ -18,8 +18,8 @@ from streameval.inputs.forms import form_of
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Dense, cells_of
 from streameval.schema.config import Config
+from streameval.schema.input_notes import InputNotes
 from streameval.schema.labels import Label, in_order
-from streameval.schema.record import Record
 from streameval.schema.recording import ExampleScores
 from streameval.schema.text import label_text, number_of, quoted, type_text
 
@@ -140,9 +140,9 @@ def _listed(values: list[Any]) -> str:
 
 def start_samples(arguments: Sequence[Argument], values: Iterable[object]) -> None:
     """Let the examples of ``y_true`` and ``y_pred`` be noted, if some are to be."""
-    record = arguments[0].reader.record
-    if record.room:
-        few = undescribed(record)
+    notes = arguments[0].reader.notes
+    if notes.room:
+        few = undescribed(notes)
         for argument, value in zip(arguments[:2], values, strict=True):
             sample = Sample(value if few else None, many=argument.many)
             argument.sample = argument.reader.samples[argument.name] = sample
@@ -152,29 +152,29 @@ def note_examples(
     reader: Reader, sides: Sequence[Any], slots: Sequence[IntArray], *, many: bool, read: Sequence[Any] | None = None
 ) -> None:
     """Note examples, if some are to be noted: of these ``slots`` are the first, and what was ``read`` may differ."""
-    record = reader.record
-    if record.room:
-        few = undescribed(record)
+    notes = reader.notes
+    if notes.room:
+        few = undescribed(notes)
         samples = [Sample(side if few else None, many=many) for side in sides]
         for sample, side in zip(samples, sides if read is None else read, strict=False):
-            for example in side[: record.room] if many else [side]:
+            for example in side[: notes.room] if many else [side]:
                 sample.add_example(example)
             sample.close(reader.config)
         for placed in slots[:few]:
             _note(samples, reader.labels.labels, placed.tolist())
-        record.take(dict(zip(("y_true", "y_pred"), samples, strict=True)), len(sides[0]) if many else 1)
+        notes.take(dict(zip(("y_true", "y_pred"), samples, strict=True)), len(sides[0]) if many else 1)
 
 
-def undescribed(record: Record) -> int:
+def undescribed(notes: InputNotes) -> int:
     """How many further examples are to be noted as they are understood."""
-    sample = record.samples.get("y_true")
+    sample = notes.samples.get("y_true")
     return _FIRST if sample is None else _FIRST - len(sample.first)
 
 
 def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
     """Note how the first examples of a batch are understood."""
     reader, samples = arguments[0].reader, [argument.sample for argument in arguments[:2]]
-    if samples[0].first or not (most := undescribed(reader.record)):
+    if samples[0].first or not (most := undescribed(reader.notes)):
         return
     few = batch.take(slice(0, most := min(most, batch.examples)))
     few = few.take(np.arange(most))  # a copy, as another thread may change arrays once they are checked
@@ -209,9 +209,9 @@ def check_named_alike(frames: Sequence[list[Any]]) -> None:
         raise InputError(f"{columns}, {quoted(numbered)}; name the columns alike")
 
 
-def check_row_keys(y_true: Any, y_pred: Any, record: Record) -> None:
+def check_row_keys(y_true: Any, y_pred: Any, notes: InputNotes) -> None:
     """Warn where two data frames or Series have the same row keys in another order."""
-    if "rows" in record.warnings:
+    if "rows" in notes.warnings:
         return
     keys: list[Any] = [getattr(value, "index", None) for value in (y_true, y_pred)]
     are_indexes = all(hasattr(key, name) for key in keys for name in ("equals", "symmetric_difference"))
@@ -226,4 +226,4 @@ def check_row_keys(y_true: Any, y_pred: Any, record: Record) -> None:
         return
     if len(different) == 0:
         other_order = "but the indexes of y_true and y_pred hold the same keys in another order"
-        record.warn("rows", f"rows are matched by position, {other_order}; write y_pred.loc[y_true.index]")
+        notes.warn("rows", f"rows are matched by position, {other_order}; write y_pred.loc[y_true.index]")

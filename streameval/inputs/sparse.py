@@ -14,7 +14,7 @@ from streameval.inputs.values import binarize, checked_scores, places_in, plain_
 from streameval.kernel.lists import list_order
 from streameval.kernel.types import DAMAGED, DISTINCT, Lists, Places
 from streameval.schema.batch import joined, part_of
-from streameval.schema.record import FEW
+from streameval.schema.input_notes import FEW
 
 
 def stacked_rows(rows: list[Any], name: str) -> Any:

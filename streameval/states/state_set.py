@@ -14,8 +14,8 @@ from streameval.errors import LabelError, RevertError
 from streameval.kernel.backend import commit, decisions as kernel
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Example, Ragged, columns_in
+from streameval.schema.input_notes import notes_of
 from streameval.schema.labels import IDENTIFIERS, LabelIndex, in_order
-from streameval.schema.record import record_of
 from streameval.schema.text import quoted
 from streameval.states.base import Merge, Part, State
 from streameval.states.decisions import Decisions
@@ -106,7 +106,7 @@ class StateSet:
             self.labels.look, once = 2 * len(names), int(np.count_nonzero(times[fixed:] == 1))
             if 10 * once >= 9 * max(count, IDENTIFIERS):
                 self.labels.look = sys.maxsize
-                record_of(self.labels.guard).warn(
+                notes_of(self.labels.guard).warn(
                     "identifiers",
                     f"{once} of {count} labels occur in one example only, such as {quoted(names[-1])}, as identifiers "
                     "do; check that labels are read from the right place, or bound them with label_limit=",
@@ -115,7 +115,7 @@ class StateSet:
             added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)
             # They keep the fast path from those that were counted until they go, which takes a look at all labels.
             if 64 * int(np.count_nonzero(unmentioned)) > len(names):
-                record_of(self.labels.guard).change(unsure=True)
+                notes_of(self.labels.guard).change(unsure=True)
             further, room = " besides the declared ones" if fixed else "", max(0, len(added) + limit - count)
             raise LabelError(
                 f"label {quoted(added[room])} is one too many: label_limit is {limit}, and there would be {count} "

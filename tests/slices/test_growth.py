@@ -14,7 +14,7 @@ import pytest
 import streameval as se
 from streameval.inputs.samples import Sample
 from streameval.kernel import backend
-from streameval.schema.record import Record
+from streameval.schema.input_notes import InputNotes
 from streameval.slices.values import OTHER, rank_of
 from tests.support.effort import BRIEF, cases
 from tests.support.work import peak, steps
@@ -159,7 +159,7 @@ def test_a_table_of_slices_and_a_copy_do_not_read_again_how_each_was_read(monkey
     for act in (se.Sliced._repr_html_, se.Sliced.copy, se.Sliced.report):
         noted.clear()
         with monkeypatch.context() as patch:
-            for kind, method in ((Sample, "summary"), (Record, "copy")):
+            for kind, method in ((Sample, "summary"), (InputNotes, "copy")):
                 real = getattr(kind, method)
                 patch.setattr(kind, method, lambda one, real=real: noted.append(real.__name__) or real(one))
             act(sliced)

@@ -1,4 +1,4 @@
-"""What an object remembers of its input beside its counts: in no bytes, no equality and no merge check."""
+"""What an object notes of its input beside its counts: in no bytes, no equality and no merge check."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Forms(NamedTuple):
     unsure: bool = False
 
 
-class Record:
-    """What readers noted over the life of one object, with its windows and slices, whose guard holds it."""
+class InputNotes:
+    """What readers noted over the life of one object, with its windows and slices, whose guard holds these notes."""
 
     def __init__(self) -> None:
         self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
@@ -41,7 +41,7 @@ class Record:
         self.forget()
 
     def forget(self) -> None:
-        """Be the record of an object that has counted nothing, but has warned."""
+        """Forget all but the warnings, as of an object that has counted nothing."""
         self.forget_forms()
         self.due = FIRST  # from how many examples on it is looked again whether there is something to warn of
         self.is_read = False  # whether it was looked because somebody read a value
@@ -61,8 +61,8 @@ class Record:
         """Change what is remembered of forms, where nothing is counted with it."""
         commit.Root.commit([self.cell.prepare_store(self.forms._replace(**forms))])
 
-    def copy(self) -> Record:
-        """The record of a copy of the object."""
+    def copy(self) -> InputNotes:
+        """The notes of a copy of the object."""
         result = copy(self)
         result.cell = commit.Root().cell(self.forms)
         result.samples = {name: copy(sample) for name, sample in self.samples.items()}
@@ -87,14 +87,14 @@ class Record:
             self.warnings[about] = message  # first, so that the same call goes on where warnings are errors
             warn(message)
 
-    def check_merge(self, other: Record) -> None:
+    def check_merge(self, other: InputNotes) -> None:
         """Raise `MergeError` if labels of one object are strings, and those of the other columns without names."""
         mine, theirs = self.forms, other.forms
         if (mine.width is not None and theirs.strings) or (theirs.width is not None and mine.strings):
             differ = "one has counted columns without names, and labels of the other are strings"
             raise MergeError(f"cannot merge: {differ}; construct both with labels=[...]")
 
-    def merge(self, other: Record | None) -> None:
+    def merge(self, other: InputNotes | None) -> None:
         """Take over what another object remembers, or with None that it remembers nothing of what it has counted."""
         mine, theirs = self.forms, Forms(strings=None) if other is None else other.forms
         widths = {mine.width, theirs.width} - {None}
@@ -103,21 +103,21 @@ class Record:
         self.change(width=max(widths, default=None), strings=strings, unsure=unsure)  # type: ignore[type-var]  # None is not among them
 
 
-def are_alike(one: Record | None, other: Record | None) -> bool:
+def are_alike(one: InputNotes | None, other: InputNotes | None) -> bool:
     """Whether two objects surely remember the same of forms, as most do."""
     return one is other or (one is not None and other is not None and one.forms == other.forms and not one.forms.unsure)
 
 
-def record_of(guard: Any, labels: LabelIndex | None = None) -> Record:
-    """The record of the object that a guard belongs to; of ``labels`` are those that it was read with from bytes."""
-    record: Record | None = guard.notes
-    if record is None or (labels is not None and record.forms.strings is None):
+def notes_of(guard: Any, labels: LabelIndex | None = None) -> InputNotes:
+    """The notes of the object that a guard belongs to; of ``labels`` are those that it was read with from bytes."""
+    notes: InputNotes | None = guard.notes
+    if notes is None or (labels is not None and notes.forms.strings is None):
         with guard.reading:  # so that no other thread changes it
-            record = guard.notes
-            if record is None:
-                record = Record()
-                record.change(strings=None)
-                guard.notes = record
-            if labels is not None and record.forms.strings is None:
-                record.change(strings=str in map(type, labels.labels[labels.fixed :]))
-    return record
+            notes = guard.notes
+            if notes is None:
+                notes = InputNotes()
+                notes.change(strings=None)
+                guard.notes = notes
+            if labels is not None and notes.forms.strings is None:
+                notes.change(strings=str in map(type, labels.labels[labels.fixed :]))
+    return notes
