@@ -11,7 +11,7 @@ from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric, class_of
 from streameval.metrics.catalogue import catalogue
-from streameval.progressive.states import restored
+from streameval.progressive.holder import read_state
 from streameval.schema.text import check_choice, quoted
 from streameval.slices import Sliced
 from streameval.tabular.job import Job, JobOptions, Metrics, State
@@ -44,7 +44,7 @@ class StateCoder(Coder):  # type: ignore[misc]  # Beam has no types
         return value.to_bytes()
 
     def decode(self, encoded: bytes) -> State:
-        return restored(encoded)  # type: ignore[return-value]  # windows are not coded
+        return read_state(encoded)  # type: ignore[return-value]  # windows are not coded
 
     def is_deterministic(self) -> bool:
         return True

@@ -10,7 +10,7 @@ from streameval import errors
 from streameval.adapters.engine import check_job, raise_ours, require, tree
 from streameval.errors import InputError, MergeError, StreamevalError
 from streameval.evaluation.evaluator import Evaluator
-from streameval.progressive.states import restored
+from streameval.progressive.holder import read_state
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job, JobOptions, Listed, Metrics, RowOptions, State
 
@@ -120,7 +120,7 @@ def _merged(*states: object) -> Any:
     """The sum of states, a new object: what a reference leads to is shared by all who hold it."""
     total: Any = None
     for state in states:
-        part: Any = restored(state) if isinstance(state, bytes) else state
+        part: Any = read_state(state) if isinstance(state, bytes) else state
         if not all(hasattr(part, name) for name in ("to_bytes", "merge", "copy")):
             raise MergeError(f"cannot merge {quoted(state)}; return an Evaluator, or its to_bytes(), from each task")
         if total is None:

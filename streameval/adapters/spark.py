@@ -16,7 +16,7 @@ from streameval import errors
 from streameval.adapters.engine import check_job, raise_ours, require
 from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import Evaluator
-from streameval.progressive.states import restored
+from streameval.progressive.holder import read_state
 from streameval.schema.text import check_number, quoted
 from streameval.slices import Sliced
 from streameval.tabular.job import Job, JobOptions, Listed, Metrics, RowOptions, State
@@ -347,7 +347,7 @@ class Folder:
     def __getitem__(self, span: Span) -> bytes:
         file = self._file(span)
         with naming_file(file):
-            return restored(file.read_bytes()).to_bytes()
+            return read_state(file.read_bytes()).to_bytes()
 
     def __setitem__(self, span: Span, state: bytes) -> None:
         write_file(self._file(span), state)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.adapters.engine import require
 from streameval.errors import InputError, MergeError, StreamevalError
-from streameval.progressive.states import AnyState, StateT, check_class, restored
+from streameval.progressive.holder import AnyState, StateT, check_class, read_state
 
 with require("torch"):
     import torch
@@ -64,7 +64,7 @@ def sync(evaluator: StateT, group: ProcessGroup | None = None) -> StateT:
         if answer[:1] == _ERROR:
             raise InputError(f"cannot sync: rank {rank}: {answer[1:].decode()}")
         try:
-            parts.append(restored(answer[1:]))
+            parts.append(read_state(answer[1:]))
             if rank:
                 parts[0].merge(parts.pop())
         except StreamevalError as error:

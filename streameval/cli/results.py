@@ -25,7 +25,7 @@ from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.thresholds import DecisionsAt
-from streameval.progressive.states import restored
+from streameval.progressive.holder import read_state
 from streameval.progressive.trace import Trace
 from streameval.report.model import MetricValue, Report
 from streameval.report.parts import Number, Part, differences, part_of
@@ -132,7 +132,7 @@ def load_state(path: Path, *, warns: bool = True) -> Any:
     try:
         data = read_file(path)
         holder, _ = opened(data, HOLDERS)
-        state = None if holder in (LEDGER, CHECKPOINT, PENDING, TRACE) else restored(data)
+        state = None if holder in (LEDGER, CHECKPOINT, PENDING, TRACE) else read_state(data)
     except StreamevalError as error:
         raise UserError(f"{path} is not a saved state: {str(error).removeprefix(f'{path}: ')}") from None
     if state is None:

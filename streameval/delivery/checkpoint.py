@@ -22,8 +22,8 @@ from streameval.errors import FormatError, InputError, StreamevalError, public
 from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
 from streameval.kernel.backend import commit
+from streameval.progressive.holder import AnyState, become, check_class, check_empty, read_state, refuse_unsavable
 from streameval.progressive.pending import Pending
-from streameval.progressive.states import AnyState, become, check_class, check_empty, refuse_unsavable, restored
 from streameval.progressive.trace import Trace
 from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
@@ -87,7 +87,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
             if position > MOST:
                 raise FormatError("a position beyond 63 bits")
         result = cls.__new__(cls)  # which need not copy the state
-        object.__setattr__(result, "evaluator", restored(state, *_MORE))
+        object.__setattr__(result, "evaluator", read_state(state, *_MORE))
         object.__setattr__(result, "position", position)
         return result
 
@@ -380,4 +380,4 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held 
 
 def decoded(data: bytes) -> Held | Checkpoint[Any]:
     """What `to_bytes` was called on, whichever class it was."""
-    return cast("Held", restored(data, Checkpoint, *_MORE))
+    return cast("Held", read_state(data, Checkpoint, *_MORE))

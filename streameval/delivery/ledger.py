@@ -14,7 +14,7 @@ from streameval.evaluation.guarding import changes, combines, look_at, reads
 from streameval.evaluation.templates import answer_of
 from streameval.evaluation.value import Mergeable, differences, fresh_of
 from streameval.kernel.backend import commit
-from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
+from streameval.progressive.holder import AnyState, StateT, check_class, check_compatible, check_empty, read_state
 from streameval.report.model import Table, listed
 from streameval.schema.input_notes import notes_of
 from streameval.schema.labels import Label, PerLabel, ascending, in_order, normalise
@@ -90,7 +90,7 @@ class Ledger(Mergeable, Generic[StateT]):
         name, version = _shard(shard), Version(counter(epoch, "epoch"), counter(sequence, "sequence"))
         if isinstance(evaluator, bytes | bytearray | memoryview):
             data = bytes(evaluator)
-            state = restored(data)
+            state = read_state(data)
         else:
             check_class(evaluator, "Ledger.put")
             state, data = evaluator.copy(), b""  # of one moment
@@ -98,7 +98,7 @@ class Ledger(Mergeable, Generic[StateT]):
         plain = config.compared() is config
         if not (data and plain):
             data = b"".join(state._pieces(compared=True))  # as a shard may come again with another limit
-        fresh = None if self._template is not None else _template_of(state if plain else restored(data))
+        fresh = None if self._template is not None else _template_of(state if plain else read_state(data))
         added = SavedSum({name: Shard(version, digest(data))}, data)
         with self._guard:
             template: Any = fresh if self._template is None else self._template
@@ -133,7 +133,7 @@ class Ledger(Mergeable, Generic[StateT]):
         whole = other._total is not None and len(news) == len(theirs) and not gone
         if news:
             self._total = None
-            added = [other._total] if whole else (restored(part.state) for part in news)
+            added = [other._total] if whole else (read_state(part.state) for part in news)
             total = _exchanged(total, gone.values(), added)
         self._template, self._sums, self._total = template, {**self._sums, **changed}, total
 
@@ -159,7 +159,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if len(picked) < 2:
             return
         whole = {name: shard for part in picked.values() for name, shard in part.shards.items()}
-        empty = restored(b"".join(self._template._pieces(compared=True)))
+        empty = read_state(b"".join(self._template._pieces(compared=True)))
         state = _summed(empty, picked.values()).to_bytes()
         both = SavedSum({name: whole[name] for name in sorted(whole, key=in_order)}, state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
@@ -198,7 +198,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if count := len(part.shards) - 1:
             compacted = f"shard {quoted(name, 200)} was compacted with {number_of(count, 'other shard')}"
             raise InputError(f"{compacted}; read it before compact()")
-        return cast("StateT", restored(part.state))
+        return cast("StateT", read_state(part.state))
 
     @reads
     def shards(self) -> dict[Label, Version]:
@@ -297,10 +297,10 @@ class Ledger(Mergeable, Generic[StateT]):
             if sums and not template:
                 raise FormatError("shards of no configuration")
         try:
-            result = cls(cast("StateT", restored(template))) if template else cls()
+            result = cls(cast("StateT", read_state(template))) if template else cls()
             result._total = None if result._template is None else result._template.copy()
             for part in sums:
-                state = restored(part.state)
+                state = read_state(part.state)
                 check_compatible(result._template, state, "the shards differ")
                 result._total = _exchanged(result._total, (), (state,))  # as they have to be read anyway
         except (InputError, MergeError) as error:
@@ -329,7 +329,7 @@ def _exchanged(total: Any, gone: Iterable[SavedSum], added: Iterable[AnyState]) 
     if total is not None:
         try:
             for part in gone:
-                total.unmerge(restored(part.state))
+                total.unmerge(read_state(part.state))
             for state in added:
                 total.merge(state)
         except StreamevalError:  # there is no inverse, or reading will say what is wrong
@@ -341,7 +341,7 @@ def _summed(total: Any, parts: Iterable[SavedSum]) -> AnyState:
     """The sum of a state, which becomes it, and of parts."""
     for part in parts:
         try:
-            total.merge(restored(part.state))
+            total.merge(read_state(part.state))
         except MergeError as error:
             raise MergeError(f"shard {quoted(next(iter(part.shards)), 200)} does not match the rest: {error}") from None
     return total  # type: ignore[no-any-return]  # a state

@@ -244,7 +244,7 @@ class Core:
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form; False, having counted some of them, if they are anything else."""
-        true, pred = (None, None) if self.scored else (_rows_of(y_true), _rows_of(y_pred))
+        true, pred = (None, None) if self.scored else (_object_rows(y_true), _object_rows(y_pred))
         if true is None or pred is None:
             return False
         if true is not y_true and pred is not y_pred:  # both are Series, which have row keys
@@ -279,7 +279,7 @@ def config_of(state: Any) -> Config:
     return core_of(getattr(state, "_template", state)).config
 
 
-def _rows_of(side: Any) -> Sequence[Any] | None:
+def _object_rows(side: Any) -> Sequence[Any] | None:
     """A list, or the array behind a Series of pandas that holds objects; None for anything else."""
     if type(side) in SEQUENCES:
         return side  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from streameval.evaluation.details import Details
 from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import check_threshold, options_for
 from streameval.evaluation.pages import report_of
-from streameval.evaluation.suspicions import pause, resume
+from streameval.evaluation.suspicions import look_if_due, set_next_look
 from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
@@ -103,7 +103,7 @@ class Accumulator(Details, Mergeable):
             refuse_mistaken(self.revert, mistaken, extra)  # type: ignore[unreachable]
         core = self._core
         if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1) == DONE:
-            spend(self, 1)
+            count_unused_labels(self, 1)
         else:
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, sign=-1))
 
@@ -124,11 +124,11 @@ class Accumulator(Details, Mergeable):
         forget_gone(self, self._core.table.examples)
         reading = read(self, y_true, y_pred, weight, mask)
         if sign < 0:
-            spend(self, 1)
+            count_unused_labels(self, 1)
         return self, self._prepare, (reading, sign)
 
     def _prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
-        resume(self._guard, self._core)
+        set_next_look(self._guard, self._core)
         return self._core.prepare(reading, sign)
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
@@ -179,7 +179,7 @@ class Accumulator(Details, Mergeable):
             for batch in gathered.read_many(y_true, y_pred, weights, mask, threads, null):
                 gathered.states.count(batch, threads)
         self._add(gathered.states, gathered.reader)
-        resume(self._guard, self._core)
+        set_next_look(self._guard, self._core)
 
     @changes
     def _add(self, states: StateSet, reader: Reader) -> None:
@@ -217,7 +217,7 @@ class Accumulator(Details, Mergeable):
         """
         self._check_compatible(other, "unmerge")
         self._core.states.unmerge(other._core.states)
-        spend(self, 1 + len(other._core.labels), guarded=True)
+        count_unused_labels(self, 1 + len(other._core.labels), guarded=True)
 
     def _differences(self, other: Self) -> list[str]:
         cores = self._core, other._core
@@ -298,25 +298,25 @@ def start(
     options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
     config = Config.checked(**reading, options=options)
     check_threshold(specs, config)
-    return placed_in(counts, Core.fresh(specs, config))
+    return with_core(counts, Core.fresh(specs, config))
 
 
-def placed_in(counts: A, core: Core, guard: commit.Guard | None = None) -> A:
+def with_core(counts: A, core: Core, guard: commit.Guard | None = None) -> A:
     """Let a new object count with a core, as a part of that which has the guard, if one is passed."""
     counts._core, counts._guard = core, core.states.root.guard if guard is None else guard
     core.states.belong(counts._guard)
     return counts
 
 
-def over(like: A, states: StateSet | None = None, guard: commit.Guard | None = None) -> A:
+def built_like(like: A, states: StateSet | None = None, guard: commit.Guard | None = None) -> A:
     """An object that is built as another, over states, or a copy of its own; a part of that which has the guard."""
     core, states = like._core, like._core.states.copy() if states is None else states
-    return placed_in(type(like).__new__(type(like)), Core(core.specs, core.config, states), guard)
+    return with_core(type(like).__new__(type(like)), Core(core.specs, core.config, states), guard)
 
 
 def unlimited(empty: A) -> A:
     """A copy that takes any number of labels, to read what objects with a limit have together."""
-    result = over(empty)
+    result = built_like(empty)
     result._core.labels.bound(None)
     return result
 
@@ -324,12 +324,12 @@ def unlimited(empty: A) -> A:
 def read(counts: Accumulator, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
     """An example as an object reads it, which is looked at before; may run code of the user."""
     core = counts._core
-    pause(counts._guard, core)
+    look_if_due(counts._guard, core)
     known = len(core.labels.labels)
     try:
         return core.read(y_true, y_pred, weight, mask)
     except BaseException:
-        spend(counts, len(core.labels) - known)
+        count_unused_labels(counts, len(core.labels) - known)
         raise
 
 
@@ -343,17 +343,17 @@ def try_prediction(counts: Accumulator, y_pred: object) -> None:
         reading = read(counts, set(), y_pred, 1.0, None)
     with counts._guard:
         counts._prepare(reading)
-    spend(counts, len(counts._core.labels) - known)
+    count_unused_labels(counts, len(counts._core.labels) - known)
 
 
 def scratch(counts: Accumulator) -> Core:
     """An empty core to gather examples in, for an object that an iterable may use while it is read; it is looked at."""
     forget_gone(counts, counts._core.table.examples)
-    pause(counts._guard, counts._core)
+    look_if_due(counts._guard, counts._core)
     return counts._core.scratch()
 
 
-def spend(counts: Accumulator, unused: int, *, guarded: bool = False) -> None:
+def count_unused_labels(counts: Accumulator, unused: int, *, guarded: bool = False) -> None:
     """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
     counts._core.until_compaction -= unused
     if counts._core.until_compaction >= 0:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from streameval.errors import FormatError, MetricError, public
-from streameval.evaluation.counting import A, Accumulator, placed_in, start
+from streameval.evaluation.counting import A, Accumulator, start, with_core
 from streameval.evaluation.guarding import answers, reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
@@ -152,7 +152,7 @@ def restored(kind: type[A], saved: Saved) -> A:
     if one is Metric or saved.single is not issubclass(one, Metric) or one._entry is not entry:
         what = f"the metric {saved.names}" if saved.single else "an Evaluator"
         raise FormatError(f"the bytes hold {what}, not {kind.__name__}; use streameval.load or its own class")
-    return placed_in(one.__new__(one), saved.core())  # type: ignore[no-any-return]  # of this class
+    return with_core(one.__new__(one), saved.core())  # type: ignore[no-any-return]  # of this class
 
 
 _CLASSES: dict[str, type[Metric]] = {}

@@ -1,4 +1,4 @@
-"""The report as a page: of anything that counts, or of several such things side by side."""
+"""`to_html` and `report_of`: the report of anything that counts, and its page, or one of several side by side."""
 
 from __future__ import annotations
 

@@ -44,13 +44,13 @@ def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_rea
         notes.warn(about, message)
 
 
-def pause(guard: commit.Guard, core: Core) -> None:
+def look_if_due(guard: commit.Guard, core: Core) -> None:
     """Before a change that the fast path did not make, look whether there is something to warn of, if it is time."""
     if core.table.examples >= core.table.most:
         look(guard, core.table.examples, lambda: core, is_read=False)
 
 
-def resume(guard: commit.Guard, core: Core) -> None:
+def set_next_look(guard: commit.Guard, core: Core) -> None:
     """With such a change, let the fast path count until it is time again."""
     if core.table.examples >= core.table.most:
         core.table.most = min(notes_of(guard).stop, COUNT_MAX)

@@ -15,7 +15,7 @@ from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.plots.style import COLOURS, INK, MARKS, MUTED, Words, holds, named, run_of, runs_of, some_of, titled
 from streameval.report.model import MetricValue, arrow, cell_text, of_each_label, worst_first
-from streameval.schema.text import check_number, columns_of, number_of
+from streameval.schema.text import check_number, number_of, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,7 +183,7 @@ def plot_compare(
     changes = [cell_text(last[row] - first[row], "change") for row in drawn]
     default = some_of(f"{of} side by side", len(drawn), len(rows), "that change most")
     names = named(read)
-    wide = max(1, int(6 / (0.6 + 0.075 * max(map(columns_of, names)))))  # inches, of the figure and of an entry
+    wide = max(1, int(6 / (0.6 + 0.075 * max(map(width_of, names)))))  # inches, of the figure and of an entry
     lines = -(-len(names) // wide)
     head = "change" if len(read) == 2 else "first to last"
     ax = _rows(ax, ("value", "", title, default), named(drawn), changes, head, lines)
@@ -202,7 +202,7 @@ def _rows(
     ax: Axes | None, words: Words, names: Sequence[str], notes: Sequence[str] = (), head: str = "", lines: int = 0
 ) -> Axes:
     """Axes with these words, see `titled`, a name on the left of each row, and a note on its right."""
-    size = 5.4 + 0.075 * max(map(columns_of, names), default=0), max(1.9, 0.26 * (len(names) + lines) + 1.3)
+    size = 5.4 + 0.075 * max(map(width_of, names), default=0), max(1.9, 0.26 * (len(names) + lines) + 1.3)
     ax = titled(ax, size, words, pad=14 + 15 * lines if lines else 10)
     style.quiet(ax, "x")
     ax.set_yticks(range(len(names)), names, fontsize=8.5, color=INK)

@@ -15,7 +15,7 @@ from streameval.metrics.pairs import Matrix, Normalize, Side, Values
 from streameval.plots.style import INK, MOST, MUTED, named, run_of, short, some_of, titled
 from streameval.report.label_table import LabelTable
 from streameval.report.model import largest_first
-from streameval.schema.text import check_number, columns_of
+from streameval.schema.text import check_number, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +195,7 @@ def _heat(
 ) -> Axes:
     """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
     rows, columns = names
-    longest = 0.07 * max(map(columns_of, (*rows, *columns)), default=0)
+    longest = 0.07 * max(map(width_of, (*rows, *columns)), default=0)
     width, height = (min(13.0, max(2.4, 0.38 * len(each)) + 0.6 + longest) for each in (columns, rows))
     ax = titled(ax, (width + 1.3, height), words, labelpad=6)
     values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
@@ -237,7 +237,7 @@ def _name_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
         step = max(1, math.ceil(len(names) / max(1, room // (1.25 * size))))
         places = range((len(names) - 1) % step, len(names), step)  # the last one is named, which may be no label
         axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
-    if max(map(columns_of, columns), default=0) * 6 > width / max(len(columns), 1):
+    if max(map(width_of, columns), default=0) * 6 > width / max(len(columns), 1):
         many = len(columns) > 12
         ax.tick_params(axis="x", labelrotation=90 if many else 45)
         for text in ax.get_xticklabels():

@@ -16,8 +16,8 @@ from streameval.evaluation.guarding import Change, Declined, changes, make, read
 from streameval.evaluation.value import fresh_of
 from streameval.inputs.forms import form_of
 from streameval.kernel.backend import commit
+from streameval.progressive.holder import Holder
 from streameval.progressive.predictions import Predictions, Row, compact_copy, from_compact
-from streameval.progressive.states import Holder
 from streameval.progressive.target import Target, check_order, instant
 from streameval.progressive.trace import Trace
 from streameval.schema.config import Weight

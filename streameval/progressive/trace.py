@@ -20,7 +20,7 @@ from streameval.evaluation.metric import Metric
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.progressive.states import Holder
+from streameval.progressive.holder import Holder
 from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.model import MetricValue, Report, Table

@@ -7,15 +7,15 @@ from itertools import repeat
 
 from streameval.metrics.pairs import Matrix
 from streameval.report.model import PER_LABEL, Report, Table, cell_text, count_text, largest_first
-from streameval.schema.text import check_number, columns_of, cut_distinct, number_of, printable
+from streameval.schema.text import check_number, cut_distinct, number_of, printable, width_of
 
 _WIDTH, _LONGEST = 11, 48
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
 
 
 def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = repeat(_WIDTH)) -> str:
-    aligned = (f"{cell:>{width + len(cell) - columns_of(cell)}}" for cell, width in zip(cells, widths, strict=False))
-    return f"{name:<{left + len(name) - columns_of(name)}}{''.join(aligned)}"
+    aligned = (f"{cell:>{width + len(cell) - width_of(cell)}}" for cell, width in zip(cells, widths, strict=False))
+    return f"{name:<{left + len(name) - width_of(name)}}{''.join(aligned)}"
 
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
@@ -33,7 +33,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         averages = [(name, values, report.total_support) for name, values in report.averages().items()]
     rows = [*labels, *averages]
     names = cut_distinct([*(name for name, _, _ in rows), *(item.spec.key for item in single)], _LONGEST)
-    left = max(map(columns_of, names), default=8)
+    left = max(map(width_of, names), default=8)
     lines = [
         _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
         for name, (_, values, support) in zip(names, rows, strict=False)
@@ -61,7 +61,7 @@ def slices_report(tables: Sequence[Table], digits: int) -> str:
     heads = [column.name for column in tables[0].columns[1:]]
     every = [name for table in tables for name in (table.name, *table.columns[0].values)]
     short = dict(zip(every, cut_distinct(every, _LONGEST), strict=True))
-    left = max(map(columns_of, short.values()))
+    left = max(map(width_of, short.values()))
     widths = [12, *(max(_WIDTH, len(head) + 2) for head in heads[1:])]
 
     def lines(table: Table, rows: Iterable[int]) -> Iterator[str]:
@@ -94,11 +94,11 @@ def matrix_text(matrix: Matrix) -> str:
 
 def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: int, digits: int) -> str:
     """So many rows of labels, then those of averages, in the shape of scikit-learn's ``classification_report``."""
-    width = max(digits, *(columns_of(name) for name, _ in rows))
+    width = max(digits, *(width_of(name) for name, _ in rows))
 
     def line(name: str, values: Sequence[float]) -> str:
         numbers = "".join(f" {value:>9.{digits}f}" for value in values[:3])
-        return f"{name:>{width + len(name) - columns_of(name)}} {numbers} {values[3]:>9}"
+        return f"{name:>{width + len(name) - width_of(name)}} {numbers} {values[3]:>9}"
 
     lines = [line(*row) for row in rows]
     head = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))

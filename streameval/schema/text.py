@@ -107,7 +107,7 @@ def cut(name: str, width: int) -> str:
     return name if len(name) <= width else name[: width - 1] + "…"
 
 
-def columns_of(name: str) -> int:
+def width_of(name: str) -> int:
     """How many columns of a terminal a name takes: a wide letter two, a mark on another letter none."""
     if name.isascii():
         return len(name)
@@ -118,7 +118,7 @@ def columns_of(name: str) -> int:
 
 def cut_distinct(names: Sequence[str], width: int) -> list[str]:
     """Names in the room of so many characters, at least 8, without their middle; different names stay different."""
-    rooms = {name: width * len(name) // size for name in names if (size := columns_of(name)) > width}
+    rooms = {name: width * len(name) // size for name in names if (size := width_of(name)) > width}
     groups: dict[str, list[str]] = {}
     for name, room in rooms.items():
         groups.setdefault(f"{name[: room // 2]}…{name[-((room - 1) // 2) :]}", []).append(name)

@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError
 from streameval.evaluation.core import core_of
-from streameval.evaluation.counting import A, over, unlimited
+from streameval.evaluation.counting import A, built_like, unlimited
 from streameval.evaluation.encoding import put_part, take_part
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
@@ -141,7 +141,7 @@ class AxisSlices(Generic[A]):
 
     def copy(self, guard: commit.Guard) -> AxisSlices[A]:
         """Independent slices with the same examples, of the object that a guard belongs to."""
-        return AxisSlices(self.axis, {key: over(part, guard=guard) for key, part in self.slices.items()})
+        return AxisSlices(self.axis, {key: built_like(part, guard=guard) for key, part in self.slices.items()})
 
     def grouped(self, columns: list[Coded]) -> Grouping:
         """Which slices examples with these values are of, if they come next; the last is the rest."""
@@ -164,7 +164,7 @@ class AxisSlices(Generic[A]):
             slices = {key: part for key, part in self.slices.items() if key in stay or not key}
             displaced += [core_of(part).states for key, part in self.slices.items() if key not in slices]
             group = AxisSlices(self.axis, slices)
-        fresh = {key: over(empty, guard=guard) for key in own if key not in group.slices}
+        fresh = {key: built_like(empty, guard=guard) for key in own if key not in group.slices}
         merges = [(fresh[key] if key in fresh else group.slices[key], added[key]) for key in own]
         if len(displaced) > 1:
             together = core_of(empty).states.copy()  # of many labels only those that they mention
@@ -217,7 +217,7 @@ def take_slices(source: Source, fresh: AxisSlices[Any], guard: commit.Guard) -> 
     count, slices = source.count(), dict[Key, Any]()
     for width in [len(axis.names)] * count + [0]:
         key = tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(width))])
-        slices[key] = over(empty, take_part(source, core_of(empty).config), guard)
+        slices[key] = built_like(empty, take_part(source, core_of(empty).config), guard)
     *keys, _ = slices
     fits = all(slices[key].examples for key in keys) and len(keys) <= axis.max_slices
     fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))

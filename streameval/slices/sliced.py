@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast, overload
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import NUMBERS, Reading, core_of
-from streameval.evaluation.counting import A, over, read, spend
+from streameval.evaluation.counting import A, built_like, count_unused_labels, read
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.pages import Names, report_of
@@ -102,7 +102,7 @@ class Sliced(Mergeable, Generic[A]):
     @changes
     def reset(self) -> None:
         """Forget every example."""
-        groups = (AxisSlices(axis, {REST: over(self._template, guard=self._guard)}) for axis in self._axes)
+        groups = (AxisSlices(axis, {REST: built_like(self._template, guard=self._guard)}) for axis in self._axes)
         self._cell = commit.Root().cell(tuple(groups))
         forget(self._guard)
 
@@ -157,7 +157,7 @@ class Sliced(Mergeable, Generic[A]):
         places = (find(group, key) for group, key in zip(self._slices, keys, strict=True))
         of_keys = [part for part in places if part is not None]
         if len(of_keys) < len(keys):
-            added = core_of(over(self._template))
+            added = core_of(built_like(self._template))
             example, forms = added.placed(readings[0])
             added.states.count_one(example, 1)
             return self._prepare_add([{key: added.states} for key in keys], 1) + forms
@@ -175,7 +175,7 @@ class Sliced(Mergeable, Generic[A]):
                 f"cannot revert: this is the last example of {group.axis.describe(key)}, and the value that should get "
                 f"its slice is no longer known; construct with max_slices={group.axis.max_slices + 1} or more"
             )
-        spend(part, 1, guarded=True)
+        count_unused_labels(part, 1, guarded=True)
         return part
 
     def update_many(
@@ -257,7 +257,7 @@ class Sliced(Mergeable, Generic[A]):
         both = [(core_of(mine).states, core_of(part).states) for mine, part in taken]
         commit.Root.commit([part for mine, theirs in both for part in mine.prepare_unmerge(theirs)])
         for mine, part in taken:
-            spend(mine, 1 + len(core_of(part).labels), guarded=True)
+            count_unused_labels(mine, 1 + len(core_of(part).labels), guarded=True)
 
     def _parameters(self) -> dict[str, object]:
         return {"by": self._by, "cross": self.cross, "max_slices": self._axes[0].max_slices}

@@ -1,4 +1,4 @@
-"""Windows that follow each other: each example belongs to one, by its number or by its time."""
+"""Blocks of examples that follow each other, each counted apart: what tumbling and fading windows are made of."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import Core, Reading, core_of
-from streameval.evaluation.counting import A, over
+from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.encoding import put_part, take_part
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.kernel.backend import commit
@@ -72,7 +72,7 @@ class Blocks(Window[A]):
 
     def _owned(self, states: StateSet | None = None) -> A:
         """A block with what states have counted, or a new one."""
-        block = over(self._template, states, self._guard)
+        block = built_like(self._template, states, self._guard)
         core_of(block).table.most = COUNT_MAX if self.timed else self._clock.period
         return block
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.core import Core, Reading, core_of
-from streameval.evaluation.counting import A, over, unlimited
+from streameval.evaluation.counting import A, built_like, unlimited
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import number_or_none, quoted
@@ -124,7 +124,7 @@ class Fading(Blocks[A]):
         memo: tuple[object, object, A] = getattr(self, name, (None, None, self._template))
         if memo[0] is not blocks or memo[1] != of:
             # With the guard of the window, it has warned of what that has warned of.
-            memo = blocks, of, over(self._template, make(), self._guard)
+            memo = blocks, of, built_like(self._template, make(), self._guard)
             setattr(self, name, memo)
         return memo[2]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
-from streameval.evaluation.counting import A, over
+from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
-from streameval.evaluation.suspicions import pause, resume
+from streameval.evaluation.suspicions import look_if_due, set_next_look
 from streameval.inputs.values import array_within
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER
@@ -51,7 +51,7 @@ class _Recent(Window[A]):
 
     def _adopt(self, recording: Recording, clock: int = ALWAYS, forms: Iterable[Part] = ()) -> None:
         history = History(recording, core_of(self._template).states, timed=self.timed, clock=clock)
-        inner = over(self._template, history.states, self._guard)
+        inner = built_like(self._template, history.states, self._guard)
         now, replaced = (history, inner, core_of(inner)), getattr(self, "_cell", None)
         if replaced is None:
             self._cell = commit.Root().cell(now)
@@ -96,7 +96,7 @@ class _Recent(Window[A]):
 
     def _counting(self, time: Moment | None) -> Core:  # noqa: ARG002
         core = self._now[2]
-        pause(self._guard, core)
+        look_if_due(self._guard, core)
         return core
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
@@ -111,7 +111,7 @@ class _Recent(Window[A]):
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         stamp, limit = (0, ALWAYS) if time is None else (self._check(time), self._clock.before(time[0]))
         history, core = self._history()
-        resume(self._guard, core)
+        set_next_look(self._guard, core)
         placed, forms = core.placed(reading)
         return history.prepare_slide(placed, stamp, self._size, limit) + forms
 
@@ -124,7 +124,7 @@ class _Recent(Window[A]):
             return False
         if aware is not self._aware or (stamps is not None and not len(stamps)):
             return False
-        if (y_true := _rows_of(true)) is None or (y_pred := _rows_of(pred)) is None:
+        if (y_true := _few_rows(true)) is None or (y_pred := _few_rows(pred)) is None:
             return False
         limit = ALWAYS if stamps is None else self._clock.before(int(stamps[-1]))
         labels = core.labels
@@ -151,7 +151,7 @@ class _Recent(Window[A]):
         self._check_times(moments, recent.examples)
         if recent.examples:
             self._append(gathered, recent, moments)
-            resume(self._guard, self._now[2])
+            set_next_look(self._guard, self._now[2])
 
     @changes
     def _append(self, gathered: Core, recent: RecentExamples, times: Moments | None) -> None:
@@ -200,7 +200,7 @@ class _Recent(Window[A]):
     def copy(self) -> Self:
         """An independent window with the same content."""
         result, history = self._like(), self._now[0].copy()
-        inner = over(self._template, history.states, result._guard)
+        inner = built_like(self._template, history.states, result._guard)
         result._cell = commit.Root().cell((history, inner, core_of(inner)))
         return result
 
@@ -363,7 +363,7 @@ class TimeRolling(_Recent[A]):
         self._adopt(recording, latest)
 
 
-def _rows_of(side: Any) -> Sequence[Any] | None:
+def _few_rows(side: Any) -> Sequence[Any] | None:
     """A list or tuple of examples, or the rows of a matrix, unless they are very many; None for anything else."""
     rows: Any = array_within(side)
     if type(rows) is np.ndarray:

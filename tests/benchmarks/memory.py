@@ -22,7 +22,7 @@ import numpy as np
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS
-from streameval.progressive.states import emptied
+from streameval.progressive.holder import emptied
 
 VERBS = ("to_bytes", "save", "from_bytes", "load", "copy", "merge")
 

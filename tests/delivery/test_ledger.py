@@ -582,8 +582,8 @@ def test_a_compacted_sum_has_more_labels_than_the_limit_only_where_it_is_read():
 
 
 def test_what_changes_is_exchanged_in_the_sum_so_that_reading_adds_up_nothing(monkeypatch: pytest.MonkeyPatch):
-    read, real = list[bytes](), module.restored
-    monkeypatch.setattr(module, "restored", lambda data: read.append(data) or real(data))
+    read, real = list[bytes](), module.read_state
+    monkeypatch.setattr(module, "read_state", lambda data: read.append(data) or real(data))
 
     def check(ledger: se.Ledger, states: int) -> None:
         """What was decoded, of which reading needs nothing more; and that the sum is right."""

@@ -16,7 +16,7 @@ from sklearn import metrics as sk
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
-from streameval.evaluation.counting import spend
+from streameval.evaluation.counting import count_unused_labels
 from streameval.evaluation.kinds import reads_scores
 from streameval.inputs.readers import TopK
 from streameval.metrics.bounds import Bounds
@@ -109,7 +109,7 @@ def test_reverting_is_the_inverse_of_updating(stream: Stream):
     for true, pred, mask, weight in stream.rng.sample(stream.examples[1::2], len(stream.examples[1::2])):
         ev.revert(true, pred, mask=mask, weight=weight)
     assert alike(ev, stream.fed(retained))
-    spend(ev, ev._core.until_compaction + 1)
+    count_unused_labels(ev, ev._core.until_compaction + 1)
     assert alike(ev, stream.fed(retained))
     ev.reset()
     assert alike(ev, stream.fresh())

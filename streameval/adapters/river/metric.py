@@ -14,7 +14,7 @@ from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError, silent
 from streameval.evaluation.core import NUMBERS, core_of
-from streameval.evaluation.counting import spend
+from streameval.evaluation.counting import count_unused_labels
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import Change, Declined, look_at, make
 from streameval.evaluation.kinds import options_for
@@ -288,7 +288,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
                 return False
         if done and sign < 0:
             for one in counts:
-                spend(one, 1)
+                count_unused_labels(one, 1)
         return done
 
     def _is_complete(self, parts: _Parts) -> bool:

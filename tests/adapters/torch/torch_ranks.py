@@ -9,7 +9,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 from streameval.adapters.torch import sync
-from streameval.progressive.states import restored
+from streameval.progressive.holder import read_state
 
 PATIENCE = 120
 
@@ -33,7 +33,7 @@ def _rank(rank, ranks, meeting, orders, answers):
     pair = dist.new_group([0, 1])
     while (order := orders.get()) is not None:
         source, group = order
-        made = restored(source) if isinstance(source, bytes) else source
+        made = read_state(source) if isinstance(source, bytes) else source
         answers.put(_answers_of(made, pair if group == "pair" else None))
     dist.destroy_process_group()
 

@@ -1,4 +1,4 @@
-"""States of any class, and what `Pending` and `Trace` share, which are saved with the ones that they update."""
+"""What `Pending` and `Trace` share: they update evaluators, and are saved with them; and states of any class."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ StateT = TypeVar("StateT", bound=AnyState)
 _HOLDERS = (Sliced, Rolling, TimeRolling, Tumbling, Fading)
 
 
-def restored(data: bytes, *more: Any) -> AnyState:
+def read_state(data: bytes, *more: Any) -> AnyState:
     """What `to_bytes` was called on, whichever class it was; ``more`` are classes that are taken besides states."""
     kinds: dict[int | None, Any] = {METRIC: Metric, **{kind._holder: kind for kind in (*_HOLDERS, *more)}}
     kind = kinds.get(holder_of(data), Evaluator)  # which says what is wrong
@@ -157,7 +157,7 @@ class Holder(Saveable):
         with decoding():
             parameters = {name: take_value(source, SPAN) for name in cls._saved}
             named = [(source.string(), source.raw(source.varint())) for _ in range(source.count())]
-            result = cls._over({name: restored(state, *cls._taken) for name, state in named}, parameters)
+            result = cls._over({name: read_state(state, *cls._taken) for name, state in named}, parameters)
             result._take(source)
             source.end()
             if result.to_bytes() != bytes(data):
