@@ -1,12 +1,7 @@
-"""Columns of Arrow tables, in the forms that ``update_many`` reads; among them cells of strings that hold labels."""
+"""Columns of Arrow tables, in the forms that ``update_many`` reads."""
 
 from __future__ import annotations
 
-import ast
-import json
-import math
-import re
-from collections import Counter
 from collections.abc import Mapping, Set as AbstractSet
 from contextlib import suppress
 from itertools import chain
@@ -14,38 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import DependencyError, InputError, LabelError, warn
-from streameval.evaluation.core import config_of
+from streameval.errors import InputError, LabelError
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
-from streameval.tabular.columns import SEPARATORS, Columns
+from streameval.tabular.cells import is_string, lists_of, numbers_of, scores_of
+from streameval.tabular.columns import Columns
 
-try:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-except ImportError:
-    raise DependencyError("reading tables needs pyarrow, which is not installed; pip install pyarrow") from None
+# Without pyarrow, `cells` says above what to install.
+# isort: split
+import pyarrow as pa
+import pyarrow.compute as pc
 
 ArrowError = pa.ArrowException
-_NO_LITERAL = (ValueError, SyntaxError, MemoryError, RecursionError)
 _NO_ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError)
-
-_LOOKED_AT = 10_000  # distinct cells, which tell how labels are separated
-_TOKEN = re.compile(
-    r"""\s*(np\.\w+\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)(?(1)\))\s*,?""", re.DOTALL
-)
-_CALL = re.compile(
-    r"(?:set|frozenset|dict_keys|dict_values|deque|Counter|array|tensor)\(([\[{(].*[\]})])?(?:,\s*\w+=['\w<>.]+)*\)",
-    re.DOTALL,
-)
-_OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or a type of its own
-_WRITTEN = re.compile(rf"\s*(?:\(.*\)|{_OBJECT.pattern}|{_CALL.pattern})\s*", re.DOTALL)
-_FLAGS = {"true", "false"}, {"0.0", "1.0"}
-_DIGITS = re.compile("[01]{3,}")
-_NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # which Arrow reads
-_WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
-_MISSING = frozenset(["None", "nan", "NaN", "null", "NULL", r"\N"])  # what programs write in place of an empty cell
 
 
 def read_table(table: Any, columns: Columns) -> dict[str, Any]:
@@ -230,222 +207,3 @@ def _scores(table: Any, columns: Columns) -> Any:
         "number), a struct with a number for each label, or a list of floating-point numbers in the order of the "
         "declared labels"
     )
-
-
-# -- cells of strings -------------------------------------------------------------------------------------------------
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    if twice := [key for key in keys if keys.count(key) > 1] if len(set(keys)) < len(keys) else []:
-        raise InputError(f"the key {quoted(twice[0])} occurs twice")
-    return dict(pairs)
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
-        raise InputError(f"the integer {quoted(digits)[1:-1]} needs more than 64 bits; write it as a string")
-    return int(digits)
-
-
-def _float(digits: str) -> float:
-    if math.isinf(number := float(digits)):
-        raise InputError(f"no float64 is as large as the number {quoted(digits)[1:-1]}; scale it first")
-    return number
-
-
-NO_JSON = "{} is not valid JSON; write null where a truth is unknown, leave out a label without a score"
-
-
-def _constant(word: str) -> Any:
-    raise ValueError(NO_JSON.format(word))
-
-
-class _Strict(json.JSONDecoder):
-    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
-        try:
-            return super().raw_decode(s, idx)
-        except RecursionError:
-            raise InputError("a list or an object is nested too deeply") from None
-
-
-STRICT = _Strict(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
-"""Reads JSON as orjson does, and refuses what orjson would change in silence."""
-
-
-def is_string(kind: Any) -> bool:
-    """Whether an Arrow type is one of strings, encoded or not."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return kind in (pa.string(), pa.large_string(), pa.string_view())
-
-
-def list_of(cell: str, sep: str) -> Any:
-    """The list or object that a cell writes out, or its parts between separators."""
-    text = cell.strip()
-    if (call := _CALL.fullmatch(text)) is not None:
-        return list_of(call[1], sep) if call[1] else []
-    if text.startswith("(") and text.endswith(")"):
-        with suppress(*_NO_LITERAL):
-            if isinstance(value := ast.literal_eval(text), tuple):
-                return [*value]
-    if not _OBJECT.fullmatch(text):
-        return [part for piece in text.split(sep) if (part := piece.strip())]
-    try:
-        return STRICT.decode(text) or []  # of Postgres {} is a list
-    except InputError:
-        raise
-    except ValueError:
-        pass
-    inside, tokens, at, braces = text[1:-1].rstrip(), list[str](), 0, text[0] == "{"
-    while (token := _TOKEN.match(inside, at)) is not None and not (braces and at and inside[at - 1] != ","):
-        at = token.end()
-        tokens.append(token[2])
-    try:
-        if braces and at == len(inside) and len(tokens) > 1 and {*tokens} <= {"t", "f"}:  # booleans of Postgres
-            return [{"t": True, "f": False}[word] for word in tokens]
-        if at == len(inside):
-            return [_value(token, braces=braces) for token in tokens]
-        value = ast.literal_eval(text)  # such as pairs
-        if isinstance(value, list | dict):
-            return value
-    except _NO_LITERAL:
-        pass
-    raise InputError(f"the cell {quoted(cell)} is not a list as JSON, Python, numpy or Postgres write it")
-
-
-def _value(word: str, *, braces: bool) -> Any:
-    """An element of a list of Python or numpy, or of an array of Postgres, whose strings need no quotes."""
-    if braces and word[0] not in "'\"" and word != "NULL":
-        return word
-    value = _WORDS[word.lower()] if word.lower() in _WORDS else ast.literal_eval(word)
-    if isinstance(value, str | int | float):
-        return value
-    raise ValueError(f"{word} is no label")  # such as the dots with which numpy shortens
-
-
-def _joined(column: Any) -> Any:
-    """A chunked array of strings in one piece, without codes and nulls."""
-    return column.cast(pa.large_string()).fill_null("").combine_chunks()
-
-
-def lists_of(column: Any, sep: str) -> Any:
-    """What the cells of a column hold, as an array of lists if none of them writes a list out."""
-    cells, nulls = pc.utf8_trim_whitespace(_joined(column)), column.is_null().combine_chunks()
-    first = pc.is_in(pc.utf8_slice_codeunits(cells, 0, 1), pa.array(["[", "{"], cells.type))
-    if pc.any(pc.or_(first, pc.ends_with(cells, ")"))).as_py():
-        values = {cell: list_of(cell, sep) for cell in pc.unique(column).to_pylist() if cell is not None}
-        return [None if cell is None else values[cell] for cell in column.to_pylist()]
-    lists = pc.split_pattern(cells, sep)
-    ends, parts = lists.offsets.to_numpy(), pc.utf8_trim_whitespace(lists.flatten())
-    some = pc.not_equal(parts, "").to_numpy(zero_copy_only=False)
-    if not some.all():
-        ends, parts = np.concatenate([[0], np.cumsum(some)])[ends], parts.filter(pa.array(some))
-    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), parts, mask=nulls if column.null_count else None)
-
-
-def numbers_of(column: Any, name: str, *, flags: bool = True) -> Any:
-    """The numbers that cells are, none in empty ones; or, with ``flags``, the booleans."""
-    text = pc.utf8_trim_whitespace(_joined(column))
-    text = pc.if_else(pc.equal(text, ""), None, text)
-    kinds = [(pa.float64(), _NUMBER), (pa.bool_(), _FLAG)][: 1 + flags]
-    for kind, _ in kinds:
-        with suppress(pa.ArrowInvalid):
-            values = text.cast(kind)
-            sizes = np.abs(values.to_numpy(zero_copy_only=False)) if kind == "double" else np.zeros(0)
-            for row in np.flatnonzero(sizes >= 2.0**53).tolist():
-                _check_held(text[row].as_py(), name, f" (row {row} of the batch)")
-            return pa.chunked_array([values])
-    wrong = max(pc.index(pc.match_substring_regex(text, form, ignore_case=True), False).as_py() for _, form in kinds)
-    cell = column[wrong].as_py()
-    what = "0 and 1" if flags else "numbers with a decimal point" if "," in cell else "numbers"
-    raise InputError(f"column {name!r} must hold {what}, not {quoted(cell)} (row {wrong} of the batch)")
-
-
-def _check_held(cell: str, name: str, place: str = "") -> None:
-    """Raise for an integer that no float64 equals, which other files refuse too, and for a number beyond them all."""
-    number, (whole, _, fraction) = float(cell), cell.partition(".")
-    digits = "" if fraction.strip("0") else whole.lstrip("+-0")
-    if "n" not in cell.lower() and (math.isinf(number) or (digits.isdigit() and int(digits) != abs(number))):
-        raise InputError(f"column {name!r}{place} is {cell}, and no float64 equals it; round or scale it first")
-
-
-def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
-    """The scores in a cell such as ``cat:0.9|dog:0.2``; without labels, where these are in another column."""
-    parts, text = list_of(cell, sep), cell.strip()
-    is_array = text[:1] == "{" and isinstance(parts, list)  # of Postgres, without quotes
-    if _OBJECT.fullmatch(text) and not is_array:
-        return parts
-    try:
-        if is_array or not labelled:
-            return [_score(part, name) for part in parts]
-        pairs = [(label.strip(), _score(score, name)) for label, score in (part.rsplit(":", 1) for part in parts)]
-    except InputError:
-        raise
-    except ValueError:
-        like = f"cat:0.9{sep}dog:0.2" if labelled else f"0.9{sep}0.2"
-        advice = "if each row is of one label, give example= and label="
-        raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(cell)}; {advice}") from None
-    return mapping_of(pairs, f"column {name!r}")
-
-
-def _score(text: str, name: str) -> float:
-    if "_" in text or not text.isascii():  # which Python reads
-        raise ValueError(text)
-    if abs(number := float(text)) >= 2.0**53:
-        _check_held(text.strip(), name)
-    return number
-
-
-def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> None:
-    """Warn of cells with labels that are probably misread, or refuse them, in the first rows that a state counts.
-
-    ``sep`` is what is between labels if nobody chose it; and where the state reads lists as labels, cells hold labels.
-    """
-    rows = [row for row in table if isinstance(row, Mapping)] if isinstance(table, list) else None
-    if state.examples or (rows is not None and (not rows or columns.sep is None)):
-        return
-    names = table.column_names if rows is None else [*rows[0]]
-    labels = config_of(state).rows == "labels"
-    chosen, sep = columns.sep is not None, columns.sep or sep
-    single = {role for role in ("actual", "predicted", "mask") if columns.wide(role, names) is None}
-    wide = columns.labels_in(names)
-    for name in dict.fromkeys(name for name, role in columns.roles if role in single) if sep is not None else ():
-        cells: list[Any] = []
-        if rows is not None:
-            cells = [*dict.fromkeys(cell for row in rows if isinstance(cell := row.get(name), str))]
-        elif name in names and is_string(table.column(name).type):
-            cells = pc.unique(table.column(name)).to_pylist()
-        cells = [cell for cell in cells[:_LOOKED_AT] if cell and not _WRITTEN.fullmatch(cell)]
-        _check_cells(cells, str(sep), columns.describe(f"column {name!r}"), wide, labels, chosen=chosen)
-
-
-def _check_cells(cells: list[str], sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
-    # A space is taken for a separator only if nobody chose another.
-    if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
-        name = title.split("'")[1]
-        like = next((f" such as {name.removesuffix(label) + '*'!r}" for label in wide if name.endswith(label)), "")
-        only = f"{title} holds only 0 and 1, but the labels have columns of their own"
-        raise InputError(f"{only}: name these on both sides, as by a pattern{like}")
-    missing = sorted(_MISSING.intersection(part.strip() for cell in cells for part in cell.split(sep)))
-    if missing:
-        warn(f"{title} holds the label {missing[0]!r}, which may stand for no label; leave these cells empty")
-    are_alike = len(cells) > 1 and len({*map(len, cells)}) == 1
-    if are_alike and not (chosen or labels) and all(map(_DIGITS.fullmatch, cells)):
-        rows = f"{title} holds cells such as {quoted(cells[0])}, which may be rows of indicators"
-        raise InputError(f"{rows}; separate these, or if they are labels, give sep={sep!r}")
-    parts = [cell.lower().split(sep) for cell in cells]
-    if cells and not labels and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
-        write = "1 for yes and 0 for no, and give rows='indicator'"
-        if max(map(len, parts)) > 1:
-            raise InputError(f"{title} holds rows of indicators; write {quoted(cells[0])} with {write}")
-        only = " and ".join(map(quoted, cells[:2]))
-        warn(f"{title} holds only {only}, read as labels; if they say whether one label is true, write {write}")
-    for other in "" if any(sep in cell for cell in cells) else SEPARATORS[: -1 if chosen else None]:
-        split = {cell: {*map(str.strip, cell.split(other))} - {""} for cell in cells}
-        pieces = Counter(chain.from_iterable(split.values()))
-        many = next((cell for cell in cells if other in cell), None)
-        is_label = other in ",;" and any(split.keys() & split[cell] for cell in cells if other in cell)
-        if many is not None and (is_label or sum(count > 1 for count in pieces.values()) * 2 > len(pieces)):
-            some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
-            warn(f"{some}; if this separates labels, give sep={other!r}")
-            return

@@ -42,7 +42,8 @@ class Counting:
     def add(self, block: Block) -> None:
         """Count a block; a bad row that is not to be skipped is an error that has its place."""
         rows, columns = block.rows, self.job.columns
-        from streameval.tabular.arrow import check_cells, table_of
+        from streameval.tabular.arrow import table_of
+        from streameval.tabular.cells import check_cells
 
         rows = rows if isinstance(rows, list) else table_of(rows, columns)
         try:

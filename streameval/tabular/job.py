@@ -139,7 +139,8 @@ class Job:
             If a column is missing, or holds what cannot be read; the message names it.
         """
         if not isinstance(batch, list) or self.columns.sep is not None:
-            from streameval.tabular.arrow import check_cells, table_of  # imported late, since pyarrow is optional
+            from streameval.tabular.arrow import table_of  # imported late, since pyarrow is optional
+            from streameval.tabular.cells import check_cells
 
             batch = batch if isinstance(batch, list) else table_of(batch, self.columns)
             check_cells(batch, self.columns, None, state)

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, warn
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.arrow import is_string, numbers_of, rows_of, table_of
+from streameval.tabular.arrow import rows_of, table_of
+from streameval.tabular.cells import is_string, numbers_of
 from streameval.tabular.columns import SUFFIX, Columns, Names
 from streameval.tabular.rows import Block, RowError, column_of
 

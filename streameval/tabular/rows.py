@@ -124,7 +124,7 @@ def _numbers(rows: list[Any], name: str, role: str, columns: Columns) -> list[An
         return values
     import pyarrow as pa
 
-    from streameval.tabular.arrow import numbers_of
+    from streameval.tabular.cells import numbers_of
 
     numbers = numbers_of(pa.chunked_array([pa.array(values)]), name, flags=role not in ("scores", "weight"))
     return numbers.to_pylist()  # type: ignore[no-any-return]  # Arrow has no types
@@ -148,7 +148,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
             sep = next((one for one in "|" + SEPARATORS if one in string), ",")
             advice = f"split strings with sep={sep!r} or another separator, or give lists"
             raise InputError(f"column {name!r} (row {number} of the batch) is the string {quoted(string)}; {advice}")
-        from streameval.tabular.arrow import list_of
+        from streameval.tabular.cells import list_of
 
         values = [list_of(value, columns.sep) if isinstance(value, str) else value for value in values]
     return values
@@ -158,6 +158,6 @@ def _cell(value: Any, columns: Columns) -> Any:
     """The scores in a cell, which may be a string."""
     if not isinstance(value, str) or columns.sep is None:
         return value
-    from streameval.tabular.arrow import scores_of
+    from streameval.tabular.cells import scores_of
 
     return scores_of(value, columns.sep, str(columns.scores), labelled=columns.predicted is None)

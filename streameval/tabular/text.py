@@ -20,7 +20,7 @@ from pyarrow import csv as arrow_csv, json as arrow_json
 
 from streameval.errors import InputError, imported
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.arrow import NO_JSON, STRICT
+from streameval.tabular.cells import NO_JSON, STRICT
 from streameval.tabular.columns import Columns
 from streameval.tabular.rows import Block, EmptyError, RowError
 from streameval.wire.envelope import MAGIC

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval as se
-from streameval.tabular.arrow import numbers_of
+from streameval.tabular.cells import numbers_of
 from streameval.tabular.job import Job
 from tests.support.each import with_each
 
