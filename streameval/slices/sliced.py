@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, cycle
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast, overload
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
@@ -20,6 +20,7 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Report, Table, table_of_reports
 from streameval.schema.config import Null, Weight
+from streameval.schema.input_notes import notes_of
 from streameval.schema.labels import PerLabel
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
@@ -118,7 +119,8 @@ class Sliced(Mergeable, Generic[A]):
         ``where`` holds the value of each name that slices are by; other names may be in it too.
         """
         keys = self._keys(where)
-        if mask is None and type(weight) in NUMBERS and weight == 1.0 and self._count_plain(keys, y_true, y_pred):
+        plain = mask is None and type(weight) in NUMBERS and weight == 1.0 and not notes_of(self._guard).room
+        if plain and self._count_plain(keys, y_true, y_pred):
             return
         self._count(keys, y_true, y_pred, weight, mask, 1)
 
@@ -149,7 +151,8 @@ class Sliced(Mergeable, Generic[A]):
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: Weight, mask: object, sign: int) -> None:
         forget_gone(self)
         of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
-        readings = [read(part, y_true, y_pred, weight, mask) for part in of_keys]
+        once = notes_of(self._guard).room  # so that it is noted once, although to read it for each part is faster
+        readings = [read(part, y_true, y_pred, weight, mask) for part in (of_keys[:1] if once else of_keys)]
         make([(self, self._prepare, (keys, readings, sign))])
 
     def _prepare(self, keys: list[Key], readings: list[Reading], sign: int) -> list[Part]:
@@ -161,7 +164,7 @@ class Sliced(Mergeable, Generic[A]):
             example, forms = added.placed(readings[0])
             added.states.count_one(example, 1)
             return self._prepare_add([{key: added.states} for key in keys], 1) + forms
-        pairs = zip(of_keys, readings, strict=True)
+        pairs = zip(of_keys, cycle(readings), strict=False)
         return [part for counting, reading in pairs for part in core_of(counting).prepare(reading, sign)]
 
     def _reverted(self, group: AxisSlices[A], key: Key) -> A:

@@ -18,6 +18,7 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import OTHER, FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.config import Null
+from streameval.schema.input_notes import notes_of
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Part
 from streameval.states.history import ALWAYS
@@ -73,8 +74,18 @@ class Blocks(Window[A]):
     def _owned(self, states: StateSet | None = None) -> A:
         """A block with what states have counted, or a new one."""
         block = built_like(self._template, states, self._guard)
-        core_of(block).table.most = COUNT_MAX if self.timed else self._clock.period
+        core_of(block).table.most = self._most()
         return block
+
+    def _most(self) -> int:
+        """How many examples of a block the fast path counts: none while some are to be noted."""
+        return 0 if notes_of(self._guard).room else COUNT_MAX if self.timed else self._clock.period
+
+    def _look(self) -> None:
+        super()._look()
+        if notes_of(self._guard).room:
+            for block in self._state.blocks.values():
+                core_of(block).table.most = 0
 
     def _edges(self, index: int, aware: bool | None = None) -> tuple[datetime | float, datetime | float]:
         """Where a block starts and ends, as the user has times."""
@@ -170,6 +181,7 @@ class Blocks(Window[A]):
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         state, index, part = self._where(time)
         block = self._block(state, index)
+        core_of(block).table.most = self._most()
         parts = self._prepare_at(core_of(block), reading, part)
         latest, aware = (state.latest, None) if time is None else (self._seen(state.latest, time[0]), time[1])
         if index not in state.blocks:

@@ -84,6 +84,12 @@ def test_windows_and_metrics_have_it_too(make: Callable[[], Any]):
         counting = make()
         getattr(counting, call)(*([SETS, SETS] if call == "update_many" else [SETS[0], {"b"}]))
         assert counting.input_summary["y_true"]["examples"][0] == {"labels": ["a", "c"]}
+        for _ in range(2):
+            counting = type(counting).from_bytes(counting.to_bytes())
+        assert counting.input_summary == {}
+        for examples in range(1, 4):
+            counting.update({"a"}, {"b"})
+            assert len(counting.input_summary["y_true"]["examples"]) == examples
 
 
 def test_what_cannot_be_read_is_refused_as_by_score():

@@ -17,6 +17,7 @@ from scipy import sparse
 
 import streameval as se
 from streameval.schema import labels
+from streameval.schema.input_notes import notes_of
 from streameval.states import state_set
 from tests.support.each import with_each
 from tests.support.effort import cases
@@ -295,6 +296,28 @@ def test_every_holder_that_is_read_after_each_example_warns_at_100(name: str):
             holder.get()
             assert bool(caught) is (holder.examples >= 100)
     assert [str(one.message)[:31] for one in caught] == ["no label of y_true is in y_pred"]
+
+
+@pytest.mark.parametrize("make", [
+    lambda ev: ev, lambda ev: se.Rolling(ev, size=200), lambda ev: se.Tumbling(ev, size=200),
+    lambda ev: se.Fading(ev, half_life=9), lambda ev: se.Sliced(ev, by="n"), lambda ev: se.Sliced(ev, by=["n", "m"]),
+])  # fmt: skip
+def test_every_holder_notes_the_first_examples_and_after_a_look_some_more(make: Callable[[Any], Any]):
+    holder = make(se.Evaluator(["f1_micro"], threshold=0.5))
+    how = {"where": {"n": 0, "m": 0}} if isinstance(holder, se.Sliced) else {}
+    for number in range(130):
+        holder.update({"a"}, {"a": 0.5 if number < 110 else 0.5 + number}, **how)
+        if number in (50, 100):
+            holder.get()
+        assert len(holder.input_summary["y_true"]["examples"]) == min(number + 1, 3)
+        if number == 19:
+            assert notes_of(holder._guard).samples["y_pred"].numbers == 20
+    assert notes_of(holder._guard).samples["y_pred"].numbers == 40
+    holder = type(holder).from_bytes(holder.to_bytes())
+    for number in range(20):
+        holder.update({"a"}, {"a": 0.5 + number}, **how)
+    with pytest.warns(se.DataWarning, match="threshold 0.5, which is for probabilities"):
+        holder.get()
 
 
 def test_slices_warn_once_of_all_of_them():
