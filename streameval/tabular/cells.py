@@ -218,17 +218,23 @@ def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> No
     chosen, sep = columns.sep is not None, columns.sep or sep
     single = {role for role in ("actual", "predicted", "mask") if columns.wide(role, names) is None}
     wide = columns.labels_in(names)
+    strings = dict[str, list[str]]()
     for name in dict.fromkeys(name for name, role in columns.roles if role in single) if sep is not None else ():
         cells: list[Any] = []
         if rows is not None:
             cells = [*dict.fromkeys(cell for row in rows if isinstance(cell := row.get(name), str))]
         elif name in names and is_string(table.column(name).type):
             cells = pc.unique(table.column(name)).to_pylist()
-        cells = [cell for cell in cells[:_LOOKED_AT] if cell and not _WRITTEN.fullmatch(cell)]
-        _check_cells(cells, str(sep), columns.describe(f"column {name!r}"), wide, labels, chosen=chosen)
+        strings[name] = [cell for cell in cells[:_LOOKED_AT] if cell and not _WRITTEN.fullmatch(cell)]
+    whole = {*chain(*strings.values())}
+    for name, cells in strings.items():
+        _check_cells(cells, whole, str(sep), columns.describe(f"column {name!r}"), wide, labels, chosen=chosen)
 
 
-def _check_cells(cells: list[str], sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
+def _check_cells(
+    cells: list[str], whole: set[str], sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool
+) -> None:
+    """Check one column; ``whole`` are the cells of all."""
     # A space is taken for a separator only if nobody chose another.
     if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
         name = title.split("'")[1]
@@ -253,7 +259,7 @@ def _check_cells(cells: list[str], sep: str, title: str, wide: set[str], labels:
         split = {cell: {*map(str.strip, cell.split(other))} - {""} for cell in cells}
         pieces = Counter(chain.from_iterable(split.values()))
         many = next((cell for cell in cells if other in cell), None)
-        is_label = other in ",;" and any(split.keys() & split[cell] for cell in cells if other in cell)
+        is_label = other in ",;" and any(whole & split[cell] for cell in cells if other in cell)
         if many is not None and (is_label or sum(count > 1 for count in pieces.values()) * 2 > len(pieces)):
             some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
             warn(f"{some}; if this separates labels, give sep={other!r}")

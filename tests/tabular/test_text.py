@@ -275,6 +275,7 @@ def test_strings_of_other_tables_are_split_where_sep_says_so():
             "no cell of column 'tags' holds the separator '|', but some hold ',', such as 'cat",
         ),
         (["cat dog", "dog cat", ""], "but some hold ' '"),
+        (["cat,dog", "bird,cat"], "but some hold ','"),  # one of which is a cell of the other column
         (["cat; dog", "dog", "cat"], "but some hold ';'"),
         (["cat, dog", "dog", "bird", "fish"], "but some hold ','"),
         (["cat|None", "dog"], "column 'tags' holds the label 'None', which may stand for no label"),
