@@ -284,9 +284,9 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
 
 
 def _cells(column: Column) -> list[str]:
-    text: Callable[[Any], str] = (
-        printable if column.kind == "label" else partial(cell_text, kind=column.kind, digits=DIGITS.get())
-    )
+    text: Callable[[Any], str] = partial(cell_text, kind=column.kind, digits=DIGITS.get())
+    if column.kind == "label":
+        text = partial(label_text, mixed=not all(isinstance(value, str) for value in column.values))
     return [printable(column.name), *map(text, column.values)]
 
 

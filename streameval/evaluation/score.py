@@ -16,7 +16,7 @@ from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Null, Rows, Threshold, Ties, Unknown
 from streameval.schema.keywords import explained, meant_weights
 from streameval.schema.labels import ByLabel, Label, PerLabel
-from streameval.schema.text import check_number, printable, quoted
+from streameval.schema.text import check_number, label_lines, printable, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -196,7 +196,8 @@ def classification_report(
         _count(counts, y_true, y_pred, weights=weights, mask=mask)
     report = report_of(look_at(counts))
     columns = [*report.label_values(zero_division).values(), report.support]
-    rows = list(zip(map(printable, report.labels), map(list, zip(*columns, strict=True)), strict=True))
+    names = [*map(printable, report.labels)] if output_dict else label_lines(report.labels)
+    rows = list(zip(names, map(list, zip(*columns, strict=True)), strict=True))
     averages = report.averages(zero_division).items()
     rows += [(f"{average} avg", [*values, report.total_support]) for average, values in averages]
     if not output_dict:

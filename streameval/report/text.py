@@ -7,7 +7,7 @@ from itertools import repeat
 
 from streameval.metrics.pairs import Matrix
 from streameval.report.model import PER_LABEL, Report, Table, cell_text, count_text, largest_first
-from streameval.schema.text import check_number, cut_distinct, number_of, printable, width_of
+from streameval.schema.text import check_number, cut_distinct, label_lines, number_of, width_of
 
 _WIDTH, _LONGEST = 11, 48
 _Row = tuple[str, list[float], float]  # a label or an average, its values, its support
@@ -29,7 +29,8 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     if report.has_decisions:
         columns = [*report.label_values().values()]
         largest = sorted(largest_first(report.support)[:max_labels])
-        labels = [(printable(report.labels[at]), [c[at] for c in columns], report.support[at]) for at in largest]
+        written = label_lines(report.labels)
+        labels = [(written[at], [c[at] for c in columns], report.support[at]) for at in largest]
         averages = [(name, values, report.total_support) for name, values in report.averages().items()]
     rows = [*labels, *averages]
     names = cut_distinct([*(name for name, _, _ in rows), *(item.spec.key for item in single)], _LONGEST)
@@ -83,8 +84,7 @@ def matrix_text(matrix: Matrix) -> str:
     totals = [sum(both) for both in zip(matrix.sums(0), matrix.sums(1), strict=True)]
     places = sorted(largest_first(totals)[:_WIDTH])
     sums = dict(zip(zip(matrix.row.tolist(), matrix.column.tolist(), strict=True), matrix.values(), strict=True))
-    labels = ["no label" if (label := matrix.labels[at]) is None else printable(label) for at in places]
-    names = cut_distinct(labels, _WIDTH - 1)
+    names = cut_distinct(label_lines(matrix.labels[at] for at in places), _WIDTH - 1)
     cells = [names, *([count_text(sums.get((row, column), 0)) for column in places] for row in places)]
     width = 1 + max([_WIDTH - 1, *(len(cell) for row in cells for cell in row)])
     lines = [_line(name, _WIDTH, row, repeat(width)) for name, row in zip(["", *names], cells, strict=True)]

@@ -181,6 +181,13 @@ def label_text(value: object, *, mixed: bool = False) -> str:
     return f"'{text}'" if text[:1] in ("", "'") or (mixed and _is_alike(value)) else text
 
 
+def label_lines(labels: Iterable[object]) -> list[str]:
+    """Labels on one line each, of which no two are the same; None stands for no label."""
+    every = list(labels)
+    mixed = any(isinstance(label, int) for label in every)
+    return ["no label" if label is None else label_text(label, mixed=mixed) for label in every]
+
+
 def scope_text(where: Mapping[str, object], *, mixed: bool) -> str:
     """The values of a slice, such as ``region=us``; strings that could be taken for more stand within ``'``."""
 

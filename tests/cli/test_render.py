@@ -85,6 +85,11 @@ def test_each_label_has_a_record_in_json(run, hostile):
     assert [row["recall"] for row in content["labels"]] == list(hostile.values())
 
 
+def test_each_label_has_a_row_in_a_table(run, hostile):
+    rows = run("show", "state", "--top", "100").out.splitlines()[-len(LABELS) :]
+    assert {row.split("  ")[0] for row in rows} >= {"7", "'7'", str(2**70), f"'{2**70}'", "=cmd", r"a\nb", r"a\\nb"}
+
+
 def test_each_label_has_a_cell_in_markdown(run, hostile):
     out = run("show", "state", "-f", "markdown", "--top", "100").out
     table = [line.split(" | ") for line in out.splitlines() if "| recall_per_label " in line]

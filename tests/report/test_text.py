@@ -61,6 +61,13 @@ def test_labels_stay_on_their_line_and_are_no_html():
     assert "<img" not in ev._repr_html_()
 
 
+def test_labels_that_are_alike_have_different_names():
+    ev = se.Evaluator(["f1_micro"], keep=["pairs"])
+    ev.update({1, "1", "", "a"}, {1})
+    for text in (ev.report(), se.classification_report([[1, "1", "", "a"]], [[1]]), repr(ev.cooccurrence())):
+        assert {line.split()[0] for line in text.split("\n") if line.strip()} >= {"1", "'1'", "''", "a"}
+
+
 def test_numbers_stand_below_each_other_where_letters_are_wide_or_have_marks():
     names = ["cat", "猫", "鳥" * 40, "鳥" * 40 + "犬", "鳥" * 39 + "犬鳥", "cafe\u0301"]
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region")

@@ -13,7 +13,7 @@ from typing import Any
 from streameval.metrics.spec import as_float
 from streameval.report.model import Kind, Table, cell_text
 from streameval.schema.labels import Label
-from streameval.schema.text import cut, cut_distinct, label_text
+from streameval.schema.text import cut, cut_distinct, label_lines
 
 MINUS = "\N{MINUS SIGN}"
 LONGEST = 200  # characters of names
@@ -47,9 +47,7 @@ def table_section(
 
 def label_strings(labels: Iterable[Label | None]) -> list[str]:
     """Labels on one line each, cut where they are very long; no two are the same unless they are cut."""
-    every = list(labels)
-    mixed = any(isinstance(label, int) for label in every)
-    return ["no label" if label is None else cut(label_text(label, mixed=mixed), LONGEST) for label in every]
+    return [cut(text, LONGEST) for text in label_lines(labels)]
 
 
 def formatted(value: float, kind: Kind = "number") -> str:
