@@ -90,7 +90,7 @@ class Core:
     def emptied(self) -> Core:
         """One that has counted nothing, for the same object."""
         result = Core.fresh(self.specs, self.config)
-        result.labels.look = self.labels.look
+        result.labels.check_beyond = self.labels.check_beyond
         return result
 
     def scratch(self, guard: commit.Guard | None = None) -> Core:

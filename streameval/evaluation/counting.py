@@ -197,7 +197,7 @@ class Accumulator(Details, Mergeable):
         core, theirs = self._core, other._core
         names = core.labels.labels, theirs.labels.labels
         is_common = len(core.states.states) == 1  # decisions, in as few steps as can be
-        if not (is_common and core.table.merge_plain(theirs.table, *names, core.labels.look) == DONE):
+        if not (is_common and core.table.merge_plain(theirs.table, *names, core.labels.check_beyond) == DONE):
             self._merge_any(other)
 
     @combines

@@ -77,7 +77,7 @@ def make_read(change: Change) -> None:
     one, prepare, what = change
     labels = what[0][0]
     with one._guard:
-        if len(labels.labels) <= labels.look:
+        if len(labels.labels) <= labels.check_beyond:
             commit.Root.commit(prepare(*what))
             return
     make([change])  # as it may be warned of

@@ -90,11 +90,11 @@ class LabelIndex:
 
     The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest, at most
     ``limit``, are present only while some example mentions them, so registering one changes no result. Once more than
-    ``look`` labels are registered, a change looks which are present and how often; ``known`` are those that may be
-    mentioned without looking. ``guard`` is that of the object that counts in these columns.
+    ``check_beyond`` are registered, each change checks which are present and how often; ``known`` are those that may be
+    mentioned without a check. ``guard`` is that of the object that counts in these columns.
     """
 
-    __slots__ = ("_made", "_order", "columns", "fixed", "guard", "known", "labels", "limit", "look")
+    __slots__ = ("_made", "_order", "check_beyond", "columns", "fixed", "guard", "known", "labels", "limit")
     columns: dict[Key, int]
     known: dict[Key, int]
 
@@ -104,7 +104,7 @@ class LabelIndex:
         self._order: IntArray | None = None
         self.guard = commit.Guard()
         self._made: list[dict[Key, int]] = []
-        self.limit, self.look = limit, self.fixed + (IDENTIFIERS if limit is None else limit)
+        self.limit, self.check_beyond = limit, self.fixed + (IDENTIFIERS if limit is None else limit)
         if self.labels:
             self.__class__ = _Unindexed
         else:
@@ -117,13 +117,13 @@ class LabelIndex:
         self.__class__ = LabelIndex
 
     def _set_known(self) -> None:
-        self.known = self.columns if self.limit is None or len(self.labels) <= self.look else {}
+        self.known = self.columns if self.limit is None or len(self.labels) <= self.check_beyond else {}
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def bound(self, limit: int | None, look: int = sys.maxsize) -> None:
-        self.limit, self.look = limit, look
+    def bound(self, limit: int | None, check_beyond: int = sys.maxsize) -> None:
+        self.limit, self.check_beyond = limit, check_beyond
         if type(self) is LabelIndex:
             self._set_known()
 
@@ -180,7 +180,7 @@ class LabelIndex:
         """Become the same index as another that does not change any more."""
         self.labels, self.fixed, self._order = other.labels, other.fixed, other._order
         self._index(other.columns)
-        self.bound(other.limit, other.look)
+        self.bound(other.limit, other.check_beyond)
 
     def copy(self) -> LabelIndex:
         # Columns first, so that each has its label if another thread registers some meanwhile.
@@ -189,7 +189,7 @@ class LabelIndex:
         result._order = self._order
         if columns is not None:
             result._index(columns)
-        result.bound(self.limit, self.look)
+        result.bound(self.limit, self.check_beyond)
         return result
 
 

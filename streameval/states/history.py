@@ -66,16 +66,16 @@ class RecentExamples:
 class History:
     """Examples on a tape, their states, and a ``clock``: the time so far where it is later than the newest example."""
 
-    __slots__ = ("_look", "_scored", "_until_compaction", "clock", "counts", "labels", "states", "tape")
+    __slots__ = ("_check_beyond", "_scored", "_until_compaction", "clock", "counts", "labels", "states", "tape")
 
     def __init__(self, recording: Recording, like: StateSet, *, timed: bool, clock: int = ALWAYS) -> None:
         labels = LabelIndex(recording.labels, recording.fixed)
-        labels.bound(like.labels.limit, like.labels.look)
+        labels.bound(like.labels.limit, like.labels.check_beyond)
         states = like.empty_like(labels)
         self._start(states, clock, backend.tape.Tape(states.root, timed))
         self._count(states, map(self._appended, recording.blocks()))
         self.states.check_labels()
-        self._look = self._until_compaction = 64 + 2 * len(labels)
+        self._check_beyond = self._until_compaction = 64 + 2 * len(labels)
 
     def _start(self, states: StateSet, clock: int, tape: Any) -> None:
         self.states, self.labels, self.counts, self.tape = states, states.labels, states.decisions.table, tape
@@ -99,9 +99,9 @@ class History:
 
     def needs_compaction(self) -> bool:
         """Whether most registered labels have left; looks as seldom as looking costs."""
-        if len(self.labels.labels) <= self._look:
+        if len(self.labels.labels) <= self._check_beyond:
             return False
-        self._look = 64 + 2 * len(self.labels)
+        self._check_beyond = 64 + 2 * len(self.labels)
         return self.states.mostly_unused()
 
     def prepare_slide(self, example: Example, stamp: int, size: int, limit: int) -> list[Part]:
@@ -223,5 +223,5 @@ class History:
         result = History.__new__(History)
         states = self.states.copy()
         result._start(states, self.clock.value, self.tape.copy(states.root))
-        result._look, result._until_compaction = self._look, self._until_compaction
+        result._check_beyond, result._until_compaction = self._check_beyond, self._until_compaction
         return result

@@ -81,7 +81,7 @@ class StateSet:
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
-        if len(self.labels.labels) > self.labels.look:
+        if len(self.labels.labels) > self.labels.check_beyond:
             self._check_labels([(example.slots // 5, 1, sign) for example, sign in changes])
         parts: list[Part] = []
         for state in self.states.values():
@@ -90,7 +90,7 @@ class StateSet:
 
     def check_labels(self) -> None:
         """Refuse what is counted if it has more labels than the limit. Only for states that are thrown away then."""
-        if len(self.labels) > self.labels.look:
+        if len(self.labels) > self.labels.check_beyond:
             self.empty_like()._check_labels([(np.arange(len(self.labels)), self.decisions.mentions(), 1)])
 
     def _check_labels(self, changes: Iterable[tuple[IntArray, IntArray | int, int]]) -> None:
@@ -103,9 +103,9 @@ class StateSet:
         present = times[fixed:] > 0
         count, new = int(np.count_nonzero(present)), unmentioned & present
         if limit is None:
-            self.labels.look, once = 2 * len(names), int(np.count_nonzero(times[fixed:] == 1))
+            self.labels.check_beyond, once = 2 * len(names), int(np.count_nonzero(times[fixed:] == 1))
             if 10 * once >= 9 * max(count, IDENTIFIERS):
-                self.labels.look = sys.maxsize
+                self.labels.check_beyond = sys.maxsize
                 notes_of(self.labels.guard).warn(
                     "identifiers",
                     f"{once} of {count} labels occur in one example only, such as {quoted(names[-1])}, as identifiers "
@@ -181,7 +181,7 @@ class StateSet:
 
     def prepare_merges(self, merges: Sequence[Merge[StateSet]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other sets, of the same options, have counted is added (sign 1) or taken back (-1)."""
-        if len(self.labels.labels) > self.labels.look:
+        if len(self.labels.labels) > self.labels.check_beyond:
             self._check_labels(
                 (np.arange(len(other.labels)) if columns is None else columns, other.decisions.mentions(), sign)
                 for other, columns, sign in merges
