@@ -31,23 +31,8 @@ class Reader:
     """Finds the columns and thresholds of labels, as a `Config` says."""
 
     __slots__ = (
-        "_known",
-        "_notes",
-        "_positions",
-        "_threshold",
-        "_thresholds",
-        "_unnamed",
-        "again",
-        "at_once",
-        "config",
-        "drops_nan",
-        "grows",
-        "has_strings",
-        "integers",
-        "keeps_scores",
-        "labels",
-        "reads_scores",
-        "samples",
+        "_known", "_notes", "_positions", "_threshold", "_thresholds", "_unnamed", "again", "at_once", "config",
+        "drops_nan", "grows", "has_strings", "integers", "keeps_scores", "labels", "reads_scores", "samples",
     )  # fmt: skip
 
     def __init__(
