@@ -120,11 +120,15 @@ class _Recent(Window[A]):
         history, _, core = self._now
         true, pred, weights, mask = examples
         stamps, aware = moments or (None, self._aware)
-        if core.scored or not core.fast_path or weights is not None or mask is not None or null not in NULLS:
+        if not core.fast_path or weights is not None or mask is not None or null not in NULLS:
             return False
         if aware is not self._aware or (stamps is not None and not len(stamps)):
             return False
-        if (y_true := _few_rows(true)) is None or (y_pred := _few_rows(pred)) is None:
+        if core.scored:
+            y_true, y_pred = array_within(true), array_within(pred)
+            if type(y_true) is not np.ndarray or type(y_pred) is not np.ndarray:
+                return False
+        elif (y_true := _few_rows(true)) is None or (y_pred := _few_rows(pred)) is None:
             return False
         limit = ALWAYS if stamps is None else self._clock.before(int(stamps[-1]))
         labels = core.labels

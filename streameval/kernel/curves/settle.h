@@ -12,6 +12,7 @@
 #define SE_AT_ONCE (1 << 23) /* scores: below 2**24, so that the fields below suffice */
 #define SE_UNIT 29           /* residuals of floats are multiples of 2**29 */
 #define SE_CHUNK 64
+#define SE_FEWER 256 /* fewer scores are sorted, as to look through the blocks takes longer */
 
 /* For each bin from `base` on: how many << 40 | the sum of residuals, and the sum of their squares, in units. All of it
    is zero between uses. */
@@ -277,7 +278,7 @@ static int se_settle(se_table *t, se_counter *counter) {
             se_put(se_moments_at(t, at), x);
             se_note(t, at);
         }
-    } else if (!(t->single && se_settle_floats(t, counter))) {
+    } else if (!(t->single && n >= SE_FEWER && se_settle_floats(t, counter))) {
         se_table *list = t->used ? &counter->list : t;
         list->used = 0;
         if (!se_count_sorted(t, list) || (list != t && (!se_admit_bins(t, list) || !se_unite(t, list, 1)))) return 0;

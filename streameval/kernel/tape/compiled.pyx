@@ -3,11 +3,11 @@
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from streameval.kernel.decisions.cells cimport se_rows
+from streameval.kernel.decisions.cells cimport se_rows, se_slots
 from streameval.kernel.decisions.compiled cimport FOLLOWERS, Counts
 from streameval.kernel.decisions.counting cimport se_add_example, se_drop_example
 from streameval.kernel.memory cimport check_memory, cleared
@@ -32,7 +32,7 @@ cdef extern from "tape/buffer.h" nogil:
 # and the columns and values of their scores.
 cdef enum:
     LENGTH, WEIGHT, STAMP, MANY, SLOT, COLUMN, SCORE, PARTS
-    FEW = 8  # examples that are taken back from tables of scores at once, at most
+    FEW = 64  # examples that are taken back from tables of scores at once, at most
 
 set_seed()
 
@@ -134,7 +134,8 @@ cdef class Tape:
             return OTHER
         try:
             if counts.following:
-                code = self.slide_scored(counts, columns, fixed, y_true, y_pred, threshold, stamp, self.late(size - 1, limit))
+                size = self.late(size - 1, limit)
+                code = self.slide_scored(counts, columns, fixed, y_true, y_pred, threshold, 1, &stamp, size)
                 return code
             describe(&one, width, 1.0, stamp)
             self.reserve(&one)
@@ -165,14 +166,16 @@ cdef class Tape:
         self.held[SLOT].last += size
 
     cdef int slide_scored(
-        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int64_t stamp, Py_ssize_t oldest
+        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions,
+        const int64_t* stamps, Py_ssize_t oldest,
     ) except -1:
-        """The same where tables of scores follow, in all or in none; the guard is held."""
+        """The same of an example or a few rows where tables of scores follow, in all or in none; the guard is held."""
         cdef Appended one
         cdef se_rows binary
         cdef se_score_rows row
         cdef se_part part[FOLLOWERS * (FEW + 1)]
         cdef uint64_t totals[3]
+        cdef const uint8_t* true
         cdef Py_ssize_t slots, scored
         cdef int at, prepared = 0
         row.fixed, row.mask = fixed, NULL
@@ -181,20 +184,29 @@ cdef class Tape:
         try:
             if not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared):
                 return OTHER
-            slots = counts.read_scored(columns, y_true, y_pred, threshold, 1, &row, &binary, totals)
+            slots = counts.read_scored(columns, y_true, y_pred, threshold, dimensions, &row, &binary, totals)
             if slots < 0 or not counts.follow(&row, 1, False, part, &prepared):
                 return OTHER
             scored = row.width
             while row.ranked != NULL and scored and not row.ranked[scored - 1]:
                 scored -= 1
-            describe(&one, slots, 1.0, stamp)
-            one.items[MANY], one.count[COLUMN], one.count[SCORE] = &scored, scored, scored
-            one.size = 4 if row.single or are_narrow(<const double*>row.scores, scored) else 8
+            describe(&one, slots if row.rows == 1 else row.rows * row.width, 1.0, 0)
+            for at in range(SLOT):
+                one.count[at] = row.rows
+            one.items[MANY], one.count[COLUMN], one.count[SCORE] = &scored, row.rows * scored, row.rows * scored
+            one.size = 4 if row.single or are_narrow(<const double*>row.scores, row.rows * scored) else 8
             self.reserve(&one)
-            check_memory(se_sums_reserve(&counts.counted.rows, 1))
-            self.append_placed(counts, slots, stamp)
-            self.append_scores(&row, scored)
-            se_add_example(&counts.counted, counts.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
+            if row.rows > 1:
+                counts.count_rows(&binary, NULL, fixed, counts.counted.cell)
+            else:
+                check_memory(se_sums_reserve(&counts.counted.rows, 1))
+                se_add_example(&counts.counted, counts.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
+            for at in range(row.rows):
+                if row.rows > 1:
+                    true = binary.true_ + at * row.width
+                    slots = se_slots(true, true + row.rows * row.width, row.width, fixed, counts.touched, totals)
+                self.append_placed(counts, slots, stamps[at] if self.timed else 0)
+                self.append_scores(&row, at, scored)
             self.take_back(counts, oldest)
             for at in range(prepared):
                 se_commit(&part[at])
@@ -226,15 +238,15 @@ cdef class Tape:
             score += many[position] * self.held[SCORE].size
         return True
 
-    cdef void append_scores(self, const se_score_rows* row, Py_ssize_t size) noexcept:
+    cdef void append_scores(self, const se_score_rows* rows, Py_ssize_t row, Py_ssize_t size) noexcept:
         """Add the first scores of a row; there is room."""
         cdef int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].last
         cdef char* to = self.held[SCORE].items + self.held[SCORE].last * self.held[SCORE].size
         cdef double score
-        cdef Py_ssize_t at
+        cdef Py_ssize_t at, start = row * rows.width
         for at in range(size):
-            column[at] = <int32_t>row.columns[at]
-            score = (<const float*>row.scores)[at] if row.single else (<const double*>row.scores)[at]
+            column[at] = <int32_t>rows.columns[at]
+            score = (<const float*>rows.scores)[start + at] if rows.single else (<const double*>rows.scores)[start + at]
             if self.held[SCORE].size == 4:
                 (<float*>to)[at] = <float>score
             else:
@@ -257,7 +269,7 @@ cdef class Tape:
         cdef int part
         cdef bint done = False
         memset(&data, 0, sizeof(data))
-        if self.weighted or counts.following or max(counts.width, len(columns)) > 0x7FFFFFFF // 10 or not examples:
+        if self.weighted or max(counts.width, len(columns)) > 0x7FFFFFFF // 10 or not examples:
             return OTHER
         if self.timed:
             if not self.live() or stamp.shape[0] != examples:
@@ -268,10 +280,19 @@ cdef class Tape:
                     return OTHER
                 latest = stamp[position]
             data.items[STAMP] = &stamp[0]
+        if counts.following and (examples >= size or (self.timed and stamp[0] <= limit)):
+            return OTHER
         if counts.counted.examples >= counts.most or not counts.start():
             return OTHER
         keys.places = NULL
         try:
+            if counts.following:
+                examples = self.late(size - examples, limit)
+                code = self.slide_scored(
+                    counts, columns, fixed, y_true, y_pred, threshold, 2, <const int64_t*>data.items[STAMP], examples
+                )
+                done = code == DONE
+                return code
             check_memory(se_sums_init(&keys, 64, 1))
             lengths = PyByteArray_FromStringAndSize(NULL, examples * sizeof(int32_t))
             data.items[LENGTH] = PyByteArray_AS_STRING(lengths)

@@ -92,7 +92,7 @@ class Tape:
         return OTHER
 
     def slide_many(self, *_: object) -> int:
-        """The same of lists or tuples of examples, of all or none, with all stamps, or None; if no tables follow."""
+        """The same of all or none of some examples and their stamps, or None: of lists, or of rows if tables follow."""
         return OTHER
 
     def prepare_one(self, slots: IntArray, weight: float, stamp: int) -> Part:
