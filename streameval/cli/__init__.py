@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.settings import WARNINGS, forget_output, in_options, say, until_unread
+from streameval.cli.settings import WARNINGS, forget_output, in_options, is_terminal, say, until_unread
 from streameval.errors import DataWarning, StreamevalError
 
 __all__ = ["main"]
@@ -48,7 +48,7 @@ def main(args: Sequence[str] | None = None) -> int:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
         stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
-            if not stream.isatty():  # as --output writes a file
+            if not is_terminal(stream):  # as --output writes a file
                 encoding = None if os.environ.get("PYTHONIOENCODING") else "utf-8"
                 stream.reconfigure(encoding=encoding, newline="\n")
             stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written

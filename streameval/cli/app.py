@@ -20,7 +20,7 @@ from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_of, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, interrupted, load_state, load_states, merged
-from streameval.cli.settings import in_options, note, say
+from streameval.cli.settings import in_options, is_terminal, note, say
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import look_at
@@ -110,7 +110,7 @@ def watch(
         def document() -> Document:
             return result().document({"file": file}, names)
 
-        is_live = sys.stdout.isatty() and sys.stderr.isatty()
+        is_live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
         seen = live(result, pause=pause) if is_live else lines(lambda: write_line(document()), pause)
         _count([source], counting, seen, options)
     if save is not None:

@@ -13,7 +13,7 @@ from rich.live import Live
 from streameval.cli.reading import STDIN, Source, arrives
 from streameval.cli.render import console_of, drawn, tables_of
 from streameval.cli.results import Result
-from streameval.cli.settings import QUIET
+from streameval.cli.settings import QUIET, is_terminal
 
 Advance: TypeAlias = Callable[[int], None]
 
@@ -23,7 +23,7 @@ _PATIENCE = 1.0  # seconds after which a table is drawn first, unless it was ask
 
 def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractContextManager[Advance]:
     """A function to call with the bytes that were counted."""
-    if QUIET.get() or not sys.stderr.isatty():
+    if QUIET.get() or not is_terminal(sys.stderr):
         return nullcontext(lambda _: None)
     sizes = [source.size for source in sources if source.size is not None]
     size = sum(sizes) if len(sizes) == len(sources) else None

@@ -18,7 +18,7 @@ from time import sleep
 from types import FrameType
 from typing import Any
 
-from streameval.cli.settings import note
+from streameval.cli.settings import is_terminal, note
 from streameval.errors import InputError, StreamevalError
 from streameval.tabular.columns import Columns
 from streameval.tabular.evaluate import Counting
@@ -52,7 +52,7 @@ class Source:
             source = self.growing
         elif source == STDIN:
             source = _stdin()
-            if sys.stdin.isatty() and not arrives(1.0):
+            if is_terminal(sys.stdin) and not arrives(1.0):
                 note("reading standard input; Ctrl-D ends")
         blocks = open_source(source, columns, _ROWS).blocks
         one_by_one = columns.example is None and not hasattr(columns, "truth")
@@ -72,11 +72,12 @@ class Source:
 def _stdin() -> Any:
     if sys.stdin is None:
         raise UserError("standard input is closed")
-    return _interruptible(sys.stdin.buffer)
+    return _interruptible(sys.stdin)
 
 
 @lru_cache(maxsize=1)  # what it has read ahead
 def _interruptible(stream: Any) -> io.BufferedReader:
+    stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())  # of text alone
     return io.BufferedReader(_Interruptible(getattr(stream, "raw", stream)))
 
 

@@ -20,7 +20,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
-from streameval.cli.settings import COLOR, DIGITS, WARNINGS, Color, in_options, note
+from streameval.cli.settings import COLOR, DIGITS, WARNINGS, Color, in_options, is_terminal, note
 from streameval.report.model import Column, Kind, Table, arrow, cell_text, largest_first, listed, parts_table, rows_of
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
 from streameval.schema.labels import Label
@@ -59,7 +59,7 @@ def console_of(stream: Any) -> Console:
     """A console that cuts nothing of what is no terminal's, and colors it only with ``--color always``."""
     system: Any = {Color.always: "standard", Color.never: None}.get(COLOR.get(), "auto")
     return Console(
-        file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False,
+        file=stream, width=None if is_terminal(stream) else _PIPED, highlight=False, soft_wrap=False,
         color_system=system, force_terminal=COLOR.get() is Color.always or None,
     )  # fmt: skip
 

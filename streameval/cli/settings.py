@@ -19,6 +19,11 @@ WARNINGS: ContextVar[list[str]] = ContextVar("WARNINGS")
 """What was warned of, in the words of the command."""
 
 
+def is_terminal(stream: object) -> bool:
+    """Whether a stream, which may have nothing but ``write`` and ``flush``, is one."""
+    return bool(getattr(stream, "isatty", bool)())
+
+
 def say(text: str) -> None:
     """Write a line on standard error, if it is read: nobody who reads it ends a run or changes its status."""
     try:

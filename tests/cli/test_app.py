@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -340,3 +342,30 @@ def test_what_is_no_terminal_is_colored_only_where_that_is_asked_for(monkeypatch
     assert ("\x1b[" in capsys.readouterr().out) == colored
     assert main([*command, "--output", str(tmp_path / "table.txt")]) == 0
     assert "\x1b" not in (tmp_path / "table.txt").read_text()
+
+
+class Writer:
+    """All that redirected output needs to be."""
+
+    def __init__(self) -> None:
+        self.content = ""
+
+    def write(self, text: str) -> int:
+        self.content += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("make", [Writer, io.StringIO])
+def test_a_notebook_may_redirect_standard_streams(make, monkeypatch):
+    rows = '{"y": ["a"], "p": ["a"]}\n' * 3
+    for args, lines in ((["evaluate", "-", "-a", "y", "-p", "p"], ["3 examples, 1 label"]), (["evaluate", "none"], [])):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(rows))
+        out, err = make(), make()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(args)
+        written, said = (one.content if isinstance(one, Writer) else one.getvalue() for one in (out, err))
+        assert (code, written.splitlines()[:1]) == (0 if lines else 2, lines)
+        assert said == ("" if lines else "streameval: there is no file 'none'\n")
