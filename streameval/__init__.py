@@ -101,6 +101,8 @@ def __getattr__(name: str) -> object:
     else:
         named = [one for one in catalogue() if name[:1].isupper() and name.lower() in (one.name, *one.aliases)]
         advice = f"; write {named[0].class_name}" if named else ""
+        if name[0] != "_" and hasattr(Evaluator, name):
+            advice = f"; it is a method, as of an Evaluator: ev.{name}(...)"
         if name.startswith(("Micro", "Macro", "Weighted", "Samples")):
             advice = "; classes for River are in streameval.adapters.river"
         raise AttributeError(f"module 'streameval' has no attribute {name!r}{advice}")

@@ -13,7 +13,7 @@ from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import MetricInfo, build_spec, entry_of, evaluate
 from streameval.metrics.spec import UNSET, Choice, MetricSpec, choice_text, number_text
 from streameval.schema.config import Nan, Rows, Threshold, Ties, Unknown
-from streameval.schema.keywords import advice_on, explained
+from streameval.schema.keywords import explained, refuse_unknown
 from streameval.schema.labels import ByLabel, Label, PerLabel
 from streameval.schema.text import quoted
 
@@ -135,8 +135,7 @@ def metric(
 def _refuse_mistaken(entry: MetricInfo, arguments: Iterable[str]) -> None:
     """Raise `MetricError` for what its class has no argument for."""
     known = [*dict.fromkeys((*signature_of(entry).parameters, *_CHOICES))]
-    if (name := next((name for name in arguments if name not in known), None)) is not None:
-        raise MetricError(f"{entry.name} has no parameter {name!r}{advice_on(name, known, of_metric=True)}")
+    refuse_unknown(f"{entry.name} has", known, arguments, of_metric=True)
 
 
 def metric_of(spec: MetricSpec, **choices: Any) -> Metric:

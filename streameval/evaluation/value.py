@@ -13,7 +13,7 @@ from streameval.evaluation import pages
 from streameval.evaluation.guarding import Guarded, copied, held
 from streameval.inputs.samples import InputSummary
 from streameval.schema.input_notes import notes_of
-from streameval.schema.keywords import explain_methods, explained
+from streameval.schema.keywords import as_method, explain_methods, explained
 from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ class Saveable(Guarded):
     """An object that is its content: equal contents, equal bytes."""
 
     __slots__ = ("__weakref__",)
-    to_html = pages.to_html
-    save_html = pages.save_html
+    to_html = as_method(pages.to_html)
+    save_html = as_method(pages.save_html)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -26,7 +26,7 @@ from streameval.metrics.spec import (
     choice_text,
     number_text,
 )
-from streameval.schema.keywords import advice_on
+from streameval.schema.keywords import refuse_unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import check_choice, number_or_none, quoted, suggestion
 
@@ -286,9 +286,8 @@ def _completed(
     check_choice("empty", empty, get_args(Empty), MetricError)
     values = tuple((p.name, p.allowed(choices.pop(p.name, p.default), entry.name)) for p in entry.parameters)
     if choices:
-        wrong = next(iter(choices))
         known = [*(p.name for p in entry.parameters), "zero_division", "empty"]
-        raise MetricError(f"{entry.name} has no parameter {wrong!r}{advice_on(wrong, known, of_metric=True)}")
+        refuse_unknown(f"{entry.name} has", known, choices, of_metric=True)
     undefined = entry.zero_division if zero_division is None else _undefined(zero_division)
     return entry.name, chosen, undefined, empty, values, _key(entry, chosen, undefined, empty, values)
 

@@ -5,13 +5,15 @@ Each takes an evaluator, a single metric, a window, or what holds one; or arrays
 ``ax`` are the axes to draw on, new ones if None, which are returned; ``title`` is the text above, "" for none.
 """
 
+from inspect import signature
 from typing import Any
 
-from streameval.errors import InputError
+from streameval.errors import InputError, MetricError
+from streameval.evaluation.evaluator import specs_of
 from streameval.plots.bars import plot_compare, plot_labels, plot_metric, plot_slices
 from streameval.plots.confusion import plot_confusion_matrix, plot_cooccurrence, plot_multilabel_confusion
 from streameval.plots.curves import plot_calibration_curve, plot_precision_recall_curve, plot_roc_curve, plot_thresholds
-from streameval.schema.keywords import explained
+from streameval.schema.keywords import explained, refuse_mistaken
 from streameval.schema.text import quoted, suggestion
 
 __all__ = [
@@ -23,10 +25,20 @@ __all__ = [
 globals().update({name: explained(globals()[name]) for name in __all__})
 
 
+_MEANT = {"pr": "precision_recall_curve", "pr_curve": "precision_recall_curve", "reliability": "calibration_curve"}
+
+
 def draw(source: object, kind: str, **options: Any) -> Any:
     """Draw a picture of something by its name."""
     kinds = [name.removeprefix("plot_") for name in __all__]
     if kind not in kinds:
-        hint = suggestion(kind, kinds) or f"; a metric is drawn by plot('metric', metrics={quoted(kind)})"
+        hint = f"; a metric is drawn by plot('metric', metrics={quoted(kind)})"
+        try:
+            specs_of([kind])
+        except MetricError:
+            hint = suggestion(_MEANT.get(kind, kind), kinds) or hint
         raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{hint}")
-    return globals()[f"plot_{kind}"](source, **options)
+    drawing = globals()[f"plot_{kind}"]
+    placed = sum(name in ("source", "y_pred", "y_score") for name in signature(drawing).parameters)
+    refuse_mistaken(drawing, options, placed=placed, name="plot")
+    return drawing(source, **options)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypedDict, TypeVar
 
-from streameval.errors import InputError
+from streameval.errors import InputError, MetricError
 from streameval.schema.text import number_of, quoted, suggestion
 
 CallT = TypeVar("CallT", bound=Callable[..., Any])
@@ -71,12 +71,14 @@ _EXAMPLES = {"where": "{'region': ...}", "by": "'region'"}
 
 ATTRIBUTES = {
     **dict.fromkeys(("compute", "result", "forward"), "call get()"),
+    "clone": "call copy(), and reset() on the copy for an empty one",
+    "state_dict": "call to_bytes(), and from_bytes of the class",
     "works_with": "for a loop of River wrap it: RiverMetric(...) of streameval.adapters.river",
 }
-"""By method of torchmetrics, Keras or River."""
+"""By method of torchmetrics, Keras, scikit-learn or River."""
 
 
-def advice_on(name: str, known: Sequence[str], *, of_metric: bool = False, placed: int = 0) -> str:
+def _advice_on(name: str, known: Sequence[str], *, of_metric: bool, placed: int) -> str:
     """What to write in place of a keyword that there is not, or what is taken besides the arguments that are placed."""
     advice, meant = ADVICE.get(name, ""), _MEANT.get(name, "")
     meant = meant if meant in known else _OTHERWISE.get(meant, meant)
@@ -99,15 +101,27 @@ def _written(name: str) -> str:
     return f"; write {name}={_EXAMPLES.get(name, '...')}"
 
 
-def refuse_mistaken(
-    call: Callable[..., object], mistaken: Iterable[str], extra: Sequence[object] = (), placed: int = 0
+def refuse_unknown(
+    start: str, known: Sequence[str], names: Iterable[str], *, of_metric: bool = False, placed: int = 0
 ) -> None:
-    """Raise `InputError` for keywords that a call does not have, and for arguments without names beyond two."""
+    """Raise `InputError`, or `MetricError` of a metric, if not all of these keywords are known."""
+    if (name := next((name for name in names if name not in known), None)) is not None:
+        what = f"parameter {name!r}" if of_metric else f"argument {name}="
+        advice = _advice_on(name, known, of_metric=of_metric, placed=placed)
+        raise (MetricError if of_metric else InputError)(f"{start} no {what}{advice}")
+
+
+def refuse_mistaken(
+    call: Callable[..., object], mistaken: Iterable[str], extra: Sequence[object] = (), placed: int = 0, name: str = ""
+) -> None:
+    """Raise `InputError` for keywords that a call does not have, and for arguments without names beyond two.
+
+    The first ``placed`` arguments are not offered; ``name`` is what the user called, unless it is the call itself.
+    """
     if extra:
         _explain(call, (None, None, *extra), {})
     known = [part.name for part in _parts(call) if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
-    if (name := next((name for name in mistaken if name not in known), None)) is not None:
-        raise InputError(f"{_name(call)} has no argument {name}={advice_on(name, known, placed=placed)}")
+    refuse_unknown(f"{name or _name(call)} has", known, mistaken, placed=placed)
 
 
 def _parts(call: Callable[..., object]) -> list[inspect.Parameter]:
@@ -133,6 +147,19 @@ def explained(method: CallT) -> CallT:
             raise
 
     return explaining  # type: ignore[return-value]
+
+
+def as_method(function: CallT) -> CallT:
+    """A function as a method of its first argument, also in what it says of mistaken arguments."""
+    plain, signature = inspect.unwrap(function), inspect.signature(function)
+    first, *rest = signature.parameters.values()
+
+    @wraps(plain)
+    def method(self: object, *args: Any, **options: Any) -> Any:
+        return plain(self, *args, **options)
+
+    method.__signature__ = signature.replace(parameters=[first.replace(name="self"), *rest])  # type: ignore[attr-defined]
+    return explained(method)  # type: ignore[return-value]
 
 
 def explain_methods(kind: KindT) -> KindT:

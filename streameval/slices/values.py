@@ -95,6 +95,7 @@ def value_of(where: Any, name: str) -> Any:
         if names is None or isinstance(where, type):
             raise InputError(f"where must be a mapping such as {{{name!r}: ...}}, not {quoted(where)}")
     if name not in names:
-        hint = suggestion(name, [known for known in names if isinstance(known, str)])
-        raise InputError(f"where has no {name!r}{hint or ';'} give a value for each name that slices are by")
+        near = suggestion(name, [known for known in names if isinstance(known, str)])
+        near = near.replace("; did you mean", ", but").rstrip("?")  # which of the two is meant, nobody knows
+        raise InputError(f"where has no {name!r}{near}; give a value for each name that slices are by")
     return where[name]

@@ -10,7 +10,7 @@ from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.config import Null, Rows, Threshold, Unknown
-from streameval.schema.keywords import advice_on
+from streameval.schema.keywords import refuse_unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, quoted
 from streameval.slices import Sliced
@@ -189,8 +189,7 @@ class Job:
 def check_options(start: str, options: Mapping[str, object], *own: str) -> None:
     """Raise `InputError`, which starts so, for options that are neither a function's ``own`` nor those of `Job.of`."""
     known = ["actual", "predicted", "metrics", *own, *JobOptions.__annotations__]
-    if wrong := next((name for name in options if name not in known), ""):
-        raise InputError(f"{start} no argument {wrong}={advice_on(wrong, known)}")
+    refuse_unknown(start, known, options)
 
 
 def _built(metrics: Metrics, **options: Any) -> State:

@@ -229,6 +229,8 @@ def test_habits_of_other_libraries_work_or_are_answered():
             held.computed()
         with pytest.raises(AttributeError, match="RiverMetric"):
             held.works_with(None)
+        with pytest.raises(AttributeError, match=r"no attribute 'clone'; call copy\(\), and reset\(\)"):
+            held.clone()
         assert "get" in dir(held)
         assert "compute" not in dir(held)
 

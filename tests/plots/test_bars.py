@@ -152,6 +152,8 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
         (lambda: plots.plot_compare(se.Evaluator(), se.Evaluator()), "give a mapping such as {'old': ev, 'new'"),
         (lambda: plots.plot_labels(TRUE, PREDICTED * 0.5), "for scores give y_score >= 0.5$"),
         (lambda: se.Evaluator().plot("slices"), "no slice"),
+        (lambda: se.Evaluator().plot("pr_curve"), "did you mean 'precision_recall_curve'"),
+        (lambda: se.Evaluator().plot("f1_per_label"), r"drawn by plot\('metric', metrics='f1_per_label'\)"),
         (lambda: se.Evaluator().plot("ndcg"), r"; a metric is drawn by plot\('metric', metrics='ndcg'\)"),
     ],
 )
