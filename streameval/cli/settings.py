@@ -61,7 +61,7 @@ def forget_output() -> None:
 
 
 _PHRASES = {
-    r"np\.asarray\(rows?(?:, int)?\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
+    r"np\.array\(\[\*rows?\], int\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
     r"\braise label_limit, or declare.*": "name a state with a higher limit, or with none, first",
     r"construct with threshold=0\.5": "evaluate, or show the state, with --threshold 0.5",
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
@@ -101,14 +101,14 @@ _PHRASES = {
     ),
     r": convert it, for example with str\(\)": ": write it as a string",
     r": convert strings, with .*": ": write it without quotes",
-    r"\bgive y > 0": "write 0 and 1",
-    r"\bgive numpy\.where.*": "write null",
-    r"labels give y\.tolist\(\)": "labels write lists of them",
+    r"\bgive (y|value) > 0(, with y = [^;]*)?": "write 0 and 1",
+    r"\bgive (numpy\.where|None).*": "write null",
+    r"labels give [^;]*\.tolist\(\)[^;]*": "labels write lists of them",
     r"convert labels with int\(\)": "write labels as strings or integers",
     r"a label must be a str or an int": "a label must be a string or an integer",
     r"(?<=an integer, not )None|(?<=booleans and )None": "null",
     "a mapping label -> number": "an object label: number",
-    r"; if these are binary predictions or scores by position, .*": "; scores by position are one list a row",
+    r"; write \w+\(label\), or for .*": "; write labels as strings or integers; scores by position are one list a row",
     "(?<=all are 0 or 1; for )indicators give": "a row for each label give --example and --label, for indicators",
     r"; for scores give these, for a ranking .*": "; give scores",
     r", or bound them with label_limit=|; see bounds\(\)": "",

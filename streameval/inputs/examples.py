@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set as AbstractSet, Sized
 from itertools import chain, islice
@@ -24,6 +25,7 @@ from streameval.schema.input_notes import FEW
 from streameval.schema.text import python_value, quoted
 
 _COLLECTIONS = {set, frozenset, list, tuple}
+_STRINGS = (str, bytes, bytearray)
 _VALUES = 2**22  # Python objects in the examples that are read at a time, unless these are few
 
 Cells: TypeAlias = Iterable[tuple[int, Any]]
@@ -65,14 +67,19 @@ def _refuse_shape(example: Any, argument: Argument) -> Cells:
     if not example.shape:
         return _refuse(example, argument)
     shape = f"{argument.place} has {len(example.shape)} dimensions, shape {tuple(example.shape)}"
-    many = f"an example is one row; {one_array(argument.name)}"
+    many = f"an example is one row; {one_array(argument.name, example)}"
     raise InputError(f"{shape}; {many if argument.many else 'update takes one example: for many, use update_many'}")
 
 
-def one_array(name: str) -> str:
+_JOINS = {"pandas": "pandas.concat", "polars": "polars.concat", "pyarrow": "pyarrow.concat_tables"}
+_JOINS |= {"scipy": "scipy.sparse.vstack", "torch": "torch.cat"}
+
+
+def one_array(name: str, part: object) -> str:
     """What to do with several arrays, where one is read."""
     latter = "of predictions and label_ids give the latter as y_true"
-    return f"give one array, such as np.concatenate({name}) of batches; {latter}"
+    join = _JOINS.get(type(part).__module__.partition(".")[0], "np.concatenate")
+    return f"give one array, such as {join}({name}) of batches; {latter}"
 
 
 def _refuse(example: object, argument: Argument) -> Cells:
@@ -83,12 +90,14 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
     """The error about what is no example, or no example of scores; ``position`` is where it stands among many."""
     place = name if position is None else f"{name}[{position}]"
     example = python_value(example)
-    if isinstance(example, str | bytes) and not scored:
+    if isinstance(example, _STRINGS) and not scored:
         if example[:1] in ("[", "(", "{"):
             written = "give ast.literal_eval(string), if it holds labels"
+            if not _is_literal(example):  # numpy writes no commas
+                written = "give the list, not the string that was made of it"
             return InputError(f"{place} is the string {quoted(example)}; {written}")
-        decoded = ".decode()" * isinstance(example, bytes)
-        advice = f"{{{quoted(example)}{decoded}}}" if position is None else f"[[label{decoded}] for label in {name}]"
+        decoded = "" if isinstance(example, str) else ".decode()"
+        advice = f"[{quoted(example)}{decoded}]" if position is None else f"[[label{decoded}] for label in {name}]"
         separator = next((mark for mark in (", ", "; ", *",;| ") if isinstance(example, str) and mark in example), None)
         more = "" if separator is None else f", for several split it with .split({separator!r})"
         return InputError(f"{place} is the string {quoted(example)}; for one label write {advice}{more}")
@@ -98,19 +107,30 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
     if scored:
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
-    advice = conversion(example, place) or f"; give list({place})" * isinstance(example, Iterable)
+    advice = conversion(example, place) or f"; give list({place})" * (
+        isinstance(example, Iterable) and not isinstance(example, _STRINGS)
+    )
     if isinstance(example, int | float) and position is not None:
         classes = f", for one class per example [[label] for label in {name}]" * (type(example) is int)
         advice = f"; for one label write numpy.reshape({name}, (-1, 1)){classes}"
     return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)}){advice}")
 
 
+def _is_literal(string: Any) -> bool:
+    from ast import literal_eval  # only here, as importing the package should be quick
+
+    try:
+        return not re.search(r"['\"]\s+['\"]", string) and literal_eval(string) is not None
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError):
+        return False
+
+
 def _of_row(example: Any, argument: Argument) -> Cells:
     rows = example[None] if example.ndim == 1 else example
     if rows.ndim != 2 or len(rows) != 1:
         return _refuse_shape(rows, argument)
-    columns = argument.reader.positions(rows.shape[1], argument.name)
     rows = rows if argument.scored else plain_array(rows, argument.place)
+    columns = argument.reader.positions(rows.shape[1], argument.name)
     row = matrix_piece(rows, columns, argument, argument.position or 0)
     values, missing = row.read()
     if isinstance(row, Scores):

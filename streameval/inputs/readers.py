@@ -109,7 +109,9 @@ def _frame(frame: Any, argument: Argument) -> Source:
             column = f"{argument.name}[{quoted(names[0])}]"
             raise InputError(f"{argument.name} is a frame of one column of lists; give the column, {column}")
     if float in set(map(type, names)):
-        raise LabelError(f"{argument.name} has columns named by floats, {quoted(names)}; write .columns.astype(int)")
+        kind = "int" if all(type(name) is float and name.is_integer() for name in names) else "str"
+        floats = f"{argument.name} has columns named by floats, {quoted(names)}"
+        raise LabelError(f"{floats}; write {argument.name}.rename(columns={kind})")
     if are_numbered(names):
         argument.reader.integers = argument.name
     argument.frames = [names]
@@ -223,7 +225,7 @@ def _list(examples: Any, argument: Argument) -> Source:
     if getattr(first, "is_nested", False):  # which has no shape
         array_of(first, argument.at(0))
     if getattr(first, "ndim", 0) == 2 and getattr(first, "shape", (1,))[0] != 1:  # which groups of pandas do not have
-        name, advice = argument.name, one_array(argument.name)
+        name, advice = argument.name, one_array(argument.name, first)
         ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}
         if way := ways.get(first.shape[1]):
             advice = f"if these are of predict_proba of scikit-learn, one for each label, give {way}"

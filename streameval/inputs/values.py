@@ -81,8 +81,8 @@ def is_missing(example: object) -> bool:
     return is_nothing(example) or (isinstance(example, float) and example != example)
 
 
-def binary(value: object, label: object, argument: Argument) -> bool | None:
-    """Whether one value is positive; None where it is masked."""
+def binary(value: object, label: object, argument: Argument, mapped: bool = False) -> bool | None:
+    """Whether one value, of an array or of a mapping, is positive; None where it is masked."""
     if value is True or value is False:
         return value
     role, compared = argument.role, argument.compared
@@ -104,7 +104,7 @@ def binary(value: object, label: object, argument: Argument) -> bool | None:
         if value == 0 or value == 1:
             return bool(value)
     expected = "scores are ints or floats, binary predictions booleans" if compared else _EXPECTED[role]
-    raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, argument)}", argument)
+    raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, argument, mapped)}", argument)
 
 
 _MISSING = ', or construct with nan="missing"'
@@ -132,30 +132,43 @@ def _not_finite(value: Any, label: object, argument: Argument) -> InputError:
     return _wrong(quoted(value), label, f"scores must be finite{missing}", argument)
 
 
-def _advice_about(value: Any, argument: Argument) -> str:
-    role = argument.role
+def _advice_about(value: Any, argument: Argument, mapped: bool = False) -> str:
+    role, indicators = argument.role, argument.rows == "indicator"
+    labels = "leave rows='indicator' out" if indicators else ""
     if isinstance(value, str | bytes):
-        if argument.compared or argument.scored:
+        if (argument.compared or argument.scored) and _is_number(value):
             return ": convert strings, with float(value) or .astype(float)"
-        if (positive := _POSITIVES.get(value, value)) in _POSITIVES.values():
+        if not argument.scored and (positive := _POSITIVES.get(value, value)) in _POSITIVES.values():
             return f": convert strings, with value == {positive!r}{' or .astype(int)' * positive.isdigit()}"
-        return ": for labels give lists, and leave out columns that are no labels"
+        return f": for labels {labels or 'give lists'}, and leave out columns that are no labels"
     if isinstance(value, list | tuple | AbstractSet):
         return "" if argument.many else ": for many examples use update_many"
-    number = number_or_none(value)
+    number, listed = number_or_none(value), not mapped and not argument.width and (argument.many or indicators)
+    y = "value" if mapped else "y"
+    array = f", with y = numpy.array([*{argument.name}], float)" * listed
     if number in (-1, -100):
-        masked = f"where {number:g} is masked give numpy.where(y == {number:g}, numpy.nan, y)" if role == TRUE else ""
-        ways = {TRUE: "where -1 is false give y > 0, ", PRED: "for -1 and 1 give y > 0"} if number == -1 else {}
-        return f": {way}" if (way := ways.get(role, "") + masked) else ""
+        masked = "None" if mapped else f"numpy.where(y == {number:g}, numpy.nan, y)"
+        masked = f"where {number:g} is masked give {masked}" if role == TRUE else ""
+        ways = {TRUE: f"where -1 is false give {y} > 0, ", PRED: f"for -1 and 1 give {y} > 0"} if number == -1 else {}
+        return f": {way}{array}" if (way := ways.get(role, "") + masked) else ""
     if number is not None and isinstance(value, int | np.integer):
-        labels = "leave rows='indicator' out" if argument.rows == "indicator" else "give y.tolist()"
-        return f": where integers are counts give y > 0, where labels {labels}; leave out columns that are no labels"
+        each = f"[row.tolist() for row in {argument.name}]" if listed else "y.tolist()"
+        other = f", where labels {labels or f'give {each}'}" * (not mapped)
+        return f": where integers are counts give {y} > 0{other}{array}; leave out columns that are no labels"
     return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
+
+
+def _is_number(string: str | bytes) -> bool:
+    try:
+        float(string)
+    except ValueError:
+        return False
+    return True
 
 
 def bit_of(value: object, label: object, argument: Argument) -> int:
     """What one value adds to the bits of its cell."""
-    outcome = binary(value, label, argument)
+    outcome = binary(value, label, argument, mapped=True)
     return MASK if outcome is None else argument.role if outcome else 0
 
 

@@ -43,7 +43,8 @@ def normalise(label: object) -> Label:
     if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
     if isinstance(label, float | np.floating) and label == label:
-        advice = "if these are binary predictions or scores by position, give a numpy array"
+        way = f"write {'int' if label == label // 1 else 'str'}(label)"
+        advice = f"{way}, or for binary predictions or scores by position give a numpy array"
         raise LabelError(f"a label must be a str or an int, not the float {quoted(label)}; {advice}")
     if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
         raise LabelError(f"a label must be a str or an int, not {quoted(label)}; leave it out")

@@ -195,7 +195,7 @@ class Lazy:
 FORMS = [
     *sides("a bare string", words, "cat", "'cat'"),
     *sides("an empty string", words, "", "''"),
-    *sides("bytes", words, b"cat", "write {b'cat'.decode()}"),
+    *sides("bytes", words, b"cat", "write [b'cat'.decode()]"),
     *sides("a bytearray", words, bytearray(b"cat"), "bytearray"),
     *sides("a numpy string", words, np.str_("cat"), "cat"),
     *sides("a number", words, 3, "3"),

@@ -49,8 +49,10 @@ class Form:
         What the columns of the rows are called in it.
     refused
         Words of the message, if it is refused.
-    instead, repair
-        What is to be written instead, and this as a function of rows, where there is something.
+    instead
+        What is to be written instead, where there is something.
+    vague
+        Whether it holds something else than the rows, so that what is written instead need not mean them.
     sides
         Where it may stand: "true", "pred".
     """
@@ -61,7 +63,7 @@ class Form:
     labels: Any = field(default_factory=lambda: LABELS)
     refused: str = ""
     instead: str = ""
-    repair: Callable[[Rows], Any] | None = None
+    vague: bool = False
     sides: tuple[str, ...] = ("true", "pred")
 
     def batch(self, rows: Rows) -> Any:
@@ -136,9 +138,7 @@ def _as_sets(rows: Rows) -> Any:
 
 
 def _either(name: str, make: Callable[[Rows], Any], words: str = "may be indicators or the label", **more: Any) -> Form:
-    return Form(
-        name, make, refused=words, instead='an array, or `rows="indicator"`', repair=lambda rows: ints(rows), **more
-    )
+    return Form(name, make, refused=words, instead='an array, or `rows="indicator"`', **more)
 
 
 LABEL_FORMS = [
@@ -214,10 +214,16 @@ LABEL_FORMS = [
         many=True,
     ),
     _either("list of 0 and 1", lambda row: ints(row).tolist()),
-    _either("list of the strings 0 and 1", lambda row: [str(cell) for cell in ints(row)], r"np.asarray\(rows?, int\)"),
+    _either(
+        "list of the strings 0 and 1", lambda row: [str(cell) for cell in ints(row)], r"np.array\(\[\*rows?\], int\)"
+    ),
     _either("list of -1 and 1", lambda row: (2 * ints(row) - 1).tolist()),
     _either("tuple with names of 0 and 1", fields, r"_asdict\(\)"),
-    _either("array of the strings 0 and 1", lambda row: np.array([str(cell) for cell in ints(row)]), r"rows?, int\)"),
+    _either(
+        "array of the strings 0 and 1",
+        lambda row: np.array([str(cell) for cell in ints(row)]),
+        r"np.array\(\[\*rows?\], int\)",
+    ),
     _either("Arrow list of 0 and 1", lambda rows: pa.array(ints(rows).tolist()), many=True),
     _either(
         "Arrow fixed_size_list of 0 and 1",
@@ -225,14 +231,15 @@ LABEL_FORMS = [
         many=True,
     ),
     _either("Series of polars, List of 0 and 1", lambda rows: pl.Series(ints(rows).tolist()), many=True),
+    _either("Series of pandas of lists of 0 and 1", lambda rows: pd.Series(ints(rows).tolist()), many=True),
     _either("Series of pandas of arrays of 0 and 1", lambda rows: pd.Series([*ints(rows)]), many=True),
     Form(
         "dictionary label: the strings 0 and 1",
         _of(lambda cell: str(int(cell))),
         refused="'1'|'0'",
         instead='`value == "1"`',
-        repair=lambda rows: [_of(bool)(row) for row in rows],
     ),
+    Form("dictionary label: -1 and 1", _of(lambda cell: 2 * int(cell) - 1), refused="value > 0", instead="`value > 0`"),
     Form("dictionary label: Decimal", _of(lambda cell: Decimal(int(cell)))),
     Form("dictionary label: Fraction", _of(lambda cell: Fraction(int(cell))), refused="Fraction"),
     Form(
@@ -240,24 +247,22 @@ LABEL_FORMS = [
         lambda row: collections.Counter([*names(row), *names(row)]),
         refused="Counter.*set|is 2 for",
         instead="`set(counter)`",
-        repair=_as_sets,
     ),
     Form(
         "generator, iterator or range as one example",
         lambda row: iter(names(row)),
         refused="iterator",
         instead="`list(...)`",
-        repair=lists,
     ),
     Form(
-        "a string as one example", lambda _: "a", refused=r"\{'a'\}|\[\[label\]", instead="`{label}`", repair=_as_sets
+        "a string as one example", lambda _: "a", refused=r"write \['a'\]|\[\[label\]", instead="`[label]`", vague=True
     ),
     Form(
         "a string of several labels",
         lambda row: ",".join(names(row)) + ",a",
         refused="split",
         instead='`string.split(",")`',
-        repair=_as_sets,
+        vague=True,
     ),
     Form("bytes, int or float as one example", lambda _: 3, refused="int"),
     Form(
@@ -265,23 +270,27 @@ LABEL_FORMS = [
         lambda row: [*names(row), None],
         refused="None",
         instead="a list without it",
-        repair=lists,
     ),
     Form(
         "list of bytes",
-        lambda _: [name.encode() for name in LABELS],
+        lambda row: [name.encode() for name in names(row)],
         refused="bytes",
         instead="`name.decode()`",
-        repair=lists,
+    ),
+    Form(
+        "a list as numpy writes it",
+        lambda row: str(np.array(names(row))),
+        refused="give the list",
+        instead="the list itself",
     ),
     Form("list of tuples", lambda _: [(name,) for name in LABELS], refused="tuple"),
-    Form("array of bytes", lambda _: np.array(LABELS, "S1"), refused="astype", instead="`.astype(str)`", repair=lists),
+    Form("array of bytes", lambda row: np.array(names(row), "S1"), refused="astype", instead="`.astype(str)`"),
     Form(
         "array of integers that are labels",
         lambda _: np.array(IDS),
         refused="tolist",
         instead="`.tolist()`",
-        repair=lambda rows: [names(row) for row in rows],
+        vague=True,
     ),
     Form(
         "dictionary id: labels as a batch",
@@ -289,7 +298,6 @@ LABEL_FORMS = [
         many=True,
         refused=r"values\(\)",
         instead="`list(d.values())`",
-        repair=lists,
     ),
     Form(
         "dictionary of columns as a batch",
@@ -297,7 +305,6 @@ LABEL_FORMS = [
         many=True,
         refused="DataFrame",
         instead="`pd.DataFrame(d)`",
-        repair=frame,
     ),
     Form(
         "1-D array of one class per example",
@@ -305,6 +312,7 @@ LABEL_FORMS = [
         many=True,
         refused=r"\[:, None\]",
         instead="`labels[:, None]`, or `[[c] for c in y]`",
+        vague=True,
     ),
     Form(
         "list of one class per example",
@@ -312,7 +320,7 @@ LABEL_FORMS = [
         many=True,
         refused=r"\[\[label\] for label in y_",
         instead="`[[label] for label in y]`",
-        repair=lists,
+        vague=True,
     ),
     Form(
         "data frame of one column of lists",
@@ -320,7 +328,6 @@ LABEL_FORMS = [
         many=True,
         refused=r"\['y'\]",
         instead='`frame["y"]`',
-        repair=lists,
     ),
     Form(
         "Arrow table of one column of lists",
@@ -328,7 +335,6 @@ LABEL_FORMS = [
         many=True,
         refused=r"\['y'\]",
         instead='`table["y"]`',
-        repair=lists,
     ),
     Form(
         "Series of polars of objects",
@@ -341,7 +347,6 @@ LABEL_FORMS = [
         many=True,
         refused="collect",
         instead="`.collect()`",
-        repair=frame,
     ),
     Form(
         "array of objects that numpy made of lists of strings",
@@ -349,7 +354,7 @@ LABEL_FORMS = [
         many=True,
         refused=r"tolist\(\)",
         instead="the list itself",
-        repair=lists,
+        vague=True,
     ),
     Form("structured array", lambda rows: frame(rows).to_records(index=False), many=True),
 ]
@@ -423,22 +428,21 @@ INDICATOR_FORMS = [
         lambda row: 2 * ints(row) - 1,
         refused="-1",
         instead="`y > 0`",
-        repair=lambda rows: np.asarray(rows) > 0,
     ),
     Form(
         "-100 in an array",
         lambda row: np.array([-100, *ints(row)[1:]]),
         refused="-100",
         instead="`np.where(y == -100, np.nan, y)`, where -100 is masked",
+        vague=True,
     ),
-    Form("0 and 100, or 0, 1 and 2, in an array", lambda row: 2 * ints(row) + 1, refused="3|2"),
+    Form("0 and 100, or 0, 1 and 2, in an array", lambda row: 2 * ints(row) + 1, refused="3|2", vague=True),
     Form(
         "(n, 1, q) array",
         lambda rows: ints(rows)[:, None],
         many=True,
         refused="reshape",
         instead="`.reshape(-1, q)`",
-        repair=ints,
     ),
     Form(
         "(n, q, 1) array",
@@ -446,7 +450,6 @@ INDICATOR_FORMS = [
         many=True,
         refused="reshape|pairs",
         instead="`.reshape(-1, q)`",
-        repair=ints,
     ),
     Form(
         "data frame of strings",
@@ -454,7 +457,6 @@ INDICATOR_FORMS = [
         many=True,
         refused=r"label 'a'.*astype\(int\)",
         instead="`.astype(int)`",
-        repair=frame,
     ),
     Form(
         "data frame with a column of ids",
@@ -462,14 +464,14 @@ INDICATOR_FORMS = [
         many=True,
         refused="'id'",
         instead='`.drop(columns="id")`',
-        repair=frame,
     ),
     Form(
         "data frame of columns called by floats",
         lambda rows: frame(rows).set_axis([0.0, 1.0, 2.0, 3.0], axis=1),
         many=True,
-        refused=r"astype\(int\)",
-        instead="`.columns.astype(int)`",
+        refused=r"rename\(columns=int\)",
+        instead="`.rename(columns=int)`",
+        vague=True,
     ),
     Form("pair of two arrays", lambda rows: (ints(rows), ints(rows)), many=True, refused="label_ids|examples"),
 ]
@@ -545,7 +547,6 @@ SCORE_FORMS = [
         many=True,
         refused=r"np\.stack\(\[p\[:, 1\] for p in y_pred\], axis=1\)",
         instead="`np.stack([p[:, 1] for p in y_pred], axis=1)`",
-        repair=np.asarray,
     ),
     Form(
         "list of (n,) arrays, one a label",
@@ -553,7 +554,6 @@ SCORE_FORMS = [
         many=True,
         refused=r"or np\.stack\(y_pred, axis=1\) if",
         instead="`np.stack(y_pred, axis=1)`",
-        repair=np.asarray,
     ),
     Form(
         "(n, q, 2) array",
@@ -561,7 +561,6 @@ SCORE_FORMS = [
         many=True,
         refused=r"1\]",
         instead="`y_pred[..., 1]`",
-        repair=np.asarray,
     ),
     Form(
         "NaN among scores",
