@@ -8,7 +8,7 @@ import numpy as np
 
 from streameval.kernel.backend import commit
 from streameval.kernel.curves.bins import ALL, MASKED, POSITIVE, WHOLE
-from streameval.kernel.types import IntArray, Integers
+from streameval.kernel.types import REFUSED, IntArray, Integers
 from streameval.states.weights import SumCells, trailing_zeros
 
 Part: TypeAlias = Any
@@ -30,14 +30,14 @@ class CurveWeights(SumCells[Never]):
     def prepare(self, table: Any) -> list[Part]:
         return [self.cell.prepare_store(table)]
 
-    def prepare_tables(self, own: Any, added: list[Added], width: int) -> Any:
-        """What `Weights.prepare_add` answers, where ``own`` is the table so far."""
+    def prepare_merges(self, own: Any, added: list[Added], *, known: bool) -> list[Part | int]:
+        """Add other tables or take them off, where ``own`` is the table so far: parts, or why there is none."""
         tables = [own, *(table for table, *_ in added)]
         scale = max(table.scale for table in tables)
         words = max(own.words, words_needed(sum(table.whole << scale - table.scale for table in tables)))
         wide = _shaped(own, scale, words)
-        parts = wide.prepare_add([(_shaped(table, scale, words), *where) for table, *where in added], width)
-        if wide is self.cell.value or isinstance(parts, int):
+        parts = [wide.prepare_merge(_shaped(table, scale, words), *where, known) for table, *where in added]
+        if wide is self.cell.value or REFUSED in parts:
             return parts
         commit.Root.commit(parts)
         return self.prepare(wide)

@@ -103,8 +103,7 @@ class Curves(State[Never]):
     def _prepare_tables(self, added: list[Added], *, known: bool) -> list[Part]:
         if not self.examples and len(added) == 1 and added[0][1] is None and added[0][2] > 0:
             return self.weights.prepare(added[0][0].copy())
-        parts = self.weights.prepare_tables(self._sums, added, -1 if known else len(self.labels))
-        return self._part(parts)  # type: ignore[no-any-return]
+        return list(map(self._part, self.weights.prepare_merges(self._sums, added, known=known)))
 
     def _adding(self, counted: Example | Self, *where: Any) -> Added:
         if not isinstance(counted, Example):

@@ -12,8 +12,8 @@ declared: for declared ones this is derived), as a positive, and with a masked t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from functools import partial, reduce
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from operator import or_
 from typing import Self
 
@@ -23,7 +23,7 @@ from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.curves.bins import ALL, MASKED, POSITIVE, WHOLE, bins_of, flipped_bins, possible, read_of
 from streameval.kernel.scores import examples_of
 from streameval.kernel.table import Counted, SumTable, enter
-from streameval.kernel.types import REFUSED, Flags, IntArray, Integers, Scored, WordArray
+from streameval.kernel.types import Flags, IntArray, Integers, Scored, WordArray
 
 _Part = tuple[int, ...]
 _Place = tuple[int, int, int]  # column, bin, class
@@ -188,55 +188,70 @@ def _mentions(counted: Counted[_Place]) -> IntArray:
 _EMPTY = 0, 0, 0, 0
 _Key = tuple[int, int]
 _Sums = dict[_Key, tuple[int, ...]]
-_Added = tuple["Weights", IntArray | None, int]
-"""Another table of the same shape, where its columns stand (None: the same), and the sign."""
 
 
-class Weights:
+class Weights(SumTable[_Key]):
     """By column and place, how many scores there are, and the sums of their weights w, of w * residual and w * squares.
 
-    Sums are integers in units of ``2**-scale``; those of weights fit into so many ``words`` of 64 bits.
+    Sums are integers in units of ``2**-scale``; those of weights fit into so many ``words`` of 64 bits. What is merged
+    is of the same shape.
     """
 
-    __slots__ = ("_cell", "scale", "words")
+    __slots__ = ("scale", "words")
 
     def __init__(self, scale: int = 0, words: int = 1) -> None:
         self.scale, self.words = scale, words
-        self._cell = Root().cell({})
+        self._start(Root(), 0)
+
+    def _placed(self, key: _Key, place: list[int]) -> _Key:
+        return (key[0] if key[0] == ALL else place[key[0]]), key[1]
+
+    @staticmethod
+    def _possible(*sums: int) -> bool:
+        return sums[0] > 0 and min(sums) >= 0
+
+    def _agrees(self, left: Counted[_Key], _fixed: int) -> bool:
+        examples, weight, *_ = left.sums.get((ALL, WHOLE), _EMPTY)
+        wholes = (sums[:2] for (_, place), sums in left.sums.items() if place == WHOLE)
+        return all(count <= examples and whole <= weight for count, whole in wholes)
 
     @property
     def whole(self) -> int:
         """What all examples weigh together."""
-        return int(self._cell.value.get((ALL, WHOLE), _EMPTY)[1])
+        return int(self._cell.value.sums.get((ALL, WHOLE), _EMPTY)[1])
 
     def count(self, scored: Scored, weights: Sequence[int], width: int) -> None:
         """Add examples whose columns are below ``width``; only to tables that are thrown away if this raises."""
-        scores, owners = list[float](), list[tuple[int, int, bool]]()
+        added, scores, owners = list[tuple[int, int, tuple[int, ...]]](), list[float](), list[tuple[int, int, bool]]()
         for weight, cells in zip(weights, examples_of(scored, width), strict=True):
-            self._enter(ALL, WHOLE, (1, weight, 0, 0))
+            added.append((ALL, WHOLE, (1, weight, 0, 0)))
             for column, cell in cells.items():
                 if cell is not None and cell[1] is not None:
                     owners.append((column, weight, cell[0]))
                     scores.append(cell[1])
                 elif cell is None or cell[0]:
-                    self._enter(column, MASKED if cell is None else POSITIVE, (1, weight, 0, 0))
+                    added.append((column, MASKED if cell is None else POSITIVE, (1, weight, 0, 0)))
         bins, residuals = (part.tolist() for part in bins_of(np.array(scores, np.float64)))
         for (column, weight, true), bin_, x in zip(owners, bins, residuals, strict=True):
-            self._enter(column, 2 * bin_ + true, (1, weight, weight * x, weight * x * x))
+            added.append((column, 2 * bin_ + true, (1, weight, weight * x, weight * x * x)))
+        self._add(added)
 
-    def _enter(self, column: int, place: int, sums: tuple[int, ...]) -> None:
-        enter(self._cell.value, (column, place), sums)
-        if column != ALL:
-            enter(self._cell.value, (column, WHOLE), (*sums[:2], 0, 0))
+    def _add(self, added: Iterable[tuple[int, int, tuple[int, ...]]]) -> None:
+        sums: _Sums = {}
+        for column, place, row in added:
+            enter(sums, (column, place), row)
+            if column != ALL:
+                enter(sums, (column, WHOLE), (*row[:2], 0, 0))
+        self._cell.store(self._cell.value.plus(Counted(0, np.zeros(0, np.int64), sums), 1))
 
     def fill(self, columns: IntArray, places: IntArray, counts: IntArray, sums: Integers) -> None:
         """Add sums to places; those that are not there, of the second and third kind, are 0."""
-        for column, place, count, row in zip(columns.tolist(), places.tolist(), counts.tolist(), sums, strict=True):
-            self._enter(column, place, (count, *row, 0, 0)[:4])
+        rows = ((count, *row, 0, 0)[:4] for count, row in zip(counts.tolist(), sums, strict=True))
+        self._add(zip(columns.tolist(), places.tolist(), rows, strict=True))
 
     def read(self, columns: IntArray, places: IntArray, parts: int) -> Integers:
         """The first sums of places, as Python integers, shape (places, parts)."""
-        sums = self._cell.value
+        sums = self._cell.value.sums
         rows = [sums.get(key, _EMPTY)[1 : 1 + parts] for key in zip(columns.tolist(), places.tolist(), strict=True)]
         return np.array(rows, object).reshape(-1, parts)
 
@@ -248,9 +263,13 @@ class Weights:
 
     def united(self) -> int:
         """The bits that are set in any sum."""
-        return reduce(or_, (value for _, *sums in self._cell.value.values() for value in sums), 0)
+        return reduce(or_, (value for _, *sums in self._cell.value.sums.values() for value in sums), 0)
 
-    def copy(self) -> Self:
+    def prepare_merge(self, other: Self, columns: IntArray | None, sign: int, _known: bool = False) -> Part | int:
+        """As in `SumTable`; what was surely added if ``_known`` need not be looked at before it is taken off."""
+        return super().prepare_merge(other, columns, sign)
+
+    def copy(self, _: object = None) -> Self:
         return self.shaped(self.scale, self.words, 1)
 
     def compacted(self) -> Self:
@@ -259,38 +278,7 @@ class Weights:
 
     def shaped(self, scale: int, words: int, factor: int) -> Self:
         """A table of another shape with these sums times a factor."""
-        result = type(self)(scale, words)
-        sums = {key: (count, *(factor * value for value in row)) for key, (count, *row) in self._cell.value.items()}
-        result._cell.store(sums)
+        result, old = type(self)(scale, words), self._cell.value
+        sums = {key: (count, *(factor * value for value in row)) for key, (count, *row) in old.sums.items()}
+        result._cell.store(old._replace(sums=sums))
         return result
-
-    def prepare_add(self, added: Sequence[_Added], width: int) -> list[Part] | int:
-        """Add the sums of other tables, or take them off.
-
-        ``width`` says how many columns there are; what no examples can weigh is then ``REFUSED``. It is -1 if all were
-        surely added.
-        """
-        changes = [partial(_plus, other=other._cell.value, columns=columns, sign=by) for other, columns, by in added]
-        parts, left = [self._cell.prepare(change) for change in changes], self._cell.value
-        removed = [change for (*_, by), change in zip(added, changes, strict=True) if by < 0]
-        if width < 0 or not removed:
-            return parts
-        for change in removed:
-            left = change(left)
-        examples, weight, *_ = left.get((ALL, WHOLE), _EMPTY)
-        wholes = [left.get((column, WHOLE), _EMPTY) for column in range(width)]
-        heavier = any(count > examples or whole > weight for count, whole, *_ in wholes)
-        if heavier or any(row[0] <= 0 or min(row) < 0 for row in left.values()):
-            return REFUSED
-        return parts
-
-
-def _plus(sums: _Sums, other: _Sums, columns: IntArray | None, sign: int) -> _Sums:
-    """Sums with further ones added or taken off, and without the keys of which nothing is left."""
-    after = dict(sums)
-    for (column, place), row in other.items():
-        key = (column if columns is None or column == ALL else int(columns[column])), place
-        enter(after, key, row, sign)
-        if not any(after[key]):
-            del after[key]
-    return after

@@ -24,6 +24,7 @@ typedef struct {
     uint64_t *sums;
     size_t used, room, spare; /* sums, and how many of them are not used */
     uint64_t first;           /* of these, the number plus 1 */
+    uint64_t width;           /* above all columns so far */
     int words;
 } sw_table;
 
@@ -80,6 +81,7 @@ SE_INLINE uint64_t *sw_at(sw_table *t, uint64_t outer, uint64_t inner) {
     } else {
         *number = ++t->used;
     }
+    if (outer != SW_ALL && outer >= t->width) t->width = outer + 1;
     sums = sw_sums(t, *number);
     memset(sums, 0, (size_t)SW_SUMS(t->words) * sizeof *sums);
     return sums;
@@ -252,14 +254,6 @@ static int sw_read(sw_block *b, const sw_table *t, const int64_t *place, size_t 
     return count;
 }
 
-/* Whether columns of a table stand within so many places. */
-static int sw_within(const sw_table *t, size_t places) {
-    uint64_t outer, inner;
-    for (size_t at = 0; se_sums_next(&t->keys, &at, &outer, &inner);)
-        if (outer != SW_ALL && outer >= places) return 0;
-    return 1;
-}
-
 /* Whether the sums of another table, whose columns stand at these places, may be taken off. */
 static int sw_included(const sw_table *t, const sw_table *other, const int64_t *place) {
     sw_block b;
@@ -270,7 +264,7 @@ static int sw_included(const sw_table *t, const sw_table *other, const int64_t *
     return 1;
 }
 
-/* Add the sums of another table, for which there is room, or take off those of a third. */
+/* Add the sums of another table, for which there is room, or take them off. */
 static void sw_merge(sw_table *t, const sw_table *other, const int64_t *place, int sign) {
     sw_block b;
     size_t at = 0;
@@ -279,15 +273,24 @@ static void sw_merge(sw_table *t, const sw_table *other, const int64_t *place, i
 }
 
 /* Whether no column weighs more than all examples. */
-static int sw_agrees(const sw_table *t, ptrdiff_t width) {
+static int sw_agrees(const sw_table *t) {
     const uint64_t *all = sw_find(t, SW_ALL, SW_WHOLE);
-    for (ptrdiff_t column = 0; column < width; column++) {
-        const uint64_t *whole = sw_find(t, (uint64_t)column, SW_WHOLE);
+    for (uint64_t column = 0; column < t->width; column++) {
+        const uint64_t *whole = sw_find(t, column, SW_WHOLE);
         if (*whole > *all) return 0;
         for (int i = t->words; i && whole[i] >= all[i]; i--)
             if (whole[i] > all[i]) return 0;
     }
     return 1;
+}
+
+/* Whether examples are left where the sums of another table are taken off. Nobody sees the table before it is restored. */
+static int sw_may_leave(sw_table *t, const sw_table *other, const int64_t *place) {
+    if (!sw_included(t, other, place)) return 0;
+    sw_merge(t, other, place, -1);
+    const int fits = sw_agrees(t);
+    sw_merge(t, other, place, 1);
+    return fits;
 }
 
 /* Fill an empty table with the sums of another, times a factor. 0 if memory ran out. */
@@ -313,6 +316,7 @@ static int sw_copy(sw_table *t, const sw_table *other) {
     t->used = t->room = other->used;
     t->spare = other->spare;
     t->first = other->first;
+    t->width = other->width;
     return 1;
 }
 

@@ -21,6 +21,7 @@ cdef extern from "curves/weighing.h" nogil:
     ctypedef struct sw_table:
         se_sums keys
         size_t used, spare
+        uint64_t width
         int words
     int sw_init(sw_table*, int)
     void sw_drop(sw_table*)
@@ -34,10 +35,8 @@ cdef extern from "curves/weighing.h" nogil:
     void sw_enter(sw_table*, uint64_t, uint64_t, const uint64_t*, int)
     int sw_rows(sw_table*, const uint64_t*, const se_score_rows*, se_mention*)
     int sw_lists(sw_table*, const uint64_t*, const se_score_lists*, int64_t*, se_mention*)
-    int sw_within(const sw_table*, size_t)
-    int sw_included(const sw_table*, const sw_table*, const int64_t*)
+    int sw_may_leave(sw_table*, const sw_table*, const int64_t*)
     void sw_merge(sw_table*, const sw_table*, const int64_t*, int)
-    int sw_agrees(const sw_table*, ptrdiff_t)
     int sw_scale(sw_table*, const sw_table*, const uint64_t*, int)
 
 set_seed()
@@ -188,53 +187,35 @@ cdef class Weights:
         check_memory(sw_scale(&result.table, &self.table, &by[0, 0], by.shape[1]))
         return result
 
-    def prepare_add(self, list added, Py_ssize_t width):
-        cdef Change change
-        cdef list parts = [], removed = []
-        cdef Py_ssize_t at, done = 0
-        cdef bint fits = True
-        for other, columns, sign in added:
-            change = Change(self, other, columns, sign)
-            parts.append(part_of(commit_change, change))
-            if sign < 0:
-                removed.append(change)
-        if width < 0 or not removed:
-            return parts
-        # Nobody sees the table before it is restored, as no code of Python runs meanwhile.
-        for at in range(len(removed)):
-            fits = (<Change>removed[at]).included()
-            if not fits:
-                break
-            (<Change>removed[at]).apply(-1)
-            done += 1
-        fits = fits and sw_agrees(&self.table, width)
-        for at in range(done):
-            (<Change>removed[at]).apply(1)
-        return parts if fits else REFUSED
+    def prepare_merge(self, Weights other, columns, int sign, bint known=False):
+        cdef Change change = Change(self, other, columns, sign)
+        if sign < 0 and not known and not sw_may_leave(&self.table, &change.other.table, change.place):
+            return REFUSED
+        return part_of(commit_change, change)
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class Change:
-    """The sums of another table of the same shape, on their way into a table (by 1), or out of it. Both may be the same."""
+    """The sums of another table of the same shape, on their way into a table (by 1), or out of it."""
 
     cdef Weights weights, other
     cdef object columns
     cdef const int64_t* place  # of `columns`; NULL if columns are the same
-    cdef int by
+    cdef int sign
     cdef size_t promised
 
-    def __cinit__(self, Weights weights, Weights other, columns, int by):
+    def __cinit__(self, Weights weights, Weights other, columns, int sign):
         cdef const int64_t[::1] place
         if weights.table.words != other.table.words or weights.scale != other.scale:
             raise ValueError("tables of different shapes")
-        self.weights, self.other, self.by = weights, other.copy() if other is weights and by < 0 else other, by
+        self.weights, self.other, self.sign = weights, other.copy() if other is weights else other, sign
         if columns is not None:
             self.columns = place = np.ascontiguousarray(columns, np.int64)
             self.place = &place[0] if place.shape[0] else NULL
-            if not sw_within(&other.table, place.shape[0]):
+            if other.table.width > <size_t>place.shape[0]:
                 raise IndexError("a column is out of range")
-        if by > 0:
+        if sign > 0:
             check_memory(sw_reserve(&weights.table, other.table.used - other.table.spare))
             self.promised = other.table.used - other.table.spare
             weights.table.keys.promised += self.promised
@@ -243,15 +224,9 @@ cdef class Change:
         if self.promised:
             self.weights.table.keys.promised -= self.promised
 
-    cdef bint included(self) noexcept:
-        return sw_included(&self.weights.table, &self.other.table, self.place)
-
-    cdef void apply(self, int sign) noexcept:
-        sw_merge(&self.weights.table, &self.other.table, self.place, sign)
-
 
 cdef void commit_change(void* data) noexcept:
     cdef Change change = <Change>data
     change.weights.table.keys.promised -= change.promised
     change.promised = 0
-    change.apply(change.by)
+    sw_merge(&change.weights.table, &change.other.table, change.place, change.sign)
