@@ -13,14 +13,13 @@ from functools import partial
 
 import numpy as np
 
+from streameval.kernel.curves.mentions cimport read_examples, se_examples, se_mentions_of, se_mentions_of_row
 from streameval.kernel.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport (
     DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part, se_part_new,
 )
-from streameval.kernel.scores cimport (
-    check_one, read_lists, read_rows, room_of, se_mention, se_score_lists, se_score_rows,
-)
+from streameval.kernel.scores cimport check_one, se_mention, se_score_rows
 
 from streameval.kernel.curves.weighing import Weights
 
@@ -55,9 +54,8 @@ cdef extern from "curves/rows.h" nogil:
     void se_discard(se_table*)
     void se_pairs(const se_label*, const int64_t*, ptrdiff_t, int64_t (*)[2], uint64_t (*)[2][2])
     int se_append_rows(se_label*, const se_score_rows*, int)
-    ptrdiff_t se_mentions_of_row(const se_score_rows*, se_mention*)
-    ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t*, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
+    int se_append_examples(se_label*, se_examples*)
     int se_append_mentions(se_label*, const se_mention*, ptrdiff_t)
     int se_may_leave(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int)
     void se_leave_mentions(se_label*, const se_mention*, ptrdiff_t)
@@ -150,10 +148,9 @@ cdef class Bins:
     """See `streameval.kernel.curves.numpy.Bins`."""
 
     cdef readonly int64_t examples
-    cdef int64_t turn
     cdef se_label* labels
     cdef Py_ssize_t width
-    cdef int64_t* mark  # for `se_mentions_in`
+    cdef se_examples reading  # whose marks last as long as the width
     cdef se_follower following
     cdef se_score_rows rows  # that are prepared
 
@@ -166,7 +163,7 @@ cdef class Bins:
             se_discard(&self.labels[column].table[0])
             se_discard(&self.labels[column].table[1])
         free(self.labels)
-        free(self.mark)
+        free(self.reading.mark)
 
     @property
     def scores(self):
@@ -182,32 +179,21 @@ cdef class Bins:
         if width > self.width:
             self.labels = <se_label*>widened(self.labels, self.width, wider, sizeof(se_label))
             self.width = wider
-            free(self.mark)
-            self.mark = NULL
+            free(self.reading.mark)
+            self.reading.mark = NULL
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
     def prepare_example(self, scored, int sign):
-        cdef se_score_rows rows
-        cdef se_score_lists lists
-        cdef se_mention* mention
         cdef se_part part
         cdef Py_ssize_t count
         cdef int code
-        if scored[0] is not None:
-            read_rows(&rows, self.width, scored)
-            check_one(rows.rows)
-            room = PyByteArray_FromStringAndSize(NULL, rows.width * sizeof(se_mention))
-            mention = <se_mention*>PyByteArray_AS_STRING(room)
-            count = se_mentions_of_row(&rows, mention)
-        else:
-            room = self.start_lists(&lists, scored)
-            check_one(lists.rows)
-            mention = <se_mention*>PyByteArray_AS_STRING(room)
-            count = se_mentions_of_lists(&lists, 0, self.mark, &self.turn, mention)
+        room = read_examples(&self.reading, self.width, scored)
+        check_one(self.reading.count)
+        count = se_mentions_of(&self.reading, 0)
         if sign > 0:
-            return self.prepare_mentions(mention, count)
-        code = self.prepare_leaving(mention, count, False, &part)
+            return self.prepare_mentions(self.reading.mentions, count)
+        code = self.prepare_leaving(self.reading.mentions, count, False, &part)
         return code if code else se_part_new(part.commit, part.data, part.release, self)
 
     cdef int prepare_leaving(self, const se_mention* mention, Py_ssize_t count, bint known, se_part* part) except -1:
@@ -235,14 +221,6 @@ cdef class Bins:
         one.examples = 1
         return self.prepare_merge(one, columns, 1)
 
-    cdef bytearray start_lists(self, se_score_lists* lists, scored):
-        """Point to lists, and have marks for the first of them; room for the mentions of any."""
-        read_lists(lists, self.width, scored)
-        if self.mark == NULL:
-            self.mark = <int64_t*>cleared(self.width, sizeof(int64_t))
-            self.turn = 1
-        return room_of(lists)
-
     def follower(self):
         self.following.table, self.following.prepare = <void*>self, prepare_rows
         return se_follower_new(&self.following, self)
@@ -250,40 +228,20 @@ cdef class Bins:
     # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
 
     def count(self, scored):
-        cdef se_score_rows rows
-        cdef se_score_lists lists
-        cdef bytearray room = None
-        cdef se_mention* mention
         cdef Py_ssize_t examples
         cdef bint enough
-        if scored[0] is None:
-            room = self.start_lists(&lists, scored)
-            examples = lists.rows
-        else:
-            read_rows(&rows, self.width, scored)
-            examples = rows.rows
+        room = read_examples(&self.reading, self.width, scored)
+        examples = self.reading.count
         if examples > SE_MOST - self.examples:  # a bin counts an example once
             return FULL
-        if room is not None:
-            mention = <se_mention*>PyByteArray_AS_STRING(room)
+        if self.reading.listed or examples * self.reading.rows.width >= RELEASE:
             with nogil:
-                enough = self.append_lists(&lists, mention)
-        elif examples * rows.width >= RELEASE:
-            with nogil:
-                enough = se_append_rows(self.labels, &rows, True)
+                enough = se_append_examples(self.labels, &self.reading)
         else:
-            enough = se_append_rows(self.labels, &rows, True)
+            enough = se_append_examples(self.labels, &self.reading)
         check_memory(enough)
         self.examples += examples
         return DONE
-
-    cdef bint append_lists(self, const se_score_lists* lists, se_mention* mentions) noexcept nogil:
-        cdef Py_ssize_t row, count
-        for row in range(lists.rows):
-            count = se_mentions_of_lists(lists, row, self.mark, &self.turn, mentions)
-            if not se_append_mentions(self.labels, mentions, count):
-                return False
-        return True
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 

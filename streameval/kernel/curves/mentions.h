@@ -37,4 +37,26 @@ static ptrdiff_t se_mentions_of_lists(
     return count;
 }
 
+/* Examples as rows, or `listed` as lists, whose mentions are read one example after the other. */
+typedef struct {
+    se_score_rows rows;
+    se_score_lists lists;
+    int64_t *mark, turn; /* see `se_mentions_in` */
+    ptrdiff_t count;
+    int listed;
+    se_mention *mentions; /* of the example that was read last */
+} se_examples;
+
+/* Read what an example mentions; how many labels. */
+static ptrdiff_t se_mentions_of(se_examples *in, ptrdiff_t example) {
+    if (in->listed) return se_mentions_of_lists(&in->lists, example, in->mark, &in->turn, in->mentions);
+    se_score_rows row = in->rows;
+    const ptrdiff_t at = example * row.width;
+    row.scores = (const char *)row.scores + at * (row.single ? 4 : 8);
+    row.true_ += at;
+    row.ranked += row.ranked ? at : 0;
+    row.mask += row.mask ? at : 0;
+    return se_mentions_of_row(&row, in->mentions);
+}
+
 #endif

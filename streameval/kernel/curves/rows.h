@@ -114,6 +114,14 @@ static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrd
     return enough;
 }
 
+/* Count examples. 0 if memory ran out; some are counted then. */
+static int se_append_examples(se_label *labels, se_examples *in) {
+    if (!in->listed) return se_append_rows(labels, &in->rows, 1);
+    for (ptrdiff_t at = 0; at < in->count; at++)
+        if (!se_append_mentions(labels, in->mentions, se_mentions_of(in, at))) return 0;
+    return 1;
+}
+
 /* -- labels -------------------------------------------------------------------------------------------------------------- */
 
 /* In how many examples a label is mentioned, where that is not derived. */

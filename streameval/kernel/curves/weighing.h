@@ -213,26 +213,12 @@ static int sw_mentions(sw_table *t, const uint64_t *weight, se_mention *mentions
     return 1;
 }
 
-/* Add rows. 0 if memory ran out. */
-static int sw_rows(sw_table *t, const uint64_t *weights, const se_score_rows *in, se_mention *mentions) {
-    se_score_rows row = *in;
-    for (ptrdiff_t at = 0, size = in->single ? 4 : 8; at < in->rows; at++, weights += t->words) {
-        row.scores = (const char *)in->scores + at * in->width * size;
-        row.true_ = in->true_ + at * in->width;
-        row.ranked = in->ranked ? in->ranked + at * in->width : NULL;
-        row.mask = in->mask ? in->mask + at * in->width : NULL;
-        if (!sw_mentions(t, weights, mentions, se_mentions_of_row(&row, mentions))) return 0;
-    }
-    return 1;
-}
-
-/* Add lists; see `se_mentions_in` for the marks. 0 if memory ran out. */
-static int sw_lists(
-    sw_table *t, const uint64_t *weights, const se_score_lists *in, int64_t *mark, se_mention *mentions) {
-    int64_t turn = 1;
-    for (ptrdiff_t row = 0; row < in->rows; row++, weights += t->words)
-        if (!sw_mentions(t, weights, mentions, se_mentions_of_lists(in, row, mark, &turn, mentions))) return 0;
-    return 1;
+/* Add examples. 0 if memory ran out. */
+static int sw_count(sw_table *t, const uint64_t *weights, se_examples *in) {
+    int enough = 1;
+    for (ptrdiff_t at = 0; at < in->count && enough; at++, weights += t->words)
+        enough = sw_mentions(t, weights, in->mentions, se_mentions_of(in, at));
+    return enough;
 }
 
 /* -- tables of the same shape -------------------------------------------------------------------------------------------- */

@@ -1,16 +1,15 @@
 """The weight sums of `streameval.kernel.curves.numpy`, compiled."""
 
 cimport cython
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
 
+from streameval.kernel.curves.mentions cimport read_examples, se_examples
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport REFUSED, part_of
-from streameval.kernel.scores cimport read_lists, read_rows, room_of, se_mention, se_score_lists, se_score_rows
 from streameval.kernel.table cimport se_sums, set_seed
 
 cdef extern from "curves/weighing.h" nogil:
@@ -33,8 +32,7 @@ cdef extern from "curves/weighing.h" nogil:
     void sw_unite(const sw_table*, uint64_t*)
     void sw_add_bin(uint64_t**, const uint64_t*, const uint64_t*, const int64_t*, uint64_t, int)
     void sw_enter(sw_table*, uint64_t, uint64_t, const uint64_t*, int)
-    int sw_rows(sw_table*, const uint64_t*, const se_score_rows*, se_mention*)
-    int sw_lists(sw_table*, const uint64_t*, const se_score_lists*, int64_t*, se_mention*)
+    int sw_count(sw_table*, const uint64_t*, se_examples*)
     int sw_may_leave(sw_table*, const sw_table*, const int64_t*)
     void sw_merge(sw_table*, const sw_table*, const int64_t*, int)
     int sw_scale(sw_table*, const sw_table*, const uint64_t*, int)
@@ -68,27 +66,15 @@ cdef class Weights:
         return sum([<object>sums[1 + at] << 64 * at for at in range(self.table.words)])
 
     def count(self, scored, weights, Py_ssize_t width):
-        cdef se_score_rows rows
-        cdef se_score_lists lists
-        cdef se_mention* mention
-        cdef int64_t* mark
+        cdef se_examples examples
         cdef bint enough
         cdef const uint64_t[:, ::1] units = self.as_words(weights, self.table.words)
         cdef const uint64_t* unit = &units[0, 0] if units.shape[0] else NULL
-        if scored[0] is None:
-            read_lists(&lists, width, scored)
-            room = room_of(&lists)
-            mention = <se_mention*>PyByteArray_AS_STRING(room)
-            mark = <int64_t*>cleared(width, sizeof(int64_t))
-            with nogil:
-                enough = sw_lists(&self.table, unit, &lists, mark, mention)
-            free(mark)
-        else:
-            read_rows(&rows, width, scored)
-            room = PyByteArray_FromStringAndSize(NULL, rows.width * sizeof(se_mention))
-            mention = <se_mention*>PyByteArray_AS_STRING(room)
-            with nogil:
-                enough = sw_rows(&self.table, unit, &rows, mention)
+        examples.mark = NULL
+        room = read_examples(&examples, width, scored)
+        with nogil:
+            enough = sw_count(&self.table, unit, &examples)
+        free(examples.mark)
         check_memory(enough)
 
     cdef const uint64_t[:, ::1] as_words(self, values, int words):
