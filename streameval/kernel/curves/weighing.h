@@ -51,9 +51,11 @@ SE_INLINE const uint64_t *sw_find(const sw_table *t, uint64_t outer, uint64_t in
     return number ? sw_sums(t, number) : sw_none;
 }
 
-/* The next key, and its sums; NULL behind the last. Start at 0. */
-SE_INLINE const uint64_t *sw_next(const sw_table *t, size_t *at, uint64_t *outer, uint64_t *inner) {
+/* The next key, where columns stand at these places unless NULL, and its sums; NULL behind the last. Start at 0. */
+SE_INLINE const uint64_t *sw_next(
+    const sw_table *t, const int64_t *place, size_t *at, uint64_t *outer, uint64_t *inner) {
     const int64_t *number = se_sums_next(&t->keys, at, outer, inner);
+    if (number && place && *outer != SW_ALL) *outer = (uint64_t)place[*outer];
     return number ? sw_sums(t, (uint64_t)*number) : NULL;
 }
 
@@ -223,39 +225,20 @@ static int sw_count(sw_table *t, const uint64_t *weights, se_examples *in) {
 
 /* -- tables of the same shape -------------------------------------------------------------------------------------------- */
 
-/* Some keys of a table, whose columns stand at these places, and their sums, which are being fetched. */
-typedef struct {
-    uint64_t outer[SW_BLOCK], inner[SW_BLOCK];
-    const uint64_t *sums[SW_BLOCK];
-} sw_block;
-
-/* Read the next block; how many keys it has. Start at 0. */
-static int sw_read(sw_block *b, const sw_table *t, const int64_t *place, size_t *at) {
-    int count = 0;
-    for (; count < SW_BLOCK && (b->sums[count] = sw_next(t, at, &b->outer[count], &b->inner[count])); count++) {
-        if (place && b->outer[count] != SW_ALL) b->outer[count] = (uint64_t)place[b->outer[count]];
-        SE_FETCH(b->sums[count], 0);
-        SE_FETCH(b->sums[count] + 8, 0);
-    }
-    return count;
-}
-
 /* Whether the sums of another table, whose columns stand at these places, may be taken off. */
 static int sw_included(const sw_table *t, const sw_table *other, const int64_t *place) {
-    sw_block b;
-    size_t at = 0;
-    for (int count; (count = sw_read(&b, other, place, &at));)
-        for (int i = 0; i < count; i++)
-            if (!sw_holds(sw_find(t, b.outer[i], b.inner[i]), b.sums[i], t->words)) return 0;
+    const uint64_t *sums;
+    uint64_t outer, inner;
+    for (size_t at = 0; (sums = sw_next(other, place, &at, &outer, &inner));)
+        if (!sw_holds(sw_find(t, outer, inner), sums, t->words)) return 0;
     return 1;
 }
 
 /* Add the sums of another table, for which there is room, or take them off. */
 static void sw_merge(sw_table *t, const sw_table *other, const int64_t *place, int sign) {
-    sw_block b;
-    size_t at = 0;
-    for (int count; (count = sw_read(&b, other, place, &at));)
-        for (int i = 0; i < count; i++) sw_enter(t, b.outer[i], b.inner[i], b.sums[i], sign);
+    const uint64_t *sums;
+    uint64_t outer, inner;
+    for (size_t at = 0; (sums = sw_next(other, place, &at, &outer, &inner));) sw_enter(t, outer, inner, sums, sign);
 }
 
 /* Whether no column weighs more than all examples. */
@@ -284,7 +267,7 @@ static int sw_scale(sw_table *t, const sw_table *other, const uint64_t *factor, 
     uint64_t outer, inner;
     const uint64_t *from;
     if (!sw_reserve(t, other->used - other->spare)) return 0;
-    for (size_t at = 0; (from = sw_next(other, &at, &outer, &inner));) {
+    for (size_t at = 0; (from = sw_next(other, NULL, &at, &outer, &inner));) {
         uint64_t *to = sw_at(t, outer, inner);
         *to++ = *from++;
         for (int more = 0; more < 3; to += t->words + more, from += other->words + more, more++)
